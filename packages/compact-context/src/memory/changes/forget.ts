@@ -30,16 +30,18 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
   };
 }
 
-/** What operations have forgotten, with the items' own texts; undefined where none forgets. */
+/** What operations have forgotten, with the items' own texts, but not what is noted with it; undefined where none forgets. */
 export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
   const forgets = done.flatMap(({ operation, id }) => (operation.op === "forget" ? [{ operation, id }] : []));
   if (forgets.length === 0) return undefined;
   const items = forgets.flatMap(({ id }) => findItem(before, id)?.item.text ?? []);
   const said = forgets.flatMap(({ operation }) => operation.said ?? []);
-  return forgottenBy(
+  const isForgotten = forgottenBy(
     [...items, ...said],
     forgets.flatMap(({ operation }) => operation.topic ?? []),
   );
+  const noted = done.flatMap(({ operation }) => ("text" in operation ? [operation.text.toLowerCase()] : []));
+  return (text) => isForgotten(text) && !noted.some((one) => text.toLowerCase().includes(one));
 }
 
 /** The Markdown files without the lines that speak of it; what it took out is noted in `removed`. */

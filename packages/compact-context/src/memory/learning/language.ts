@@ -26,10 +26,11 @@ export const REMEMBER_THAT: RegExp =
 export const LASTING: RegExp = rule(
   word(
     any(
-      "always|never|from now on|going forward|in (?:the )?future|every time|whenever|by default|as a rule",
+      "always|never|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
+      "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
       "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
       "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
-      "de ahora en adelante|sempre|jamais|de agora em diante|всегда|никогда|отныне|впредь|теперь",
+      "de ahora en adelante|sempre|jamais|(?:de agora|daqui|de hoje) em diante|daqui (?:pra|para a) frente|с этого (?:дня|момента)|всегда|никогда|отныне|впредь|теперь",
     ),
   ),
   "总是|永远|绝不|从不|以后|今后|一律|默认|必须|常に|絶対|今後|必ず|これから",
@@ -76,7 +77,7 @@ export const PERMITS: RegExp = rule(
   word(
     any(
       "(?:is|are|it['’]s) (?:now )?(?:fine|ok|okay|allowed|permitted|all right|no longer (?:needed|necessary|required|forbidden))",
-      "you (?:may|can) (?:now )?(?!not)\\w+|free to|(?:don['’]t|do not|no longer) (?:need|have) to",
+      "you (?:may|can) (?:now )?(?!not|need|want|have)\\w+|free to|(?:don['’]t|do not|no longer) (?:need|have) to",
       "no need to|darfst|dürft|kannst|(?:musst|brauchst) (?:du )?(?:\\S+ ){0,6}(?:nicht|nicht mehr)",
       "(?:tu )?(?:peux|pouvez)|(?:pas|plus) besoin de|(?:ya )?puedes|podéis",
       "(?:ya )?no (?:hace falta|tienes que)|(?:já )?pode(?:s|m)?|não precisa(?:s)?(?: mais)?|можно|можешь",
@@ -88,7 +89,10 @@ export const PERMITS: RegExp = rule(
 
 export const FORBIDS: RegExp = rule(
   word(
-    any("never|don['’]t|do not|must not|nie|niemals|nicht|jamais|ne pas|nunca|jamás|não|никогда|нельзя|не"),
+    any(
+      "never|don['’]t|do not|must not|forbidden|nie|niemals|nicht|verboten|jamais|ne pas|interdit\\p{L}*",
+      "nunca|jamás|prohibid[oa]s?|não|proibid[oa]s?|никогда|нельзя|не|запрещен[оаы]?",
+    ),
   ),
   "不要|不得|别|绝不|从不|禁止|ないで|しない|禁止|てはいけ",
 );

@@ -17,12 +17,18 @@ const END =
   /(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\s(])\p{Lu}\.)(?<!\d\.(?=\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\s+|(?<=[。！？])(?!["'”’」』])|\n+/u;
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 
+/** What is so instead, behind what is to be forgotten: `Forget the 20 MB, the limit is 50 MB`. */
+const INSTEAD =
+  /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
+
+/** Between a request and what is to be remembered besides. */
+const ALSO = /,? (?:and|but) (?=(?:please )?(?:keep in mind|remember|note) that )/iu;
+
 /** The sentences of a text, marks of lists taken off. */
 export function sentencesOf(text: string): string[] {
-  return text
-    .split(END)
+  return rawSentencesOf(text)
     .map((sentence) =>
-      (sentence ?? "")
+      sentence
         .replace(MARKS, "")
         .replace(/\*\*|__/g, "")
         .replace(/\s+/g, " ")
@@ -31,11 +37,17 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
-/** The sentences of a text as they stand in it. */
+/** The sentences of a text as they stand in it; a wish to forget ends where something else is stated. */
 export function rawSentencesOf(text: string): string[] {
   return text
     .split(END)
-    .flatMap((sentence) => (sentence === undefined || sentence.trim() === "" ? [] : [sentence.trim()]));
+    .flatMap((line) => line?.split(ALSO) ?? [])
+    .flatMap((part) => {
+      const sentence = part.trim();
+      const at = FORGET.test(sentence) ? INSTEAD.exec(sentence)?.index : undefined;
+      const pieces = at === undefined ? [sentence] : [sentence.slice(0, at), sentence.slice(at + 1).trim()];
+      return pieces.filter((piece) => piece !== "");
+    });
 }
 
 /** What a message asks to have forgotten, sentence by sentence. */
@@ -43,6 +55,11 @@ export function forgetRequests(text: string): string[] {
   return sentencesOf(typedBefore(text)).filter(
     (sentence) => FORGET.test(sentence) || FORGET_BEHIND.test(sentence),
   );
+}
+
+/** What a message says is so instead of what it asks to have forgotten. */
+export function insteadOfForgotten(text: string): string[] {
+  return sentencesOf(typedBefore(text)).filter((_, index, all) => FORGET.test(all[index - 1] ?? ""));
 }
 
 /** True for words that ask not to be kept: nothing of their message is. */

@@ -42,6 +42,8 @@ export function replacedBy<Item extends { readonly text: string }>(
 
 /** Share of what an older statement is about that a newer one speaks of, where that is enough to mean it. */
 const CLOSE = 0.6;
+/** The same where it tells another value of a kind that the older one has: another number, day, person, host or tool. */
+const NEAR = 0.34;
 /** So much closer than to the next one: it means this one. */
 const CLOSER = 0.15;
 
@@ -51,17 +53,60 @@ const CLOSER = 0.15;
  * it speaks of a neighbour.
  */
 function closeness(now: Read, then: Read): number {
-  if (!now.tellsChange || isOfAnother(now, then)) return 0;
+  const another = tellsAnotherValue(now, then);
+  const namesOld = another && namesOldValue(now, then);
+  if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
   const left = [...then.content].filter((term) => !holds(now.content, term));
-  if (left.length === 0 && now.gone.length === 0) return 0;
   const [subject, value] = [then.key?.subject ?? NONE, then.key?.value ?? NONE];
   const topic = [...then.content].filter((term) => subject.has(term) || !isReplaceable(term));
   const shared = topic.filter((term) => !left.includes(term)).length;
   const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
   const share = shared / Math.max(1, topic.length - gone);
+  if (another && share >= NEAR && shared > (namesOld ? 0 : 1)) return Math.max(share, CLOSE);
   if (shared > 1) return share;
   return share === 1 && (isSameSubject(now, then) || leavesItsKind(now, left)) ? 1 : 0;
+}
+
+/** It tells of a change, not of another thing, and leaves something of the older one behind. */
+function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
+  if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
+  if (isForAnother(now, then) || (!told.namesOld && isOfAnother(now, then))) return false;
+  return told.another || now.gone.length > 0 || shareIn(then.content, now.content) < 1;
+}
+
+/** It has a value that the older one has not, and the older one has a value of that kind. */
+function tellsAnotherValue(now: Read, then: Read): boolean {
+  const old = new Set([...then.content].map((term) => kindOf(term, then)));
+  return [...now.content].some((term) => {
+    const kind = kindOf(term, now);
+    return kind !== undefined && old.has(kind) && !holds(then.content, term);
+  });
+}
+
+/** It speaks of a value of the older one beside what it is of, and tells another of its kind. */
+function namesOldValue(now: Read, then: Read): boolean {
+  return [...now.content].some((term) => {
+    const kind = kindOf(term, now);
+    if (kind === undefined || kind === "day" || kind === "name" || holds(then.content, term)) return false;
+    return [...then.content].some((old) => kindOf(old, then) === kind && holds(now.content, old));
+  });
+}
+
+/** Takes something back, with no word of a change. */
+const UNDOES =
+  /(?<![\p{L}])(?:forget|ignore|not|isn['’]t|was|were|old|should be|let['’]s|i meant|rolled back|i['’]d rather|left|last day|olvida|oublie|esquece|забудь|vergiss|partie?|saiu|salió|se fue|dejamos)(?![\p{L}])|忘|说错|不是/iu;
+
+type ValueKind = "number" | "day" | "address" | "name" | ReadonlySet<string>;
+
+/** What kind of value a term is; undefined for a plain word. */
+function kindOf(term: string, { names }: Read): ValueKind | undefined {
+  if (DAYS.has(term)) return "day";
+  if (isValue(term)) return "number";
+  const kind = KINDS.find((terms) => terms.has(term));
+  if (kind !== undefined) return kind;
+  if (/\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term)) return "address";
+  return names.has(term) ? "name" : undefined;
 }
 
 /** One word is a part of many subjects: it has to be the whole. */
@@ -102,8 +147,12 @@ const MOST_OF_A_SUBJECT = 5;
 /** It forbids or allows something else, is for something else, or speaks of a neighbour. */
 function isOfAnother(now: Read, then: Read): boolean {
   if (then.key === undefined && now.forbids !== then.forbids) return true;
-  if (differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE)) return true;
-  return differ(numberOf(now), numberOf(then)) || namesAnother(now, then) || contrasts(now, then);
+  return isForAnother(now, then) || differ(numberOf(now), numberOf(then)) || contrasts(now, then);
+}
+
+/** What it says is for something else, or takes the place of something else. */
+function isForAnother(now: Read, then: Read): boolean {
+  return differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE) || namesAnother(now, then);
 }
 
 /** Which of several it is: `release 4.2`. */

@@ -20,7 +20,7 @@ import {
   WEAK_CHANGE,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
-import { forgetRequests, ownStatements, sentencesOf } from "./own-words.ts";
+import { forgetRequests, insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
@@ -34,9 +34,12 @@ export interface DurableStatement {
   readonly from: string;
 }
 
+/** A face, or an unfinished sentence. */
+const CHAT =
+  /\p{Extended_Pictographic}|(?:^|\s)[:;]-?[|()DPp](?:\s|$)|\.\.\.$|^\(?[a-z1-9]\) (?:why|how|what|who|when|where)\b/iu;
 const SHORTEST = 9;
 /** `Remember to …` is something to do. */
-const TO_DO = /^to |^never ?mind/i;
+const TO_DO = /^to (?!.*\b(?:each|every|always)\b)|^never ?mind/i;
 const SHORTEST_UNSPACED = 5;
 const LONGEST = 300;
 /** One message that says more is a document, not a wish: its rules belong to its task. */
@@ -85,14 +88,17 @@ export function durableStatements(
 type Found = DurableStatement & { readonly asked: boolean };
 
 function inMessage(message: Message, known: readonly string[]): Found[] {
-  const sentences = joined(ownStatements(readSaid(message).typed), known);
+  const { typed } = readSaid(message);
+  const sentences = joined(ownStatements(typed), known);
+  const instead = new Set(insteadOfForgotten(typed));
   return sentences.flatMap((sentence, index): Found[] => {
     const next = sentences[index + 1] ?? "";
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
-    const asked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
-    const text = capitalized(plain);
-    if (!isStatement(text) || TO_DO.test(text) || isBareRequest(sentence)) return [];
+    const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
+    const asked = isAsked || (instead.has(sentence) && known.some((older) => isNear(sentence, older)));
+    const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
+    if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const section = sectionOf(text, asked, known);
     return section === undefined ? [] : [{ section, text, from: message.id, asked }];
   });
@@ -117,6 +123,11 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
   return result;
 }
 
+/** They have a word in common that says what they are about. */
+function isNear(one: string, other: string): boolean {
+  return shareIn(topicTerms(one), topicTerms(other)) > 0;
+}
+
 const GOES_ON = /^(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?\s/iu;
 
 /** `Remember that.`: the sentence before is meant. */
@@ -128,7 +139,7 @@ function sectionOf(text: string, asked: boolean, known: readonly string[]): Dura
   if (!asked && TRANSIENT.test(text))
     return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
   const isFact = tellsFact(text);
-  if (CHOSEN.test(text)) return "Decisions";
+  if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
   return isRule(text) ? "Constraints" : sectionOfChange(text, known);
 }
@@ -145,15 +156,17 @@ function sectionOfChange(text: string, known: readonly string[]): DurableSection
 
 /** A wish that is to hold: `always …`, `never …`, `from now on …`. */
 function isRule(text: string): boolean {
-  if (/[:：]$/.test(text)) return false;
+  if (/[:：]$/.test(text) || NO_RULE.test(text)) return false;
   return LASTING.test(text) ? isImperative(text) : false;
 }
+
+const NO_RULE = /\b(?:don['’]t|do not|not) always\b|\bshould never happen\b/i;
 
 /** Facts may say "always" too; a wish begins with its verb, or forbids. */
 function isImperative(text: string): boolean {
   return (
     rulesIn(text).length > 0 ||
-    FORBIDS.test(text) ||
+    FORBIDS.test(text.slice(0, 40)) ||
     LASTING.test(text.slice(0, 24)) ||
     /[\u3040-\u9fff]/u.test(text)
   );
@@ -161,7 +174,7 @@ function isImperative(text: string): boolean {
 
 function isStatement(text: string): boolean {
   const least = /[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]/.test(text) ? SHORTEST_UNSPACED : SHORTEST;
-  return text.length >= least && text.length < LONGEST && !/[?？:：]$/.test(text);
+  return text.length >= least && text.length < LONGEST && !/[?？:：]$/.test(text) && !CHAT.test(text);
 }
 
 function capitalized(text: string): string {
@@ -203,19 +216,21 @@ function isThing(plain: string): boolean {
 const OURS: RegExp = rule(
   "^(?:my|our|the team['’]s|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
   "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
+  "^(?:in|on|at|for|within) (?:our|my)\\s|^(?:\\S+\\s){1,4}\\p{L}+en wir\\s|^(?:\\S+\\s){1,3}у нас\\s",
   "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|mudé|mudamos|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
   // Spanish and Portuguese leave the pronoun out.
   "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
   "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
   "^(?:наш|мо[йяеиё]|нашег?о?|моег?о?|наш[аиуе]й?|мою|моей|нашему|моему|наших|моих|у (?:меня|нас)|меня зовут|мне \\d+)\\s",
+  "^(?:tests?|commits?|comments|docs|releases?)\\s.* in (?:this|our) (?:project|repo|codebase)[.]?$",
   "^(?:我|咱|本人|私|僕|俺|わたし|うち|弊社)",
 );
 
 const WISH: RegExp = rule(
   // What was done is no habit, unless it changes how things are.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need)ed\\s)\\p{L}{2,}ed\\s",
-  "\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
-  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
+  "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
+  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
   "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
   "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
   "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
@@ -227,7 +242,7 @@ const WISH: RegExp = rule(
 /** What is wrong, on the way, or of this moment. */
 const PASSING: RegExp = rule(
   word(
-    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down|wrong|slow|red|green|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only",
+    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?(?! (?:track|report|monitor|budget))|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down|wrong|slow|red|green|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only|seems?|seemed|oh|hm+|lol|haha",
   ),
   "错误|报错|失败|问题|坏了|崩溃|エラー|バグ|失敗|問題|壊れ|動かない|動きません|听说|据说|らしい|そうです(?:。|$)",
 );
@@ -240,16 +255,16 @@ const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  `^(?:за\\s.{2,40}\\sотвечает\\s|[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,8}?(?:(?:is|are|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|goes? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
-    "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
+    "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
   ),
 );
 
@@ -266,7 +281,7 @@ const VALUE: RegExp = rule(
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
 
 /** What a user asks to have forgotten, in words. */
 interface ForgetWish {
