@@ -42,7 +42,7 @@ export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
   const { record, reported: tokens, counted } = reported;
   const told = `${formatCount(tokens)} tokens for the prompt of message #${record.index + 1}`;
-  if (unseenTokens === 0) return [`${told}; counted ${formatCount(counted)}, which holds.`];
+  if (unseenTokens === 0) return [`${told}; counted ${formatCount(counted)}. The larger figure is used.`];
   return [
     `${told}; counted ${formatCount(counted)}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
   ];

@@ -162,6 +162,28 @@ describe("output that was emptied in a list that stays", () => {
     expect(summary.split("\n")).toContain(line);
   });
 
+  it("of an edit says nothing that its call does not say", async () => {
+    const path = "/home/ana/work/harbour/apps/desk/src/components/quays/north-quay-panel.tsx";
+    const edits: Message = {
+      ...call,
+      parts: [
+        {
+          type: "toolCall",
+          id,
+          name: "Edit",
+          arguments: { file_path: path, old_string: "a", new_string: "b" },
+        },
+      ],
+    };
+    const edited: Message = {
+      ...result,
+      parts: [{ type: "toolResult", id, content: JSON.stringify({ query: `edit:${path}`, success: true }) }],
+    };
+    const all = [asked, edits, edited];
+    const summary = await summarize([edited], 400, { context: { list: all, kept: all } });
+    expect(summary).not.toContain("query");
+  });
+
   it("is told so in the next round too", async () => {
     const previous = await summarize([result], 400, { context });
     const later: Message[] = [

@@ -24,6 +24,8 @@ const WEIGHTS = {
   remark: 1.2,
   /** "Let me look at …": says what comes next, and the next steps say it too. */
   narration: 0.2,
+  /** Thinks aloud: what came of it is said after it. */
+  deliberation: 0.5,
   report: 0.4,
   changed: 2.2,
   code: 0.35,
@@ -58,6 +60,8 @@ const MAX_CODE = 200;
 const MAX_FOUND = 40;
 const MAX_FROM = 80;
 const MAX_DEPTH = 5;
+const DELIBERATES =
+  /(?:^|[.!?:] |[—–-] )(?:wait\b(?! for)|hmm?\b|actually,? (?:no|wait|the|it|i)|let me (?:re)?(?:think|analy[sz]e|consider|reason)|on second thought)/i;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
@@ -258,6 +262,7 @@ function bare(text: string): string {
 
 function remarkWeight(sentence: string, closing: boolean): number {
   if (NARRATION.test(sentence)) return WEIGHTS.narration;
+  if (DELIBERATES.test(sentence)) return WEIGHTS.deliberation;
   if (EXPLAINS.test(sentence)) return WEIGHTS.explained;
   return closing ? WEIGHTS.closing : WEIGHTS.remark;
 }
@@ -310,7 +315,7 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
 /** What a step did that changed no file, told where it happened last. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action, outcome } = step;
-  const words = scope.shorten(clipEnd(action.words, MAX_WORDS));
+  const words = clipEnd(scope.shorten(action.words), MAX_WORDS);
   const newer = step.message >= scope.newest;
   const looks = action.command !== undefined && isLookingCommand(action.command);
   switch (looks ? "search" : action.kind) {
@@ -362,7 +367,9 @@ function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
 
 /** What an emptied output said, each line with the call that stands beside the summary. */
 function emptiedPieces(step: Step, scope: Scope): Piece[] {
-  const from = scope.shorten(clipEnd(step.action.words, MAX_FROM));
+  // That an edit was made is told by the call itself.
+  if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
+  const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
   return foundPieces(step, scope).map((piece) => ({
     ...piece,
     kind: "ran",
@@ -373,14 +380,14 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
 
 /** Lines in which a test runner tells that it gets on, and the marks of a diff: they say nothing about the work. */
 const PROGRESS =
-  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
+  /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
 function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
   const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
   return lines
     .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !PROGRESS.test(line))
-    .map((line) => ({ kind: "found", text: shorten(clipEnd(line, MAX_CODE)), weight: WEIGHTS.found }));
+    .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }
 
 function recordLines(text: string): string[] {

@@ -26,6 +26,7 @@ import {
   type Task,
 } from "./steps.ts";
 import { oneLine, readable, withoutMarks } from "./text.ts";
+import { readTextCalls, textResult } from "./text-calls.ts";
 import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
@@ -174,23 +175,27 @@ function readSteps({ messages, staysOf }: Scene): Step[] {
       else known.push(entry);
     }
   }
-  return messages.flatMap((message, index) =>
-    message.parts.flatMap((part) => {
-      if (part.type !== "toolCall") return [];
-      const answer = results.get(part.id)?.shift();
-      const action = readAction(part);
+  return messages.flatMap((message, index) => {
+    const written = message.role === "assistant" ? readTextCalls(messageText(message), message.id).calls : [];
+    const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...written];
+    const after = written.length > 0 ? textResult(messages[index + 1]) : undefined;
+    return calls.map((call) => {
+      const told = call === written[0] && after !== undefined ? { text: after, isError: false } : undefined;
+      const answer = results.get(call.id)?.shift();
+      const result = answer?.result ?? told;
+      const action = readAction(call);
       return {
         message: index,
         id: message.id,
-        call: part,
+        call,
         action,
-        outcome: readOutcome(action, answer?.result),
-        result: answer?.result,
+        outcome: readOutcome(action, result),
+        result,
         stays: staysOf(message) === "whole" && answer?.stays !== false,
         emptied: staysOf(message) === "whole" && answer?.stays === false,
       };
-    }),
-  );
+    });
+  });
 }
 
 /** How summaries of other tools begin that stand in a history as a message. */
@@ -204,7 +209,8 @@ function readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Entr
   let asked = "";
   messages.forEach((message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return;
-    const whole = messageText(message).trim();
+    const text = messageText(message).trim();
+    const whole = message.role === "assistant" ? readTextCalls(text, message.id).said : text;
     const speech = (text: string): Speech => ({
       message: index,
       id: message.id,

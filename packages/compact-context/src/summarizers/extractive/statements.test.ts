@@ -232,6 +232,14 @@ describe("the end of a message", () => {
       "Let me know which format you prefer.",
     ]);
   });
+
+  it.each([
+    "Hello! How can I assist you today?",
+    "Done. Is there anything else I can help with?",
+    "What would you like me to do next?",
+    "¿En qué puedo ayudarte hoy?",
+    "有什么我可以帮您的吗？",
+  ])("a courtesy does not wait for an answer: %s", (text) => expect(questionsIn(text)).toEqual([]));
 });
 
 const HOSTILE: readonly string[] = [

@@ -452,8 +452,12 @@ export function questionsIn(text: string): Statement[] {
     .map(said);
 }
 
+/** Nothing in particular is asked. */
+const POLITE =
+  /^(?:(?:hi|hello|hey|great|sure|ok|okay)[!,. ]{1,3}){0,2}(?:how (?:can|may) i (?:help|assist)\b|what (?:can i|would you like me to) (?:help|assist|do)\b.{0,40}\?$|(?:is there )?anything else\b|do you need anything else\b|wie kann ich .{0,20}helfen|kann ich sonst noch|comment puis-je vous aider|en qué puedo ayudar|¿en qué puedo ayudar|como posso ajudar|чем (?:я )?могу помочь)|有什么(?:我)?(?:可以|能)帮|何かお手伝い|他に何か/;
+
 function asks(plain: string): boolean {
-  if (RHETORICAL.test(plain)) return false;
+  if (RHETORICAL.test(plain) || POLITE.test(plain)) return false;
   if (
     /^let me know if (?:you (?:have|need|want)|there['’]?s) (?:any|anything|more|further|other)/.test(plain)
   )

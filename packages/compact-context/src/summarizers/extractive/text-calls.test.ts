@@ -1,0 +1,75 @@
+import { describe, expect, it } from "vitest";
+import type { Message } from "../../core/message.ts";
+import { builtinSummarizer } from "./builtin.ts";
+import { readTextCalls, textResult } from "./text-calls.ts";
+
+const says = (role: "user" | "assistant", text: string, id: string): Message => ({
+  id,
+  role,
+  parts: [{ type: "text", text }],
+});
+
+describe("calls that are written into the text", () => {
+  it.each([
+    [
+      "OpenHands",
+      "I look around.\n\n<function=terminal>\n<parameter=command>\nls -la\n</parameter>\n</function>",
+      { name: "terminal", arguments: { command: "ls -la" } },
+    ],
+    [
+      "Claude",
+      'I look around.\n<function_calls>\n<invoke name="bash">\n<parameter name="command">ls -la</parameter>\n</invoke>\n</function_calls>',
+      { name: "bash", arguments: { command: "ls -la" } },
+    ],
+    [
+      "Cline",
+      "I look around.\n<execute_command>\n<command>ls -la</command>\n<requires_approval>false</requires_approval>\n</execute_command>",
+      { name: "execute_command", arguments: { command: "ls -la", requires_approval: "false" } },
+    ],
+  ])("are read as %s writes them", (_, text, call) => {
+    const read = readTextCalls(text, "m1");
+    expect(read.calls).toEqual([{ type: "toolCall", id: "m1#0", ...call }]);
+    expect(read.said).toBe("I look around.");
+  });
+
+  it.each([
+    "The host sends `<function=terminal>` and waits.",
+    "<function=terminal>\n<parameter=command>ls",
+    "Use <read_file><path>a.ts</path></read_file> for that.",
+  ])("are none where they are spoken of, or not closed: %s", (text) => {
+    expect(readTextCalls(text, "m1")).toEqual({ calls: [], said: text });
+  });
+
+  it("tell what Cline says when it is done as the assistant's words", () => {
+    const text = "<attempt_completion>\n<result>\nThe port is 4010 now.\n</result>\n</attempt_completion>";
+    expect(readTextCalls(text, "m1")).toEqual({ calls: [], said: "The port is 4010 now." });
+  });
+
+  it("are answered in the user's place", () => {
+    expect(textResult(says("user", "EXECUTION RESULT of [terminal]:\nok", "m2"))).toBe("ok");
+    expect(textResult(says("user", "What is an EXECUTION RESULT of [x]:?", "m2"))).toBeUndefined();
+  });
+
+  it("stand in a summary in words, with their outcome", async () => {
+    const { text } = await builtinSummarizer.summarize(
+      [
+        says("user", "Please make the tests of the parser pass.", "m1"),
+        says(
+          "assistant",
+          "I run them.\n<function=terminal>\n<parameter=command>npm test</parameter>\n</function>",
+          "m2",
+        ),
+        says(
+          "user",
+          "EXECUTION RESULT of [terminal]:\n 2 failed, 3 passed\n[Command finished with exit code 1]",
+          "m3",
+        ),
+        says("assistant", "Two tests fail: parseDate and parseTime.", "m4"),
+      ],
+      { maxTokens: 600 },
+    );
+    expect(text).toContain("npm test");
+    expect(text).toMatch(/npm test`?: failed/);
+    expect(text).not.toContain("<parameter");
+  });
+});

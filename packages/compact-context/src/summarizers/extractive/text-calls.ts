@@ -1,0 +1,77 @@
+import { type Message, messageText, type ToolCallPart } from "../../core/message.ts";
+
+/**
+ * Calls that a model writes into its text where its host gives it no tools:
+ * `<function=name><parameter=key>value</parameter></function>` (OpenHands, SWE-agent, Qwen),
+ * `<invoke name="name"><parameter name="key">value</parameter></invoke>` (Claude), and
+ * `<read_file><path>value</path></read_file>` (Cline, Roo).
+ */
+export interface TextCalls {
+  readonly calls: readonly ToolCallPart[];
+  /** The text without them. */
+  readonly said: string;
+}
+
+const OWN =
+  "execute_command|read_file|write_to_file|replace_in_file|apply_diff|insert_content|search_files|list_files|list_code_definition_names|browser_action|use_mcp_tool|attempt_completion";
+/** It begins a line: within one it is spoken of. */
+const OPENING = new RegExp(
+  `^[ \\t]{0,8}<(?:(function)=([\\w.-]{1,64})|(invoke) name="([\\w.-]{1,64})"|(${OWN}))>`,
+  "gm",
+);
+const FIELD = /<(?:(parameter)(?:=([\w.-]{1,64})|\sname="([\w.-]{1,64})")|([a-z]\w{1,40}))>/g;
+const PREFIX = /(?<=<\/?)\w{1,10}:(?=(?:invoke|parameter|function_calls)\b)/g;
+const FRAME = /^[ \t]{0,8}<\/?function_calls>[ \t]*$/gm;
+
+/** Reads the calls in an assistant's text; their ids are made of the message's own. */
+export function readTextCalls(written: string, id: string): TextCalls {
+  if (!written.includes("</")) return { calls: [], said: written };
+  const text = written.replace(PREFIX, "");
+  const calls: ToolCallPart[] = [];
+  const said: string[] = [];
+  const end = eachElement(text, OPENING, (name, inside, before) => {
+    const fields = fieldsIn(inside);
+    said.push(before);
+    if (name === "attempt_completion") said.push(`\n${fields.result ?? ""}`);
+    else calls.push({ type: "toolCall", id: `${id}#${calls.length}`, name, arguments: fields });
+  });
+  if (end === 0) return { calls, said: written };
+  said.push(text.slice(end));
+  return { calls, said: said.join("").replace(FRAME, "").trim() };
+}
+
+function fieldsIn(text: string): Readonly<Record<string, string>> {
+  const fields = new Map<string, string>();
+  eachElement(text, FIELD, (name, inside) => fields.set(name, inside.replace(/^\n|\n$/g, "")));
+  return Object.fromEntries(fields);
+}
+
+/** Visits the elements that are closed, with what stands before each; gives the end of the last. */
+function eachElement(
+  text: string,
+  opening: RegExp,
+  visit: (name: string, inside: string, before: string) => void,
+): number {
+  let from = 0;
+  for (const match of text.matchAll(opening)) {
+    const [tag, ...names] = match;
+    const [element = "", name = element] = names.filter((part) => part !== undefined);
+    const closing = `</${element}>`;
+    const end = match.index < from ? -1 : text.indexOf(closing, match.index);
+    if (end === -1) continue;
+    visit(name, text.slice(match.index + tag.length, end), text.slice(from, match.index));
+    from = end + closing.length;
+  }
+  return from;
+}
+
+const RESULT =
+  /^\s*(?:EXECUTION RESULT of \[[^\]\n]{1,64}\]:|OBSERVATION:|\[[\w-]{1,60}[^\]\n]{0,200}\] Result:)\s*/;
+
+/** What a host answers to such a call in the user's place; undefined for words of a person. */
+export function textResult(message: Message | undefined): string | undefined {
+  if (message?.role !== "user") return undefined;
+  const text = messageText(message);
+  const opening = RESULT.exec(text)?.[0];
+  return opening === undefined ? undefined : text.slice(opening.length);
+}
