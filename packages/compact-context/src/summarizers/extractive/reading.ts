@@ -8,8 +8,10 @@ import {
   leftIn,
   nextStepsIn,
   questionsIn,
+  readSentences,
   reportsIn,
   rulesIn,
+  type Sentence,
   type Statement,
   standing,
   underWayIn,
@@ -41,7 +43,12 @@ export interface Speech {
 
 /** What happened in an episode, in order of time. */
 export type Entry =
-  | { readonly kind: "user"; readonly speech: Speech; readonly about: string }
+  | {
+      readonly kind: "user";
+      readonly speech: Speech;
+      readonly about: string;
+      readonly sentences: readonly Sentence[];
+    }
   | { readonly kind: "answer"; readonly message: number; readonly id: string; readonly answer: Answer }
   | { readonly kind: "assistant"; readonly speech: Speech; readonly closing: boolean }
   | { readonly kind: "foreign"; readonly speech: Speech }
@@ -221,7 +228,8 @@ function readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Entr
     else if (message.role === "user") {
       const { typed } = readSaid(message);
       if (typed !== "") {
-        entries.push({ kind: "user", speech: speech(typed), about: aboutOf(typed, asked) });
+        const about = aboutOf(typed, asked);
+        entries.push({ kind: "user", speech: speech(typed), about, sentences: readSentences(typed) });
         asked = "";
       }
     } else if (whole !== "") {
@@ -293,8 +301,8 @@ function texts(statements: readonly { readonly text: string }[]): string[] {
 /** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function standingRules(entries: readonly Entry[]): Rule[] {
   const said = entries.flatMap(wordsIn).reverse();
-  const rules = said.flatMap(({ text, id, stays }) =>
-    texts(rulesIn(text)).map((rule) => ({ text: oneLine(rule), id, stays })),
+  const rules = said.flatMap(({ text, id, stays, sentences }) =>
+    texts(rulesIn(text, sentences)).map((rule) => ({ text: oneLine(rule), id, stays })),
   );
   return standing(rules).filter(({ stays }) => stays !== "whole");
 }
@@ -303,8 +311,8 @@ function wordsIn(
   entry: Entry,
   index: number,
   entries: readonly Entry[],
-): Pick<Speech, "text" | "id" | "stays">[] {
-  if (entry.kind === "user") return [entry.speech];
+): (Pick<Speech, "text" | "id" | "stays"> & { readonly sentences?: readonly Sentence[] })[] {
+  if (entry.kind === "user") return [{ ...entry.speech, sentences: entry.sentences }];
   if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
   const asked = entries[index - 1];
   const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
@@ -329,7 +337,8 @@ function readDecisions(entries: readonly Entry[]): Decision[] {
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
-    add(speech, texts(decisionsIn(speech.text, entry.kind)));
+    const sentences = entry.kind === "user" ? entry.sentences : undefined;
+    add(speech, texts(decisionsIn(speech.text, entry.kind, sentences)));
   }
   return [...decisions.values()];
 }
@@ -355,15 +364,16 @@ function openReports(entries: readonly Entry[]): OpenError[] {
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
     if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
       for (const report of reports) report.solved = true;
-    if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
+    if (entry.kind === "user" && addReports(entry, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
   return open.map(({ text, from }) => ({ text, from })).reverse();
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ text, stays }: Speech, reports: Report[]): boolean {
-  const found = [...new Set(texts(reportsIn(text)).map(oneLine))];
+function addReports({ speech, sentences }: Entry & { kind: "user" }, reports: Report[]): boolean {
+  const { text, stays } = speech;
+  const found = [...new Set(texts(reportsIn(text, sentences)).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
   for (const line of found)

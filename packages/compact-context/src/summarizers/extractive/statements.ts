@@ -28,7 +28,7 @@ const LOGGED =
   /^(?:(?:\w{0,40}error|warning|fatal|panic|uncaught \w{1,40}) ?[:!\]]|npm (?:err!|warn)|(?:warn|info|debug|trace)\s{0,4}[[:])/;
 const QUOTED = /[“"][^“”"\n]{1,600}[”"]/g;
 
-interface Sentence extends Statement {
+export interface Sentence extends Statement {
   /** Lower case, without marks of lists and emphasis. */
   readonly plain: string;
   /** The heading above it. */
@@ -39,8 +39,11 @@ interface Sentence extends Statement {
   readonly pasted: boolean;
 }
 
-/** The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. */
-function readSentences(text: string): Sentence[] {
+/**
+ * The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. What reads a
+ * text below may be given them, where it is read for several things.
+ */
+export function readSentences(text: string): Sentence[] {
   if (text.length <= 2 * READ_HALF) return sentencesAt(text, 0);
   return [
     ...sentencesAt(text.slice(0, READ_HALF), 0),
@@ -165,8 +168,7 @@ const COMMANDS =
 const NO_OPINION =
   /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:personally|i (?:think|guess|believe|thought|wonder)|maybe|perhaps|could be|might be|in my opinion|imh?o|it (?:seems|looks)|seems|looks like)\b/;
 /** Standing rules in a user's text: what binds work beyond the step at hand. */
-export function rulesIn(text: string): Statement[] {
-  const all = readSentences(text);
+export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): Statement[] {
   const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
   const found = all.filter((sentence, index) => {
     if (isFrame(sentence)) return false;
@@ -340,8 +342,12 @@ const WANTED =
   /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
-export function decisionsIn(text: string, speaker: "user" | "assistant" = "assistant"): Statement[] {
-  return readSentences(text)
+export function decisionsIn(
+  text: string,
+  speaker: "user" | "assistant" = "assistant",
+  all: readonly Sentence[] = readSentences(text),
+): Statement[] {
+  return all
     .filter((sentence) => isDecision(sentence) || (speaker === "user" && isWanted(sentence)))
     .map(said);
 }
@@ -479,8 +485,8 @@ const IS_ERROR =
   /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|(?:--- )?FAIL(?:ED)?[: ]|failed to\b|cannot\b|traceback\b)/i;
 
 /** Failures in a user's words, and the first line of an error that is pasted. */
-export function reportsIn(text: string): Statement[] {
-  return readSentences(text)
+export function reportsIn(text: string, all: readonly Sentence[] = readSentences(text)): Statement[] {
+  return all
     .filter(({ text: own, plain }) => {
       if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;
       if (IS_ERROR.test(own)) return true;
