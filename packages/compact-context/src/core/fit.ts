@@ -77,22 +77,34 @@ export function costsOf({ messages, counter }: CompactionRequest): number[] {
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
   const costs = costsOf(request);
-  const floor = keepFloor(request, costs);
-  if (!canPin(floor, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
-  const whole = lowerCounts(request, costs, limit) ?? (floorOf(floor) <= limit ? floor : undefined);
-  const kept = whole === undefined || isCrowded(whole, limit) ? overflow(floor, limit) : whole;
+  if (!canPin(request, costs, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
+  const whole = lowerCounts(request, costs, limit);
+  const kept =
+    whole === undefined || isCrowded(whole, limit) ? keepLess(request, costs, limit, whole) : whole;
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
+}
+
+/** The floor of the keep counts where no counts fit, and less where that is too large or leaves no room for a summary. */
+function keepLess(
+  request: CompactionRequest,
+  costs: readonly number[],
+  limit: number,
+  crowded: KeepSet | undefined,
+): KeepSet {
+  const floor = keepFloor(request, costs);
+  const fits = crowded === undefined && floorOf(floor) <= limit && !isCrowded(floor, limit);
+  return fits ? floor : overflow(floor, limit);
 }
 
 /** Project instructions are pinned up to this share of the limit. */
 const INSTRUCTIONS_SHARE = 0.25;
 
 /** True where project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(floor: KeepSet, limit: number): boolean {
-  const { messages, pinned } = floor.request;
+function canPin(request: CompactionRequest, costs: readonly number[], limit: number): boolean {
+  const { messages, pinned } = request;
   if (pinned === undefined || pinned.size === 0) return true;
   const indexes = [...messages.keys()].filter((index) => pinned.has(messages[index] as Message));
-  return sumOf(indexes, floor.costs) <= limit * INSTRUCTIONS_SHARE && floorOf(floor) <= limit;
+  return sumOf(indexes, costs) <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, costs)) <= limit;
 }
 
 /** Least tokens of the result: what is kept, and a small summary where one is needed. */
