@@ -123,6 +123,39 @@ describe("a chat", () => {
     await chat.ended;
   });
 
+  it("has its model write the memory's notes, counts what that takes, and asks it nothing where it shall not", async () => {
+    const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 };
+    const asked: string[] = [];
+    const model = createScriptedModel(({ system, tools }) => {
+      if (tools.length > 0) return { text: "done", usage };
+      asked.push(system);
+      return { text: JSON.stringify({ title: "Gate 7", currentState: ["The user paints gate 7."] }), usage };
+    });
+    const notes = (): string => readFileSync(join(folder, ".compact/agent/main/SESSION.md"), "utf8");
+    const chat = await start(model);
+    for (const text of ["we paint gate 7", "now in green"]) {
+      chat.type(`${text}\n`);
+      await chat.shows(/done[\s\S]+context/);
+    }
+    await expect.poll(notes).toContain("The user paints gate 7.");
+    expect(asked[0]).toContain("working notes");
+    chat.type("and the fence\n");
+    await chat.shows(/context[^\n]*\b[4-9]\d\d in/);
+    chat.type("/quit\n");
+    await chat.ended;
+    const before = asked.length;
+    writeFileSync(join(folder, "compact.yaml"), "memory:\n  use_model: false\n");
+    const other = await start(model, { new: true });
+    for (const text of ["we paint gate 8", "now in red"]) {
+      other.type(`${text}\n`);
+      await other.shows(/done[\s\S]+context/);
+    }
+    await expect.poll(notes).toContain("gate 8");
+    other.type("/quit\n");
+    await other.ended;
+    expect(asked).toHaveLength(before);
+  });
+
   it("asks before each call; always holds for the same command alone", async () => {
     const chat = await start();
     chat.type("run echo first\n");

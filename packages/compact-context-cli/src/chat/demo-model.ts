@@ -21,6 +21,12 @@ const ABILITIES = `I am a script, not a language model: I know a few commands an
 
 Then /context shows what the context holds, and /compact makes room in it.`;
 
+const NAME = "demo:script";
+
+export function isDemo({ name }: Pick<AgentModel, "name">): boolean {
+  return name === NAME;
+}
+
 /** A model for trying things out: it needs no key, asks nobody, and does what single words tell it. */
 export function createDemoModel(): AgentModel {
   let pace: keyof typeof PAUSES = "usual";
@@ -31,7 +37,7 @@ export function createDemoModel(): AgentModel {
       return { ...said.answer, usage: usageOf(request, said.answer) };
     },
     {
-      name: "demo:script",
+      name: NAME,
       window: WINDOW,
       pause: (signal, first) => (first ? Promise.resolve() : wait(PAUSES[pace], signal)),
     },

@@ -9,6 +9,7 @@ import { formatCount, formatPercent, formatShort, plural } from "../render/numbe
 import type { Style } from "../render/table.ts";
 import { bar } from "../render/table.ts";
 import { firstWords, oneLine, padEnd, padStart, safeLines, truncate, wrap } from "../render/width.ts";
+import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
 
@@ -40,7 +41,7 @@ type Line = (label: string, text: string) => string;
 
 /** A script that answers is said to be one. */
 function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
-  if (!agent.model.name.startsWith("demo:")) return [line("model", agent.model.name)];
+  if (!isDemo(agent.model)) return [line("model", agent.model.name)];
   const [provider] = providersWithKey(env);
   const how =
     provider === undefined
@@ -181,7 +182,7 @@ export function statusLines({ model, contextTokens, window, spent }: Status, wid
   const context = `context ${formatCount(contextTokens)} of ${formatShort(window)} (${formatPercent(contextTokens, window)})`;
   const cached = spent.cachedTokens === 0 ? "" : `, ${formatShort(spent.cachedTokens)} cached`;
   const used = `${formatShort(spent.inputTokens)} in${cached}, ${formatShort(spent.outputTokens)} out`;
-  const parts = [context, used, model.startsWith("demo:") ? "no cost" : costText(spent), oneLine(model)];
+  const parts = [context, used, isDemo({ name: model }) ? "no cost" : costText(spent), oneLine(model)];
   // A part is not broken where there is room for it on the next line.
   return wrap(parts.map((part) => part.replaceAll(" ", "\u00a0")).join("\u00a0· "), width - 2).map(
     (line) => `  ${line.replaceAll("\u00a0", " ")}`,

@@ -7,11 +7,13 @@ import type { Diagnostic } from "compact-context/internal/agent/event";
 import type { Skill } from "compact-context/internal/agent/skills/skill";
 import type { Permissions } from "compact-context/internal/agent/tool";
 import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
+import type { TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
 import { createChannelMemory } from "compact-context/internal/memory/channel-memory";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";
+import { isDemo } from "./demo-model.ts";
 import { editTool, readTool, writeTool } from "./tools/read.ts";
 import { runCommand, runTool } from "./tools/run.ts";
 import type { Workplace } from "./workplace.ts";
@@ -66,8 +68,12 @@ async function agentOf(
   const env = { ...ports.env };
   const settings = settingsFor(config, invocation);
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
-  const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning });
-  return createAgent({
+  // The chat's own model writes the memory's notes too, beside the turns; a demonstration has none to ask.
+  const asked: TextModel | undefined = isDemo(model)
+    ? undefined
+    : { name: model.name, window: model.window, generate: (request) => agent.ask(request) };
+  const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning, model: asked });
+  const agent = await createAgent({
     model,
     permissions,
     onDiagnostic,
@@ -82,6 +88,7 @@ async function agentOf(
     runCommand: (command, { signal }) =>
       runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
   });
+  return agent;
 }
 
 /** An overload of half a minute is waited out. */

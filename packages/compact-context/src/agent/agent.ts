@@ -1,4 +1,5 @@
 import { decode } from "../codecs/formats.ts";
+import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
 import { CompactError } from "../errors.ts";
 import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/scope.ts";
@@ -24,7 +25,7 @@ import type { AgentEvent, Spent } from "./event.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 import { skillText } from "./skills/use-skill.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
-import { agentPorts, checkToolNames } from "./turn-ports.ts";
+import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
 
 export interface SendOptions {
   /** Interrupts the turn; the session is ready for the next one. */
@@ -65,6 +66,8 @@ export interface Agent {
   resume(sessionId: string): Promise<void>;
   /** For `/memory`: its files, and what it says to a query. */
   memory(query?: string): Promise<MemoryView>;
+  /** For work beside the turns, such as a memory's: asks the agent's model; what that takes is counted in `spent`. */
+  ask(request: TextModelRequest): Promise<TextModelAnswer>;
   /** For `/model`: goes on with another model. */
   useModel(model: AgentModel): Promise<void>;
   /** Takes up a skill for the user; gives what of it cannot run. Throws `NotFound` for one that is not known. */
@@ -137,6 +140,7 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     sessions: () => listSessions(state),
     resume: (id) => alone(() => resumeSession(state, id)),
     memory: (query) => memoryView(options, query),
+    ask: (request) => askModel(state, request),
     useModel: (model) => alone(() => changeModel(state, model)),
     useSkill: (name) => useSkill(state, name),
     endSkill: (name) => state.skills.end(name, "user"),

@@ -1,5 +1,6 @@
+import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
-import type { AgentModel } from "./agent-message.ts";
+import type { AgentMessage, AgentModel } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
 import type { Diagnostic, Spent } from "./event.ts";
@@ -87,6 +88,26 @@ function commonPorts(
       state.emit({ type: "usage", sessionId: session.id, spent, total: state.spent, contextTokens, window });
     },
   };
+}
+
+/** Asks the agent's model beside its turns; what that takes is the agent's. */
+export async function askModel(
+  state: AgentState,
+  { messages, signal = new AbortController().signal }: TextModelRequest,
+): Promise<TextModelAnswer> {
+  const { metered, model } = commonPorts(state, state.session, state.model);
+  const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
+  const rest = messages.flatMap(({ role, content }): AgentMessage[] =>
+    role === "system" ? [] : [{ role, content }],
+  );
+  let text = "";
+  for await (const part of model.stream({ system: system.join("\n\n"), messages: rest, tools: [], signal })) {
+    if (part.type === "text") text += part.text;
+    if (part.type !== "end") continue;
+    metered(part.usage);
+    return { text, stop: part.stop === "tools" ? "other" : part.stop, usage: part.usage };
+  }
+  return { text, stop: "other" };
 }
 
 interface Bounds {

@@ -340,6 +340,9 @@ const tracing: Fields<CompactConfig["tracing"]> = {
 
 const memory: Fields<CompactConfig["memory"]> = {
   automatic_writes: flag("Lets the program write memory files; nothing is written by itself otherwise."),
+  use_model: flag(
+    "Lets a memory ask the model that it was given, a chat's own, beside the work; everything is done by program otherwise.",
+  ),
 };
 
 const memoryRecall: Fields<CompactConfig["memoryRecall"]> = {

@@ -86,6 +86,8 @@ export interface CompactConfig {
   readonly memory: {
     /** False: no memory file is written by the program. */
     readonly automaticWrites: boolean;
+    /** False: a memory does not ask the model that it was given; everything is done by program. */
+    readonly useModel: boolean;
   };
   /** What of a memory is put before a user's message. */
   readonly memoryRecall: {
@@ -129,7 +131,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
   }),
   retention: Object.freeze({}),
   tracing: Object.freeze({ console: false, opentelemetry: false }),
-  memory: Object.freeze({ automaticWrites: true }),
+  memory: Object.freeze({ automaticWrites: true, useModel: true }),
   memoryRecall: Object.freeze({
     enabled: true,
     maxCandidates: 12,

@@ -173,7 +173,8 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   const tell = harmless(options.onWarning);
   const warn = (message: string): void => tell(`memory: ${message}`);
   const redact = (text: string): string => redactor.redactText(text);
-  const sidecar = model === undefined ? undefined : createSidecar({ model, redact });
+  const asks = model !== undefined && settings.memory.useModel;
+  const sidecar = asks ? createSidecar({ model, redact }) : undefined;
   const program: TaskContext = {
     writer: createMemoryWriter({ channelDir, workspaceDir, user, redactor, now }),
     now,
