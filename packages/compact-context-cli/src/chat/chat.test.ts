@@ -156,6 +156,29 @@ describe("a chat", () => {
     expect(asked).toHaveLength(before);
   });
 
+  it("has its model write the summaries where --summarizer own says so", async () => {
+    let sent = "";
+    const model = createScriptedModel(({ system, tools, messages }) => {
+      if (tools.length > 0) sent = JSON.stringify(messages);
+      if (tools.length > 0) return { text: `done ${"and done ".repeat(60)}` };
+      return { text: system.includes("working notes") ? "{}" : "The user paints gate 7 in green." };
+    });
+    const chat = await start(model, { summarizer: "own" });
+    for (let gate = 1; gate <= 8; gate++) {
+      chat.type(`we paint gate ${gate} ${"with care ".repeat(40)}\n`);
+      await chat.shows(/done and[\s\S]+context/);
+    }
+    chat.type("/compact\n");
+    await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: [1-9]\d* summarized/);
+    chat.type("go on\n");
+    await chat.shows(/done and[\s\S]+context/);
+    expect(sent).toContain("The user paints gate 7 in green.");
+    chat.type("/quit\n");
+    await chat.ended;
+    await expect(start(undefined, { summarizer: "own" })).rejects.toThrow("a script writes no summaries");
+    await expect(start(model, { summarizer: "gpt" })).rejects.toThrow("builtin and own");
+  });
+
   it("asks before each call; always holds for the same command alone", async () => {
     const chat = await start();
     chat.type("run echo first\n");

@@ -73,6 +73,7 @@ async function agentOf(
     ? undefined
     : { name: model.name, window: model.window, generate: (request) => agent.ask(request) };
   const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning, model: asked });
+  const summarizer = summarizerOf(flags.summarizer, asked);
   const agent = await createAgent({
     model,
     permissions,
@@ -85,10 +86,28 @@ async function agentOf(
     system: await systemPrompt(ports.cwd, workspaceDir),
     tools: [readTool(workplace), writeTool(workplace), editTool(workplace), runTool(workplace, env)],
     config: settings,
+    managerPorts: { summarizer },
     runCommand: (command, { signal }) =>
       runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
   });
   return agent;
+}
+
+/** Who writes the summaries: undefined for the built-in one, which takes no request. */
+function summarizerOf(who: string | undefined, own: TextModel | undefined): TextModel | undefined {
+  if (who === undefined || who === "builtin") return undefined;
+  const place = "--summarizer";
+  if (who !== "own")
+    throw new CompactError("InvalidUsage", `${place} ${oneLine(who)}: a chat has builtin and own`, {
+      place,
+      hint: "Use own for the chat's model, or leave the flag out.",
+    });
+  if (own === undefined)
+    throw new CompactError("InvalidUsage", `${place} own: a script writes no summaries`, {
+      place,
+      hint: "Name the chat's model with --model, or leave the flag out.",
+    });
+  return own;
 }
 
 /** An overload of half a minute is waited out. */

@@ -361,8 +361,19 @@ export const COMMANDS: Command = {
     {
       name: "chat",
       summary: "an agent for the terminal whose context never overflows; asks before it writes or runs",
-      flags: ["model", "base-url", "window", "new", "channel", "workspace", "config", "archive"],
+      flags: [
+        "model",
+        "base-url",
+        "window",
+        "summarizer",
+        "new",
+        "channel",
+        "workspace",
+        "config",
+        "archive",
+      ],
       flagHelp: {
+        summarizer: "who writes the summaries: builtin (no request is made), or own, the chat's model",
         model:
           "who answers: provider/model, or with --base-url a model of that server; a script when left out",
         workspace: "the agent's own folder; .compact/agent when left out",
