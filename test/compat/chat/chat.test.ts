@@ -59,6 +59,8 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
   const ANSWERS = [
     { toolCalls: [{ name: "compact_search", arguments: { query: "parrot" } }] },
     "The answer is Coco.",
+    // The memory asks at the end of the chat.
+    JSON.stringify({ add: [{ section: "Facts", text: "The parrot is called Coco.", record: 1 }] }),
   ];
 
   it.each([
@@ -73,7 +75,10 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
     expect({ code, err }).toEqual({ code: 0, err: "" });
     expect(out).toContain("The answer is Coco.");
     expect(out).toContain("compact_search");
-    expect(stub.requests.map(({ body }) => (body as { stream?: boolean }).stream)).toEqual([true, true]);
+    const bodies = stub.requests.map(({ body }) => body as { stream?: boolean; tools?: unknown[] });
+    expect(bodies.map(({ stream }) => stream)).toEqual([true, true, true]);
+    expect(bodies.map(({ tools = [] }) => tools.length > 0)).toEqual([true, true, false]);
+    expect(JSON.stringify(bodies[2])).toContain("long-term memory");
   });
 
   it("a server that speaks chat completions answers at --base-url, without a key too", async () => {
@@ -125,6 +130,7 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
         ANTHROPIC_API_KEY: "k",
         OPENAI_BASE_URL: stub.openAiUrl,
         ANTHROPIC_BASE_URL: `${stub.anthropicUrl}/v1`,
+        COMPACT_MEMORY_USE_MODEL: "false",
       });
       expect(code).toBe(0);
       expect(flat(out)).toMatch(

@@ -1,5 +1,6 @@
 import { defined } from "../errors.ts";
 import type { HostPreflight } from "../host.ts";
+import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
 import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "./agent-message.ts";
@@ -164,7 +165,7 @@ async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: T
   const stopped = end === "time-limit" ? "the time was over" : "the user interrupted";
   const why = end === "failed" ? `the model failed: ${reason}` : stopped;
   const note =
-    answer.text === "" ? `[No answer: ${why}]` : `${answer.text}\n[The answer was cut off: ${why}]`;
+    answer.text === "" ? `${NO_ANSWER}: ${why}]` : `${answer.text}\n[The answer was cut off: ${why}]`;
   await session.add({ role: "assistant", content: [{ type: "text", text: note }] });
   if (end === "failed")
     emit({

@@ -143,6 +143,16 @@ function tellableText(text: string, isUser: boolean, isForgotten: (text: string)
   return withoutToldSecrets(kept.length === sentences.length ? text : kept.join(" "));
 }
 
+/** How an agent's session tells that its model did not answer. */
+export const NO_ANSWER = "[No answer";
+
+/** Where no model answered there is nothing that one sees better, and it may be out of reach. */
+export function wasAnswered(messages: readonly Message[]): boolean {
+  return messages.some(
+    (message) => message.role === "assistant" && !messageText(message).startsWith(NO_ANSWER),
+  );
+}
+
 const RECALL_TOOLS = [EXPAND_TOOL, SEARCH_TOOL, SESSIONS_TOOL, MEMORY_TOOL];
 
 /** Clients of MCP write the server's name before a tool's. */

@@ -6,7 +6,7 @@ import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
 import { heldBy } from "../learning/meaning.ts";
 import { forgetRequests, ownStatements } from "../learning/own-words.ts";
 import { isSaidByUser, isTransient } from "../learning/statements.ts";
-import { lessonsOf, runTask, type TaskContext, tellable } from "../memory-task.ts";
+import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
 import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
@@ -220,7 +220,9 @@ export async function consolidate(
   return runTask<Consolidation>(
     {
       name: "consolidation",
-      byModel: () => consolidationTask(lessons, { ...known, session: session.text }),
+      byModel: wasAnswered(lessons)
+        ? () => consolidationTask(lessons, { ...known, session: session.text })
+        : undefined,
       byProgram: () => program,
     },
     // What the user wants forgotten is forgotten whatever a model makes of the rest.

@@ -8,7 +8,7 @@ import { forgottenBy } from "../changes/forget.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import { forgetWishes } from "../learning/statements.ts";
 import { linesOf } from "../markdown.ts";
-import { lessonsOf, runTask, type TaskContext, tellable } from "../memory-task.ts";
+import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import {
   parseSessionMemory,
   renderSessionMemory,
@@ -68,7 +68,11 @@ export async function refreshSession(
   const settle = (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> =>
     writeState({ lessons, answer, by }, context);
   return runTask<SessionAnswer | undefined>(
-    { name: "session-update", byModel: () => sessionUpdateTask(lessons, last), byProgram: () => undefined },
+    {
+      name: "session-update",
+      byModel: wasAnswered(lessons) ? () => sessionUpdateTask(lessons, last) : undefined,
+      byProgram: () => undefined,
+    },
     settle,
     context,
     signal,
