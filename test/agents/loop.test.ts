@@ -49,6 +49,27 @@ describe("the loop", () => {
     expect(agent.spent.dollars).toBe(used?.spent.dollars);
   });
 
+  it("is asked beside its turns without tools and without the session, and counts what that takes", async () => {
+    const usage = { inputTokens: 7, outputTokens: 2 };
+    const { agent, requests } = await agentWith(() => ({ text: "Two words.", usage }));
+    await play(agent, "hello");
+    const answer = await agent.ask({
+      messages: [
+        { role: "system", content: "Be short." },
+        { role: "user", content: "What is new?" },
+      ],
+      maxOutputTokens: 100,
+    });
+    expect(answer).toEqual({ text: "Two words.", stop: "end", usage });
+    expect(requests[1]).toMatchObject({
+      system: "Be short.",
+      messages: [{ role: "user", content: "What is new?" }],
+      tools: [],
+    });
+    expect(agent.spent).toMatchObject({ requests: 2, inputTokens: 14, outputTokens: 4 });
+    expect(JSON.stringify(agent.messages)).not.toContain("What is new?");
+  });
+
   it("lets one turn run at a time", async () => {
     const { agent } = await agentWith(() => ({ text: "ok" }));
     const first = agent.send("one")[Symbol.asyncIterator]();
