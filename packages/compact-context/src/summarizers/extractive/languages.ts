@@ -72,7 +72,7 @@ const EN: Latin = {
     "off[- ]limits|forbidden|prohibited|banned|taboo|(?:is|are|stays?|remains?) (?:frozen|read-only|untouched|mandatory|reserved)|not (?:allowed|acceptable|negotiable|mergeable)|unacceptable|out of scope|feature freeze|code freeze|keep out|nowhere else|and nothing else|(?:we|you)['’]?re not (?:allowed|supposed)",
     "(?:at most|no (?:more|longer|larger|fewer) than|max(?:imum)?\\.?(?: of)?|not more than|up to|fewer than|less than|limit(?:ed)? to|stay(?:s|ed)? (?:under|below|within|at|on|free)) (?:\\d|one|two|three|five|ten|[a-z]+ )",
     "i(?:['’]?d| would) (?:rather|prefer|appreciate|like (?:you|every|all|to keep|to use|to avoid))|i (?:never|don['’]?t|do not) (?:ever )?want(?! to know| to see what)|i (?:don['’]?t|do not) like (?:it )?when|i (?:always|only) want|(?:i|we) (?:strongly |really )?prefer|i insist|i expect (?:every|all|you)|would be (?:nice|good|great) (?:if you|to avoid)(?! c)",
-    "we (?:only|always|never|don['’]?t|do not|no longer) (?!know|think|have|see|understand|get|got|remember|want to know|need to)\\w+|(?:can|could|shall) we (?:please |just )?(?:always|only|never|avoid|not|stick|keep)",
+    "we (?:only|always|never|don['’]?t|do not|no longer(?! need)) (?!know|think|have|see|understand|get|got|remember|want to know|need to)\\w+|(?:can|could|shall) we (?:please |just )?(?:always|only|never|avoid|not|stick|keep)",
     "(?:use|run|write|import|install|commit|format|indent)\\b.{1,60}(?:\\bhere\\b|\\bin (?:this|our) (?:repo|project|codebase|package|house|code base))",
     clause(
       EN_OPEN,

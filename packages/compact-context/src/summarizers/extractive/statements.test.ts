@@ -106,6 +106,7 @@ describe("rules", () => {
     "Only show me line 3 of the file.",
     "don't worry about it",
     "Should we always retry?",
+    "Move the old results over, we no longer need the runs folder.",
   ])("no rule: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
 
   it.each([
