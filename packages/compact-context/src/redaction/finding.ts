@@ -155,7 +155,8 @@ export const REDACTED = "<REDACTED>";
 
 /** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
 export const SECRET_NAME: string = [
-  "(?:api|access|private|secret|encryption|signing|auth|account|master|shared|service|admin|session|webhook|license)[_\\x20-]?key",
+  "(?:api|access|private|secret|encryption|signing|auth|account|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
+  "(?<![a-z])psk(?=[\"'`]?\\s{0,3}[=:])",
   "passw(?:or)?d",
   "passphrase",
   "passcode",
@@ -202,7 +203,7 @@ export function isHintingName(name: string): boolean {
 
 /** True for names whose value a person may have chosen: short, plain words, with spaces. */
 export function isPasswordName(name: string): boolean {
-  return /passw|passphrase|passcode|pass$|pwd?$|pwd/i.test(name);
+  return /passw|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
 /** Words that name a password as well as a test that passed, or a page's width: the value has to tell. */
@@ -239,6 +240,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#_-]+$/i,
+  /^[\w-]{0,16}x{8,}$/i,
   /^.{0,12}(?:\.{3}|…|\*{3})/,
   /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
 ];
@@ -266,7 +268,8 @@ const WEAK =
 /** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
-  if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.]/.test(context.next)) return true;
+  if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
+    return true;
   if (isStandIn(value, name) || isExpression(value) || isVariable(value, context)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;

@@ -40,6 +40,8 @@ const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
 const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
+/** The name of a secret at AWS, which is none. */
+const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const KIND = "named-value";
@@ -67,6 +69,8 @@ function atFlag({ 0: whole, 1: name = "", index }: RegExpExecArray): Named {
 
 /** Behind a name stands a sign, a type and a sign, or the value itself in quotes. */
 function besideName(text: string, { 0: name, index: start }: RegExpExecArray): Span | undefined {
+  if (text.charAt(start - 1) === ":" && RESOURCE.test(text.slice(Math.max(0, start - 90), start)))
+    return undefined;
   const end = start + name.length;
   SIGNED.lastIndex = end;
   const signed = SIGNED.exec(text);

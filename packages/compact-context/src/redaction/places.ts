@@ -50,6 +50,23 @@ const ADDRESSES: readonly Place[] = [
     [raw`\b[\w.-]{1,64}:`, raw`[^\s@:/'"\x60]{3,128}`, raw`(?=@tcp\()`],
     "@tcp(",
   ),
+  // The colon before the slashes was lost.
+  place(
+    "url-password",
+    isFilledIn,
+    [
+      raw`\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:`,
+      raw`[^\s@/'"<>]{3,128}`,
+      "(?=@)",
+    ],
+    "//",
+  ),
+  place(
+    "connection-string",
+    isFilledIn,
+    [raw`\b(?:password|pwd)=\{`, raw`(?:[^{}\s]|\}\}){3,256}`, raw`(?=\}(?:[;"'\s]|$))`],
+    "={",
+  ),
   place(
     "url-password",
     isFilledIn,
@@ -133,6 +150,23 @@ const COMMANDS: readonly Place[] = [
     isFilledIn,
     [raw`\bsend(?:line)?[ \t(]{1,3}["']`, raw`[^"'\s]{4,128}?`, raw`(?=\\[rn])`],
     "send",
+  ),
+  place(
+    "call",
+    isFilledIn,
+    [raw`\bdefine\(\s{0,4}["'](?:${NAME})["'],\s{0,8}["']`, raw`[^"'\n]{3,256}`, raw`(?=["']\s{0,4}\))`],
+    "define",
+  ),
+  place("call", () => true, [
+    raw`(?:\b(?:AKIA|ASIA)[A-Z2-7]{16}|<REDACTED>)["'],[ \t]{0,4}["']`,
+    raw`[A-Za-z0-9/+]{40}`,
+    `(?=["'])`,
+  ]),
+  place(
+    "command-output",
+    isFilledIn,
+    [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
+    "2)",
   ),
   // A user and a password in a call
   place("call", isGivenWord, [
@@ -220,8 +254,8 @@ const IN_WORD = /[\p{L}\p{N}_-]/u;
 const GIVES =
   "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|es|era|é|è|är|er|on|это)(?=[\\s:])|是|为|為|は|が|는|은|를";
 const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
-/** Printable ASCII but quotes and angles: what follows in another script is not part of it. */
-const SPOKEN = "[!#-&(-;=?-_a-~]";
+/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
+const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
 
 /** Up to six words and what gives a value, or nothing but a blank; then the value. */
 const SAID = new RegExp(
