@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { runAtOnce } from "../../packages/compact-context/src/errors.ts";
 import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
 import { createGrowingList } from "../../packages/compact-context/src/lint/live.ts";
 import { breakList, validList } from "../support/broken-lists.ts";
@@ -30,13 +31,27 @@ it.each(FORMATS)("a growing %s list is found clean or broken as the whole list i
       const list = broken ? breakList(seed, format) : valid;
       const known = createGrowingList();
       for (const given of growing(list, sizes)) {
-        const found = known.check(given, () => format) !== undefined;
+        const found = runAtOnce(known.check(given, () => format)) !== undefined;
         expect(found).toBe(given.length > 0 && hasErrors(given, format));
       }
     }),
     { numRuns },
   );
 });
+
+it.each(FORMATS)(
+  "a long %s list that is looked at in steps is found clean or broken as the whole is",
+  (format) => {
+    fc.assert(
+      fc.property(seeds, fc.boolean(), (seed, broken) => {
+        const list = [...validList(format, seed, { turns: 60 }), ...(broken ? breakList(seed, format) : [])];
+        const found = runAtOnce(createGrowingList().check(list, () => format));
+        expect(found !== undefined).toBe(hasErrors(list, format));
+      }),
+      { numRuns: 20 },
+    );
+  },
+);
 
 it.each(FORMATS)("a growing %s list is mended to what the whole list is mended to", (format) => {
   fc.assert(

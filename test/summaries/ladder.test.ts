@@ -331,17 +331,22 @@ describe("time", () => {
 
   it("rejects with Aborted as soon as the caller's signal is, and tells the model to stop", async () => {
     let told: AbortSignal | undefined;
+    let ask = (): void => undefined;
+    const asked = new Promise<void>((resolve) => {
+      ask = resolve;
+    });
     const listening: TextModel = {
       name: "listening",
       generate: (request) => {
         told = request.signal;
+        ask();
         return new Promise(() => {});
       },
     };
     const controller = new AbortController();
     const summarizer = createModelSummarizer({ model: listening });
     const work = summarizer.summarize(loginSession(), { maxTokens: 1200, signal: controller.signal });
-    await Promise.resolve();
+    await asked;
     controller.abort();
     await expect(work).rejects.toMatchObject({ code: "Aborted" });
     expect(told?.aborted).toBe(true);

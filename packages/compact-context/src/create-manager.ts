@@ -37,7 +37,7 @@ import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
 import type { Archive } from "./search/archive.ts";
 import { guardDeleted, sweep } from "./search/deletion.ts";
-import { createTurns, type GuardedStorage, guardStorage, type Turn } from "./storage/guard.ts";
+import { createTurns, type GuardedStorage, guardStorage, type Turns } from "./storage/guard.ts";
 import { createMemoryDriver } from "./storage/memory/driver.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { lookUpModel, overrideOf, withCost } from "./tokens/models.ts";
@@ -220,11 +220,11 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   const worker = ports.worker ?? environment.id();
   const warn = createWarner(ports.onWarning);
   const redaction = createRedactor(config.redaction);
-  const turn = createTurns();
+  const turns = createTurns(environment.clock);
   let toldUnopened = false;
   const open = once(async () => {
     try {
-      const opened = await openStorage(config, ports, { redaction, warn, now, turn });
+      const opened = await openStorage(config, ports, { redaction, warn, now, turns });
       queueMicrotask(() => flushing?.start());
       keepSwept(config, opened.patient, environment, warn);
       return opened;
@@ -257,7 +257,8 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   };
   const parts: ManagerParts = {
     environment,
-    enter: () => turn(true),
+    enter: () => turns.next(true),
+    pause: turns.pause,
     open,
     worker,
     redaction,
@@ -271,6 +272,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
       new LiveLists({
         repair: ports.repair === true,
         formatOf,
+        pause: turns.pause,
         report(sessionId, code, message) {
           if (code === "malformed_list") warn(message);
           report(sessionId, code, message);
@@ -333,17 +335,17 @@ async function openStorage(
     readonly redaction: Redaction;
     warn(message: string): void;
     now(): Date;
-    turn: Turn;
+    turns: Turns;
   },
 ): Promise<Storage> {
-  const { redaction, warn, now, turn } = context;
+  const { redaction, warn, now, turns } = context;
   const { timeoutMs } = config.storage;
   const guard = (driver: StorageDriver): GuardedStorage =>
     guardStorage(guardDeleted(driver, now), {
       timeoutMs,
       clock: platform.clock,
       later: platform.later,
-      turn,
+      turn: () => turns.next(),
       warn,
     });
   const states = guard(given.storage ?? (await configuredDriver(config, warn)));

@@ -204,6 +204,44 @@ export function later(ms: number, work: () => void, repeated = false): () => voi
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
 
+/** Long work that yields where other work may have its turn, and returns its result. */
+export type Steps<T> = Generator<undefined, T, undefined>;
+
+/** What long work waits for between its steps; undefined while no pause is due. */
+export type Pause = () => Promise<void> | undefined;
+
+export function runAtOnce<T>(work: Steps<T>): T {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+  }
+}
+
+/** Runs work with a pause between its steps where one is due. */
+export async function runInSteps<T>(work: Steps<T>, pause: Pause | undefined): Promise<T> {
+  for (;;) {
+    const step = work.next();
+    if (step.done === true) return step.value;
+    await pause?.();
+  }
+}
+
+/** Items of long work that are one step. */
+const ITEMS_OF_A_STEP = 8;
+
+/** `list.flatMap(map)` in steps. */
+export function* flatMapInSteps<T, R>(
+  list: readonly T[],
+  map: (item: T, index: number, list: readonly T[]) => Iterable<R>,
+): Steps<R[]> {
+  const found: R[] = [];
+  for (const [index, item] of list.entries()) {
+    if (index % ITEMS_OF_A_STEP === ITEMS_OF_A_STEP - 1) yield;
+    for (const one of map(item, index, list)) found.push(one);
+  }
+  return found;
+}
+
 /** Opens on the first call and gives the same value from then on; a failed opening is tried again by the next call. */
 export function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;

@@ -1,4 +1,4 @@
-import { abortable, abortError, CompactError } from "../errors.ts";
+import { abortable, abortError, CompactError, type Pause } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
@@ -70,6 +70,7 @@ export interface ApplyOptions {
   readonly summarizers: readonly Summarizer[];
   /** The archive step that holds the originals; named at the end of a summary. */
   readonly step?: number;
+  readonly pause?: Pause;
   /** Called with each failed model request that the same summarizer follows by another. */
   onAttempt?(attempt: SummaryAttempt): void;
   onFailure?(failure: SummarizerFailure): void;
@@ -290,6 +291,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
     // A deterministic summarizer cannot follow an instruction.
     instruction: summarizer.deterministic === true ? undefined : request.note,
     signal: request.signal,
+    pause: options.pause,
     live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
     context,
     onAttempt: (attempt) => {

@@ -116,6 +116,7 @@ function createManager(
   const parts: ManagerParts = {
     environment: { now, clock: () => time, id: () => "worker", later: () => () => undefined },
     enter: async () => undefined,
+    pause: () => undefined,
     open: async () => {
       const archive = createArchiveStore(driver, redaction);
       const face = { archive, archiveDriver: driver, stateDriver: driver };
@@ -199,8 +200,11 @@ describe("the core alone", () => {
         report(sessionId, "list_mended", "the first message went");
         return list.slice(1);
       },
-      lintWaiting: () => void calls.push("waiting"),
-      findFaults: () => [],
+      lintWaiting: async () => void calls.push("waiting"),
+      *findFaults() {
+        yield;
+        return [];
+      },
       forget: (sessionId) => void calls.push(`forget ${sessionId}`),
     }));
     const list = conversation(2);

@@ -1,7 +1,7 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
 import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
-import { type KeepCounts, type Partition, partition, relaxations } from "./policy.ts";
+import { type KeepCounts, type Order, orderOf, type Partition, partition, relaxations } from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
@@ -54,14 +54,11 @@ const LOW_BUDGET_KEPT = 0.4;
 export function keepByCounts(
   request: CompactionRequest,
   keep: KeepCounts,
-  { relaxed, costs }: Pick<KeepSet, "relaxed" | "costs">,
+  { costs, latest, order }: Ground,
+  relaxed: number,
 ): KeepSet {
-  const latest = latestUserMessage(request.messages);
-  const parts = partition(request.messages, keep, {
-    ask: latest,
-    held: request.held,
-    pinned: request.pinned,
-  });
+  const { held, pinned: marked } = request;
+  const parts = partition(request.messages, keep, { ask: latest, held, pinned: marked, order });
   const indexes = [...parts.layers.keys()];
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
@@ -69,29 +66,42 @@ export function keepByCounts(
   return { request, partition: parts, keep, relaxed, latest, pinnedTokens, edits: new Map(), kept, costs };
 }
 
-/** Tokens of each message as it stands. */
-export function costsOf({ messages, counter }: CompactionRequest): number[] {
-  return messages.map((message) => counter.countMessage(message));
+/** What all keep counts have in common. */
+export interface Ground {
+  /** Tokens of each message as it stands. */
+  readonly costs: readonly number[];
+  /** Index of the newest ask; -1 for none. */
+  readonly latest: number;
+  readonly order: Order;
+}
+
+export function groundOf({ messages, counter }: CompactionRequest): Ground {
+  return {
+    costs: messages.map((message) => counter.countMessage(message)),
+    latest: latestUserMessage(messages),
+    order: orderOf(messages),
+  };
 }
 
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
-export function fitToLimit(request: CompactionRequest, limit: number): KeepSet {
-  const costs = costsOf(request);
-  if (!canPin(request, costs, limit)) return fitToLimit({ ...request, pinned: undefined }, limit);
-  const whole = lowerCounts(request, costs, limit);
+export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
+  const ground = groundOf(request);
+  yield;
+  if (!canPin(request, ground, limit)) return yield* fitToLimit({ ...request, pinned: undefined }, limit);
+  const whole = yield* lowerCounts(request, ground, limit);
   const kept =
-    whole === undefined || isCrowded(whole, limit) ? keepLess(request, costs, limit, whole) : whole;
+    whole === undefined || isCrowded(whole, limit) ? keepLess(request, ground, limit, whole) : whole;
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
 }
 
 /** The floor of the keep counts where no counts fit, and less where that is too large or leaves no room for a summary. */
 function keepLess(
   request: CompactionRequest,
-  costs: readonly number[],
+  ground: Ground,
   limit: number,
   crowded: KeepSet | undefined,
 ): KeepSet {
-  const floor = keepFloor(request, costs);
+  const floor = keepFloor(request, ground);
   const fits = crowded === undefined && floorOf(floor) <= limit && !isCrowded(floor, limit);
   return fits ? floor : overflow(floor, limit);
 }
@@ -100,11 +110,12 @@ function keepLess(
 const INSTRUCTIONS_SHARE = 0.25;
 
 /** True where project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(request: CompactionRequest, costs: readonly number[], limit: number): boolean {
+function canPin(request: CompactionRequest, ground: Ground, limit: number): boolean {
   const { messages, pinned } = request;
   if (pinned === undefined || pinned.size === 0) return true;
   const indexes = [...messages.keys()].filter((index) => pinned.has(messages[index] as Message));
-  return sumOf(indexes, costs) <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, costs)) <= limit;
+  const share = sumOf(indexes, ground.costs);
+  return share <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, ground)) <= limit;
 }
 
 /** Least tokens of the result: what is kept, and a small summary where one is needed. */
@@ -195,26 +206,23 @@ function usefulSummary({ budget, maxSummaryTokens }: CompactionRequest): number 
 }
 
 /** Lowers the keep counts until the kept messages fit under `limit` with a useful summary. */
-function lowerCounts(
-  request: CompactionRequest,
-  costs: readonly number[],
-  limit: number,
-): KeepSet | undefined {
+function* lowerCounts(request: CompactionRequest, ground: Ground, limit: number): Steps<KeepSet | undefined> {
   let relaxed = 0;
   for (const keep of relaxations(request.policy)) {
-    const set = keepByCounts(request, keep, { relaxed, costs });
+    const set = keepByCounts(request, keep, ground, relaxed);
     const least = floorOf(set) + (needsSummary(set) ? usefulSummary(request) : 0);
     if (least <= limit) return set;
     relaxed += 1;
+    yield;
   }
   return undefined;
 }
 
 /** The keep counts at their floor: one turn and one pair. */
-function keepFloor(request: CompactionRequest, costs: readonly number[]): KeepSet {
+function keepFloor(request: CompactionRequest, ground: Ground): KeepSet {
   const counts = [...relaxations(request.policy)];
   const [given = request.policy] = counts;
-  return keepByCounts(request, counts.at(-1) ?? given, { relaxed: counts.length - 1, costs });
+  return keepByCounts(request, counts.at(-1) ?? given, ground, counts.length - 1);
 }
 
 /** Where even the floor is too large: cuts texts, misses the target, summarizes more of the turn, or throws. */

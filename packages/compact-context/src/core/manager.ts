@@ -3,8 +3,11 @@ import {
   createKeyedMutex,
   errorMessage,
   hasCode,
+  type Pause,
   requireList,
   requireOptions,
+  runInSteps,
+  type Steps,
 } from "../errors.ts";
 import { conflict } from "./archive.ts";
 import type { Message } from "./message.ts";
@@ -56,6 +59,8 @@ export interface ManagerParts {
   readonly environment: Environment;
   /** Awaited before a call of a session begins. */
   enter(): Promise<void>;
+  /** Awaited between the steps of long work. */
+  readonly pause: Pause;
   /** Opens archive and session states when they are first needed. */
   open(): Promise<Store>;
   /** The name of this worker among those that share the storage. */
@@ -79,9 +84,9 @@ export interface ListCheck {
     request: Pick<PreflightRequest, "format" | "repair">,
   ): readonly T[];
   /** Finishes the checks that are pending. */
-  lintWaiting(): void;
+  lintWaiting(): Promise<void>;
   /** What is broken in messages, whatever their provider. */
-  findFaults(messages: readonly Message[]): readonly Malformation[];
+  findFaults(messages: readonly Message[]): Steps<readonly Malformation[]>;
   forget(sessionId: string): void;
 }
 
@@ -180,7 +185,7 @@ export class SessionManager {
     return this.#inTurn(sessionId, async () => {
       const session = await this.#sessions.require(sessionId);
       session.urgent = true;
-      if (messages !== undefined) this.#observe(session, messages, request);
+      if (messages !== undefined) await this.#observe(session, messages, request);
       return this.#sessions.runAlone(session, (fence) => this.#undo<T>(session, fence), request.signal);
     });
   }
@@ -206,7 +211,7 @@ export class SessionManager {
     requireList(messages);
     requireOptions(request, "request");
     const session = new Session("");
-    this.#observe(session, messages, request);
+    session.observe(messages, request, this.#settingsFor(request), this.#parts.environment.now());
     return session.isOver();
   }
 
@@ -260,7 +265,7 @@ export class SessionManager {
    * a warning says how many events it missed. Waits up to two seconds for memory flush hooks.
    */
   async flush(): Promise<void> {
-    this.#lists?.lintWaiting();
+    await this.#lists?.lintWaiting();
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.keep(id));
     await this.#recorder.flush();
     await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
@@ -326,18 +331,22 @@ export class SessionManager {
     }
   }
 
-  /** Reads a list with the settings of its model. */
-  #observe(session: Session, messages: readonly unknown[], request: PreflightRequest): void {
-    const { model } = request;
+  /** The settings of a call's model. */
+  #settingsFor({ model }: PreflightRequest): SessionSettings {
     const other = model === undefined || model === this.#settings.model ? undefined : model;
-    const settings =
-      other === undefined ? this.#settings : (this.#settings.forModel?.(other) ?? this.#settings);
+    return other === undefined ? this.#settings : (this.#settings.forModel?.(other) ?? this.#settings);
+  }
+
+  /** Reads a list with the settings of its model. */
+  async #observe(session: Session, messages: readonly unknown[], request: PreflightRequest): Promise<void> {
+    const settings = this.#settingsFor(request);
+    await runInSteps(session.readAhead(messages, request, settings), this.#parts.pause);
     session.observe(messages, request, settings, this.#parts.environment.now());
   }
 
   async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
-    this.#observe(session, call.messages, call.request);
+    await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state that another worker stored.
     if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
@@ -346,7 +355,7 @@ export class SessionManager {
     const truncated = await this.#truncateUnsent(call, session, announce);
     if (truncated !== undefined) {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
-      this.#observe(session, call.messages, again);
+      await this.#observe(session, call.messages, again);
     }
     const { model, policy } = session.settings;
     const decision = session.decide(call.manual);
@@ -375,7 +384,7 @@ export class SessionManager {
   async #sessionFor<T>(call: Call<T>): Promise<Session | CompactionResult<T>> {
     const session = await this.#sessions.get(call.sessionId);
     if (session.unread === undefined) return session;
-    this.#observe(session, call.messages, call.request);
+    await this.#observe(session, call.messages, call.request);
     if (!this.#canSendUncompacted(call, session)) return this.#sessions.require(call.sessionId);
     const announce = this.#recorder.announcer(call.sessionId);
     this.#announceEstimate(session, announce);
@@ -465,7 +474,7 @@ export class SessionManager {
   }
 
   async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
-    const { open, environment, summarizers, beforeCommit } = this.#parts;
+    const { open, environment, pause, summarizers, beforeCommit } = this.#parts;
     const store = await open();
     const { archive } = urgent ? store.patient : store;
     return {
@@ -478,6 +487,7 @@ export class SessionManager {
       findFaults: this.#lists?.findFaults,
       now: () => environment.now().toISOString(),
       clock: () => environment.clock(),
+      pause,
       save: (session, state) => this.#sessions.save(session, state, fence),
     };
   }

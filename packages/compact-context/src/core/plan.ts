@@ -1,10 +1,10 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, runAtOnce, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText, sparing } from "./edit.ts";
 import {
-  costsOf,
   editContext,
   fitToLimit,
   floorOf,
+  groundOf,
   type KeepSet,
   keepByCounts,
   MIN_SUMMARY_TOKENS,
@@ -85,11 +85,17 @@ export interface CompactionPlan {
 
 /** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function planRequest(request: CompactionRequest): CompactionPlan {
+  return runAtOnce(planInSteps(request));
+}
+
+export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> {
   const { reason, budget } = request;
   if (reason === "max_bytes") return finish(releaseReasoning(fitBytes(keepAll(request))), budget);
   if (reason === "tool_output") return finish(truncateUnsent(keepAll(request)), budget);
   const limit = Math.min(budget, request.target ?? budget);
-  return finish(releaseReasoning(fitBytes(fitToLimit(request, limit))), limit);
+  const set = yield* fitToLimit(request, limit);
+  yield;
+  return finish(releaseReasoning(fitBytes(set)), limit);
 }
 
 /**
@@ -245,7 +251,7 @@ function cutReason(edit: Edit): string {
 
 function keepAll(request: CompactionRequest): KeepSet {
   const [given = request.policy] = relaxations(request.policy);
-  const set = keepByCounts(request, given, { relaxed: 0, costs: costsOf(request) });
+  const set = keepByCounts(request, given, groundOf(request), 0);
   return { ...set, kept: new Set(request.messages.keys()) };
 }
 

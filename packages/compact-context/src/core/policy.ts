@@ -177,6 +177,19 @@ export interface Stays {
   readonly ask?: number;
   readonly held?: ReadonlySet<Message>;
   readonly pinned?: ReadonlySet<Message>;
+  /** That of the messages, where it is known. */
+  readonly order?: Order;
+}
+
+/** What belongs together in a list, and where turns begin. */
+export interface Order {
+  readonly units: readonly Unit[];
+  /** See `turnStarts`. */
+  readonly starts: readonly number[];
+}
+
+export function orderOf(messages: readonly Message[]): Order {
+  return { units: groupUnits(messages), starts: turnStarts(messages) };
 }
 
 /**
@@ -187,10 +200,9 @@ export interface Stays {
 export function partition(
   messages: readonly Message[],
   keep: KeepCounts,
-  { ask = latestUserMessage(messages), held, pinned }: Stays = {},
+  { ask = latestUserMessage(messages), held, pinned, order = orderOf(messages) }: Stays = {},
 ): Partition {
-  const units = groupUnits(messages);
-  const starts = turnStarts(messages);
+  const { units, starts } = order;
   const recentFrom = recentBoundary(messages, starts, keep);
   const compaction = messages.findLastIndex(carriesCompaction);
   const needed = new Set([ask, compaction]);

@@ -1,3 +1,4 @@
+import type { Pause } from "../errors.ts";
 import type { Format, Message } from "./message.ts";
 
 // The ports of the core, which other folders implement: Codec, TokenCounter, StorageDriver, Summarizer and Exporter;
@@ -261,6 +262,8 @@ export interface SummarizeOptions {
   readonly live?: LiveConversation;
   /** The list that the summary will stand in. */
   readonly context?: SummaryContext;
+  /** Awaited between the steps of long work, so that a long conversation does not hold up the event loop. */
+  readonly pause?: Pause;
   /** Called after every request to a model. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
 }

@@ -1,8 +1,16 @@
-import { abortable, CompactError, errorMessage, hasCode } from "../errors.ts";
+import {
+  abortable,
+  CompactError,
+  errorMessage,
+  hasCode,
+  type Pause,
+  runInSteps,
+  type Steps,
+} from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
 import type { ArchiveStore, SavedTranscript } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
-import { type CompactionPlan, extendPlan, planRequest } from "./plan.ts";
+import { type CompactionPlan, extendPlan, planInSteps } from "./plan.ts";
 import { isPinned, type TriggerReason } from "./policy.ts";
 import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
 import {
@@ -44,10 +52,11 @@ export interface RunContext {
   readonly onFailure: "stop" | "continue";
   readonly beforeCommit?: BeforeCommit;
   /** What is broken in a list, whatever its provider. */
-  findFaults?(messages: readonly Message[]): readonly Malformation[];
+  findFaults?(messages: readonly Message[]): Steps<readonly Malformation[]>;
   now(): string;
   /** Milliseconds of a steady clock. */
   clock(): number;
+  readonly pause: Pause;
   /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
   save(session: Session, state: SessionState): Promise<string>;
 }
@@ -80,19 +89,23 @@ export async function prepareCompaction(
   request: CompactionRequest,
   context: RunContext,
 ): Promise<PreparedCompaction | RefusalReason> {
-  const { announce } = context;
+  const { announce, pause } = context;
   const started = context.clock();
-  const plan = planRequest(request);
+  await pause();
+  const plan = await runInSteps(planInSteps(request), pause);
   const refused = refusalOf(request, plan);
   if (refused !== undefined) return refused;
   const decidedAt = context.now();
-  const faults = context.findFaults?.(request.messages) ?? [];
+  const looking = context.findFaults?.(request.messages);
+  const faults = looking === undefined ? [] : await runInSteps(looking, pause);
   if (faults.length > 0) announce({ kind: "malformed", faults });
+  await pause();
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
   const startedAt = context.now();
   const outcome = await applyPlan(request, plan, {
     summarizers: context.summarizers,
+    pause,
     step: receipt?.step,
     onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
     onFailure: ({ error, fallback, attempt }) => announce({ kind: "failed", error, fallback, attempt, step }),
@@ -116,6 +129,7 @@ async function commitCompaction(
   const startedAt = context.now();
   const { outcome, receipt } = prepared;
   const { plan } = outcome;
+  await context.pause();
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
@@ -123,6 +137,7 @@ async function commitCompaction(
   const queued = await queueBeforeCommit(session, plan, step, context);
   const flushes = queued?.flushes ?? session.state.flushes;
   const state = flushes === undefined ? next.state : { ...next.state, flushes };
+  await context.pause();
   const storedVersion = await saveState(session, state, step, context);
   session.commit({ ...next, state }, outcome.messages);
   session.storedVersion = storedVersion;

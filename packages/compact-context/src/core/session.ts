@@ -1,4 +1,4 @@
-import type { CompactError } from "../errors.ts";
+import type { CompactError, Steps } from "../errors.ts";
 import type { NextView } from "./apply.ts";
 import {
   callsOfTools,
@@ -82,6 +82,10 @@ const MIN_GROWTH = 0.05;
 const SHORT_INTERVAL = 4;
 /** Failed attempts double the wait up to this share of the window. */
 const MAX_GROWTH = 0.4;
+
+/** New messages that are read at once, and steps in which a longer list is read: each looks at all that is known. */
+const STEP_MESSAGES = 64;
+const MAX_STEPS = 256;
 
 /** `MessageTotals`, writable. */
 type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
@@ -173,8 +177,29 @@ export class Session {
 
   // ---- a list comes in
 
+  /**
+   * Reads a list of which much is new in steps; `observe` then knows most of it. A list that is new to a session with a
+   * history is left to `observe`: only the whole of it shows what it goes on with.
+   */
+  *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
+    if (list.length <= STEP_MESSAGES) return;
+    const known = this.context && this.#sourceOf(list, this.context.codec);
+    if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
+    const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
+    for (let end = (known?.natives.length ?? 0) + step; end < list.length; end += step) {
+      this.#read(list.slice(0, end), request, settings);
+      yield;
+    }
+  }
+
   /** Projects the list onto the session and counts the request. Throws `UnknownFormat` and `InvalidMessages`. */
   observe(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings, now: Date): void {
+    this.#read(list, request, settings);
+    this.#measure(request, settings);
+    this.#see(request, settings, now.getTime());
+  }
+
+  #read(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): void {
     const before = this.context?.codec;
     const known = before === undefined ? undefined : this.#sourceOf(list, before);
     const countedBefore = this.context?.counter.id;
@@ -198,8 +223,6 @@ export class Session {
     // Not before: a list that cannot be read changes nothing.
     this.context = context;
     this.#settings = settings;
-    this.#measure(request, settings);
-    this.#see(request, settings, now.getTime());
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {

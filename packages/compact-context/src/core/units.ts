@@ -94,7 +94,8 @@ export function clientCalls(message: Message): ToolCallPart[] {
 
 function add(grouping: Grouping, message: Message, index: number): void {
   const calls = clientCalls(message);
-  const asks = calls.length > 0 || approvalsOf(message).asked.length > 0;
+  const approvals = approvalsOf(message);
+  const asks = calls.length > 0 || approvals.asked.length > 0;
   let unit = unitFor(grouping, message, asks);
   unit.indexes.push(index);
   unit.calls += calls.length;
@@ -104,7 +105,7 @@ function add(grouping: Grouping, message: Message, index: number): void {
     grouping.openCalls.set(call.id, unit);
   }
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
-  unit = addApprovals(grouping, message, unit);
+  unit = addApprovals(grouping, message, unit, approvals);
   grouping.run = message.role === "assistant" ? unit : undefined;
 }
 
@@ -116,8 +117,12 @@ function bindsNext(message: Message): boolean {
 }
 
 /** An approval request keeps its unit open until the answer joins it. */
-function addApprovals(grouping: Grouping, message: Message, unit: DraftUnit): DraftUnit {
-  const { asked, answered } = approvalsOf(message);
+function addApprovals(
+  grouping: Grouping,
+  message: Message,
+  unit: DraftUnit,
+  { asked, answered }: Approvals,
+): DraftUnit {
   for (const id of asked) {
     // The provider calls hosted tools: only the approval waits for the host.
     if (message.format !== "ai-sdk") unit.calls += 1;

@@ -11,7 +11,7 @@ import {
 } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { clientCalls, groupUnits, isUnderWay } from "../core/units.ts";
-import { isObject } from "../errors.ts";
+import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import {
   type Cell,
   type Entry,
@@ -336,9 +336,16 @@ const ROLES: ReadonlySet<Role> = new Set(["system", "developer", "user", "assist
  * (unless the list ends with them), ids used twice, roles that do not exist.
  */
 export function findMalformations(messages: readonly Message[]): Malformation[] {
-  return [...identityFaults(messages), ...pairingFaults(messages), ...unansweredCalls(messages)].toSorted(
-    (a, b) => a.index - b.index,
-  );
+  return runAtOnce(malformationsInSteps(messages));
+}
+
+export function* malformationsInSteps(messages: readonly Message[]): Steps<Malformation[]> {
+  const identities = identityFaults(messages);
+  yield;
+  const pairs = pairingFaults(messages);
+  yield;
+  const unanswered = unansweredCalls(messages);
+  return [...identities, ...pairs, ...unanswered].toSorted((a, b) => a.index - b.index);
 }
 
 function identityFaults(messages: readonly Message[]): Malformation[] {

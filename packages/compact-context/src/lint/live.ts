@@ -1,9 +1,9 @@
 import type { Format, Message } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
-import { createLruMap, later } from "../errors.ts";
+import { createLruMap, isObject, later, type Pause, runInSteps, type Steps } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
-import { entryId, findMalformations } from "./generic.ts";
+import { entryId, malformationsInSteps } from "./generic.ts";
 import { rulesFor } from "./lint.ts";
 import { pairCalls } from "./pairs.ts";
 import { repair } from "./repair.ts";
@@ -12,7 +12,7 @@ import type { Mend } from "./rule.ts";
 /** A conversation's list that comes again and again with more behind it: only what is new is looked at. */
 export interface GrowingList {
   /** The first error that `repair` would mend; `format` is asked for where the list is new. */
-  check(list: readonly unknown[], format: () => Format | undefined): LiveError | undefined;
+  check(list: readonly unknown[], format: () => Format | undefined): Steps<LiveError | undefined>;
   /** The list without such errors; the very list where it has none. */
   mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T>;
 }
@@ -53,8 +53,8 @@ export function createGrowingList(): GrowingList {
   const goesOn = (list: readonly unknown[]): boolean =>
     known !== undefined && isPrefix(known.given, list) && advance(known, list.slice(known.given.length));
 
-  const begin = (format: Format, given: readonly unknown[], clean: readonly unknown[]): void => {
-    const read = readEntries(clean, format);
+  const begin = (read: ReadList, given: readonly unknown[], clean: readonly unknown[]): void => {
+    const { format } = read;
     // Orders to remove messages reach back: such a list is always looked at as a whole.
     if (read.removals.length > 0 || read.faults.length > 0) return;
     const own = [...given];
@@ -77,25 +77,40 @@ export function createGrowingList(): GrowingList {
     return list.length === 0 ? undefined : (same ?? format());
   };
 
+  const checkAtOnce = (list: readonly unknown[], format: () => Format | undefined): LiveError | undefined => {
+    // A list that was mended has the errors that it had.
+    if (known?.clean === known?.given && goesOn(list)) return undefined;
+    const found = formatOf(list, format);
+    if (found === undefined) return undefined;
+    const read = readEntries(list, found);
+    const error = firstError(read);
+    if (error === undefined) begin(read, list, list);
+    return error;
+  };
+
   return {
-    check(list, format) {
-      // A list that was mended has the errors that it had.
-      if (known?.clean === known?.given && goesOn(list)) return undefined;
-      const found = formatOf(list, format);
-      if (found === undefined) return undefined;
-      const error = firstError(readEntries(list, found));
-      if (error === undefined) begin(found, list, list);
-      return error;
+    *check(list, format) {
+      const from = known !== undefined && isPrefix(known.given, list) ? known.given.length : 0;
+      for (const end of stopsIn(list, from)) {
+        // What is wrong with a part may be right in the whole.
+        if (checkAtOnce(list.slice(0, end), format) !== undefined || known === undefined) break;
+        yield;
+      }
+      return checkAtOnce(list, format);
     },
     mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T> {
       if (goesOn(list) && known !== undefined)
         return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
       const found = formatOf(list, format);
       if (found === undefined) return { messages: list, mends: [] };
-      const isClean = firstError(readEntries(list, found)) === undefined;
-      const { messages, mends } = isClean ? { messages: list, mends: [] } : repair(list, found);
+      const read = readEntries(list, found);
+      if (firstError(read) === undefined) {
+        begin(read, list, list);
+        return { messages: list, mends: [] };
+      }
+      const { messages, mends } = repair(list, found);
       // A mend of the newest entry may not be needed any more when the list goes on.
-      if (messages.at(-1) === list.at(-1)) begin(found, list, messages);
+      if (messages.at(-1) === list.at(-1)) begin(readEntries(messages, found), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
     },
   };
@@ -122,6 +137,28 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   known.cut = cut + next - head.length;
   known.lead = leadOf(read, next);
   return true;
+}
+
+/** New entries that are looked at together. */
+const STEP_ENTRIES = 64;
+
+/** Where a long list can be looked at so far: an answer of the model follows results or a user. */
+function* stopsIn(list: readonly unknown[], from: number): Generator<number> {
+  let next = from + STEP_ENTRIES;
+  for (let index = next; index < list.length; index += 1) {
+    if (index < next || !isAnswer(list[index]) || !isAnswered(list[index - 1])) continue;
+    yield index;
+    next = index + STEP_ENTRIES;
+  }
+}
+
+function isAnswer(entry: unknown): boolean {
+  return isObject(entry) && (entry.role === "assistant" || entry.role === "model");
+}
+
+function isAnswered(entry: unknown): boolean {
+  if (!isObject(entry)) return false;
+  return entry.role === "user" || entry.role === "tool" || entry.type === "function_call_output";
 }
 
 function isPrefix(start: readonly unknown[], list: readonly unknown[]): boolean {
@@ -191,6 +228,7 @@ export interface LiveListsOptions {
   formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined;
   /** Reports what was mended, or what a provider may refuse; each rule once for a session. */
   report(sessionId: string, code: "list_mended" | "malformed_list", message: string): void;
+  readonly pause: Pause;
 }
 
 interface LiveList {
@@ -209,6 +247,7 @@ export class LiveLists {
   readonly #options: LiveListsOptions;
   readonly #sessions = createLruMap<LiveList>(MAX_SESSIONS);
   readonly #waiting = new Map<string, { readonly list: readonly unknown[]; readonly format?: Format }>();
+  #linting: Promise<void> = Promise.resolve();
 
   constructor(options: LiveListsOptions) {
     this.#options = options;
@@ -224,7 +263,7 @@ export class LiveLists {
     this.#sessions.set(sessionId, session);
     if (!repair) {
       if (session.reported.size > 0) return list;
-      if (this.#waiting.size === 0) later(0, () => this.lintWaiting());
+      if (this.#waiting.size === 0) later(0, () => void this.lintWaiting());
       this.#waiting.set(sessionId, { list, format });
       return list;
     }
@@ -238,14 +277,21 @@ export class LiveLists {
     return messages;
   }
 
-  /** Lints the lists that wait for it. */
-  lintWaiting(): void {
+  /** Lints the lists that wait for it, and resolves when it is done. */
+  lintWaiting(): Promise<void> {
+    this.#linting = this.#linting.then(() => this.#lintNow());
+    return this.#linting;
+  }
+
+  async #lintNow(): Promise<void> {
     const waiting = [...this.#waiting];
     this.#waiting.clear();
     for (const [sessionId, { list, format }] of waiting) {
       const session = this.#sessions.get(sessionId);
-      const error = session?.list.check(list, () => this.#options.formatOf(list, format));
-      if (session === undefined || error === undefined) continue;
+      if (session === undefined) continue;
+      const checking = session.list.check(list, () => this.#options.formatOf(list, format));
+      const error = await runInSteps(checking, this.#options.pause);
+      if (error === undefined) continue;
       session.reported.add(error.rule);
       const message =
         `a provider may refuse the list of session "${sessionId}": ${error.path}: ${error.explanation} (${error.rule}). ` +
@@ -255,8 +301,8 @@ export class LiveLists {
   }
 
   /** What is broken in the messages whatever the provider. */
-  findFaults(messages: readonly Message[]): readonly Malformation[] {
-    return findMalformations(messages);
+  findFaults(messages: readonly Message[]): Steps<readonly Malformation[]> {
+    return malformationsInSteps(messages);
   }
 
   forget(sessionId: string): void {

@@ -1,5 +1,5 @@
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS } from "../errors.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS, type Pause } from "../errors.ts";
 
 // FIT-7: nothing that becomes of a medium keeps a list that fits waiting. One guard stands before a driver and shows two
 // faces of it: `quick` for calls that can do without the medium, `patient` for those that cannot.
@@ -317,28 +317,43 @@ const nextRound: (work: () => void) => unknown =
   (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
   ((work) => setTimeout(work, 0));
 
-/** Waits for a turn; `enters` where a call begins, which comes behind all that have begun. */
-export type Turn = (enters?: boolean) => Promise<void>;
+/** How long a step of long work may take before others have their turn, in milliseconds. */
+const STEP_MS = 8;
+
+export interface Turns {
+  /** Waits for a turn; `enters` where a call begins, which comes behind all that have begun. */
+  next(enters?: boolean): Promise<void>;
+  /** The same where the turn has taken its time; else undefined. */
+  readonly pause: Pause;
+}
 
 /**
- * Makes the function that long work waits for between its steps: one step for each round of the event loop, in the order
- * of the calls. Timers, sockets and files get their turn between two, so a thousand sessions at once do not hold up a
+ * Makes what long work waits for between its steps: one step for each round of the event loop, in the order of the calls. Timers, sockets and files get their turn between two, so a thousand sessions at once do not hold up a
  * server for longer than one step of one session. What has begun is finished first: few calls are under way at a time.
  */
-export function createTurns(): Turn {
+export function createTurns(clock: () => number): Turns {
   const begun: (() => void)[] = [];
   const entering: (() => void)[] = [];
   let taken = false;
+  let since = Number.NEGATIVE_INFINITY;
   const pass = (): void => {
     const go = begun.shift() ?? entering.shift();
     taken = go !== undefined;
     if (go === undefined) return;
     nextRound(pass);
+    since = clock();
     go();
   };
-  return (enters = false) =>
+  const next = (enters = false): Promise<void> =>
     new Promise((go) => {
       (enters ? entering : begun).push(go);
       if (!taken) pass();
     });
+  const pause = (): Promise<void> | undefined => {
+    if (clock() - since < STEP_MS) return undefined;
+    if (!taken) nextRound(pass);
+    taken = true;
+    return new Promise((go) => begun.push(go));
+  };
+  return { next, pause };
 }

@@ -1,6 +1,6 @@
 import { type Message, messageText, readSummary } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
-import { CompactError, requireList, requireOptions } from "../../errors.ts";
+import { CompactError, requireList, requireOptions, runInSteps } from "../../errors.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 
 const NAME = "builtin";
@@ -31,18 +31,20 @@ async function summarizeBuiltin(messages: readonly Message[], options: Summarize
   }
   const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
   // Most processes never compact: what reads and writes summaries is loaded with the first one.
-  const [{ composeSummary }, { readConversation }] = await Promise.all([
+  const [{ composeSummary }, { readInSteps }] = await Promise.all([
     import("./compose.ts"),
     import("./reading.ts"),
   ]);
   const { rest, previous } = takeOwnSummaries(messages, options.previous);
-  const text = composeSummary(readConversation(rest, options.context), {
+  const reading = await runInSteps(readInSteps(rest, options.context), options.pause);
+  const composing = composeSummary(reading, {
     maxTokens: Math.floor(options.maxTokens),
     strategy: options.strategy ?? "task_state",
     previous,
     instruction: options.instruction,
     countText,
   });
+  const text = await runInSteps(composing, options.pause);
   return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
 }
 

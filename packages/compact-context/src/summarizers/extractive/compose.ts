@@ -1,4 +1,5 @@
 import { escapeSummaryTags } from "../../core/message.ts";
+import { runAtOnce, type Steps } from "../../errors.ts";
 import {
   type Earlier,
   type EarlierEpisode,
@@ -35,11 +36,11 @@ const FILL_ROUNDS = 8;
 const HEADLINE = 160;
 
 /** The text of a summary, at most `maxTokens` tokens; empty where there is no room or nothing to say. */
-export function composeSummary(reading: Reading, given: ComposeOptions): string {
+export function* composeSummary(reading: Reading, given: ComposeOptions): Steps<string> {
   const most = given.strategy === "brief" ? Math.min(BRIEF_TOKENS, given.maxTokens) : given.maxTokens;
   if (most < 1) return "";
   const scene = openScene(reading, { ...given, maxTokens: most });
-  const whole = most < TINY ? "" : writeSummary(scene);
+  const whole = most < TINY ? "" : yield* writeSummary(scene);
   return whole === "" ? tinySummary(scene, most) : whole;
 }
 
@@ -107,21 +108,24 @@ function tinySummary({ request, reading, earlier, options }: Scene, most: number
   return said === "" ? "" : clipToTokens(escapeSummaryTags(`${tag}${said}`), most, options.countText);
 }
 
-function writeSummary(scene: Scene): string {
+function* writeSummary(scene: Scene): Steps<string> {
   const { reading, earlier, options, root } = scene;
   const { maxTokens, countText } = options;
   const beside = oneLine(reading.beside.join("\n"));
-  const own = itemsOf(reading, earlier.episodes.length, scene.shorten).filter(
-    ({ text }) => !beside.includes(oneLine(text)),
-  );
+  const all = yield* itemsOf(reading, earlier.episodes.length, scene.shorten);
+  const own = all.filter(({ text }) => !beside.includes(oneLine(text)));
+  yield;
   const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
-  const said = createSaid(items);
+  const said = yield* createSaid(items);
   for (const text of textsBeside(reading)) said.add(text);
+  yield;
   const head = headLines(options);
   const front = buildSections(scene, said, Math.floor(maxTokens * FRONT_SHARE));
   const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
   const requestRoom = countText(requestLinesNow.join("\n"));
+  yield;
   const selection = createSelection(items, headlinesOf(scene, items), said, countText);
+  yield;
   const write = (): string[] => {
     const { taken } = selection;
     const story = storyLines(scene, taken);
@@ -136,6 +140,7 @@ function writeSummary(scene: Scene): string {
   let lines = write();
   for (let round = 0; round < FILL_ROUNDS; round += 1) {
     if (!selection.fill(maxTokens - countText(lines.join("\n")))) break;
+    yield;
     lines = write();
   }
   return finish(scene, { head, write, selection, silence: items.length > 0 ? NO_ROOM : REPEATED });
@@ -310,7 +315,7 @@ const WISHED = 8;
 function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
   const wished = termsOf(instruction ?? "");
   if (wished.size === 0) return items;
-  const { rarity } = createSaid(items);
+  const { rarity } = runAtOnce(createSaid(items));
   return items.map((item) => {
     let shared = 0;
     for (const term of termsOf(item.text).keys()) shared += (wished.get(term) ?? 0) * rarity(term);

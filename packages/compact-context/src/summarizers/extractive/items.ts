@@ -1,3 +1,4 @@
+import type { Steps } from "../../errors.ts";
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
@@ -66,7 +67,7 @@ const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
 /** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
-export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Item[] {
+export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
   const ageOf = (message: number): number =>
     (OLDEST + (1 - OLDEST) * (message / last)) * (message >= last - NEWEST_MESSAGES ? NEWEST : 1);
@@ -76,9 +77,10 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["
     decisions: groupBy(reading.decisions, ({ message }) => message),
   };
   const items: Item[] = [];
-  reading.episodes.forEach((episode, index) => {
+  for (const [index, episode] of reading.episodes.entries()) {
     const first = items.length;
     for (const { source, pieces } of piecesOf(episode, scope)) {
+      yield;
       for (const { kind, text, weight } of pieces) {
         items.push({
           kind,
@@ -91,7 +93,7 @@ export function itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["
         });
       }
     }
-  });
+  }
   return items;
 }
 

@@ -1,5 +1,6 @@
 import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
+import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
 import { readOutcome } from "./outcomes.ts";
 import {
@@ -112,22 +113,31 @@ export interface Reading {
 
 /** Reads messages within the list that they stand in; without a list they are the whole conversation. */
 export function readConversation(messages: readonly Message[], context?: SummaryContext): Reading {
+  return runAtOnce(readInSteps(messages, context));
+}
+
+export function* readInSteps(messages: readonly Message[], context?: SummaryContext): Steps<Reading> {
   const scene = sceneOf(messages, context);
-  const steps = readSteps(scene);
-  const entries = readEntries(scene, steps);
+  const steps = yield* readSteps(scene);
+  const entries = yield* readEntries(scene, steps);
   const episodes = toEpisodes(entries);
   const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
+  yield;
   const last = lastWords(entries);
+  yield;
+  const rules = yield* standingRules(entries);
+  const decisions = yield* readDecisions(entries);
+  const reports = yield* openReports(entries);
   return {
     messages: scene.messages,
     episodes,
     steps,
     requests,
-    rules: standingRules(entries),
-    decisions: readDecisions(entries),
+    rules,
+    decisions,
     plan: readPlan(steps),
     verification: lastVerification(steps),
-    openErrors: [...findOpenErrors(steps), ...openReports(entries)],
+    openErrors: [...findOpenErrors(steps), ...reports],
     running: findRunning(steps, scene.messages.flatMap(noticesIn)),
     repository: readRepository(steps),
     nextSteps: last.nextSteps,
@@ -170,7 +180,7 @@ function sceneOf(messages: readonly Message[], context: SummaryContext | undefin
   };
 }
 
-function readSteps({ messages, staysOf }: Scene): Step[] {
+function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
   const results = new Map<string, { result: CallResult; stays: boolean }[]>();
   for (const message of messages) {
     for (const part of message.parts) {
@@ -182,7 +192,7 @@ function readSteps({ messages, staysOf }: Scene): Step[] {
       else known.push(entry);
     }
   }
-  return messages.flatMap((message, index) => {
+  return yield* flatMapInSteps(messages, (message, index) => {
     const written = message.role === "assistant" ? readTextCalls(messageText(message), message.id).calls : [];
     const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...written];
     const after = written.length > 0 ? textResult(messages[index + 1]) : undefined;
@@ -209,13 +219,13 @@ function readSteps({ messages, staysOf }: Scene): Step[] {
 const FOREIGN =
   /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
 
-function readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Entry[] {
+function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = new Map<number, Step[]>();
   for (const step of steps) stepsOf.set(step.message, [...(stepsOf.get(step.message) ?? []), step]);
-  const entries: Entry[] = [];
   let asked = "";
-  messages.forEach((message, index) => {
-    if (message.role !== "user" && message.role !== "assistant") return;
+  return yield* flatMapInSteps(messages, (message, index) => {
+    if (message.role !== "user" && message.role !== "assistant") return [];
+    const entries: Entry[] = [];
     const text = messageText(message).trim();
     const whole = message.role === "assistant" ? readTextCalls(text, message.id).said : text;
     const speech = (text: string): Speech => ({
@@ -237,8 +247,8 @@ function readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Entr
       asked = whole;
     }
     entries.push(...(stepsOf.get(index) ?? []).flatMap((step) => entriesOf(step)));
+    return entries;
   });
-  return entries;
 }
 
 /** A call, and what a person said to it. */
@@ -299,9 +309,9 @@ function texts(statements: readonly { readonly text: string }[]): string[] {
 }
 
 /** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
-function standingRules(entries: readonly Entry[]): Rule[] {
+function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
   const said = entries.flatMap(wordsIn).reverse();
-  const rules = said.flatMap(({ text, id, stays, sentences }) =>
+  const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) =>
     texts(rulesIn(text, sentences)).map((rule) => ({ text: oneLine(rule), id, stays })),
   );
   return standing(rules).filter(({ stays }) => stays !== "whole");
@@ -320,15 +330,15 @@ function wordsIn(
 }
 
 /** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
-function readDecisions(entries: readonly Entry[]): Decision[] {
+function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
   const decisions = new Map<string, Decision>();
   let proposal: Speech | undefined;
   const add = ({ message, id, stays }: Speech, found: readonly string[]): void => {
     for (const line of found.map(oneLine))
       if (stays !== "whole" && !decisions.has(line)) decisions.set(line, { text: line, id, message });
   };
-  for (const entry of entries) {
-    if (entry.kind !== "assistant" && entry.kind !== "user") continue;
+  yield* flatMapInSteps(entries, (entry) => {
+    if (entry.kind !== "assistant" && entry.kind !== "user") return [];
     const { speech } = entry;
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
@@ -339,7 +349,8 @@ function readDecisions(entries: readonly Entry[]): Decision[] {
     }
     const sentences = entry.kind === "user" ? entry.sentences : undefined;
     add(speech, texts(decisionsIn(speech.text, entry.kind, sentences)));
-  }
+    return [];
+  });
   return [...decisions.values()];
 }
 
@@ -357,10 +368,11 @@ interface Report extends OpenError {
 }
 
 /** Failures that users report, until the assistant says that they are solved and something passed. */
-function openReports(entries: readonly Entry[]): OpenError[] {
+function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
   const reports: Report[] = [];
   let passed = false;
-  for (const entry of entries) {
+  for (const [index, entry] of entries.entries()) {
+    if (index % 64 === 0) yield;
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
     if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
       for (const report of reports) report.solved = true;

@@ -1,5 +1,6 @@
 import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
+import { runAtOnce } from "../../errors.ts";
 import {
   decisionRow,
   type Earlier,
@@ -223,7 +224,7 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
     source: 0,
   }));
   const left = room - options.countText(`${heading}\n`);
-  const selection = createSelection(items, new Map(), createSaid(items), options.countText);
+  const selection = createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText);
   selection.fill(left);
   const { taken } = selection;
   if (taken.length === 0) {

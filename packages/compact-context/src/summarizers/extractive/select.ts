@@ -1,3 +1,4 @@
+import { flatMapInSteps, type Steps } from "../../errors.ts";
 import { clipToTokens, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
 
 /** A piece of the story that is told as a whole or not at all. */
@@ -63,7 +64,7 @@ const MIN_RARITY = 0.1;
  * Reads what the items are about. A term counts less the more items have it, and a name more the later it was last
  * used, since what was worked with lately is what the work goes on with; one that no item has counts 1.
  */
-export function createSaid(items: readonly Item[]): Said {
+export function* createSaid(items: readonly Item[]): Steps<Said> {
   const known = new Map<string, KnownTerm>();
   const termOf = (term: string, weight: number): KnownTerm => {
     let found = known.get(term);
@@ -73,7 +74,7 @@ export function createSaid(items: readonly Item[]): Said {
     }
     return found;
   };
-  const terms = items.map(({ text }, index): WeighedTerms => {
+  const terms = yield* flatMapInSteps(items, ({ text }, index): WeighedTerms[] => {
     const own: KnownTerm[] = [];
     const weights: number[] = [];
     eachTerm(text, (term, weight) => {
@@ -84,7 +85,7 @@ export function createSaid(items: readonly Item[]): Said {
       own.push(found);
       weights.push(weight);
     });
-    return { terms: own, weights };
+    return [{ terms: own, weights }];
   });
   const whole = Math.max(1, Math.log(1 + items.length));
   for (const term of known.values()) {

@@ -1,10 +1,10 @@
 import { type Message, messageText } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../core/ports.ts";
-import { CompactError, requireOptions } from "../../errors.ts";
+import { CompactError, requireOptions, runInSteps } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { takeOwnSummaries } from "../extractive/builtin.ts";
-import { type Reading, readConversation } from "../extractive/reading.ts";
+import { type Reading, readInSteps } from "../extractive/reading.ts";
 import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
 import { type FactsBlock, factsBlock } from "./facts.ts";
 import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
@@ -70,7 +70,7 @@ async function summarizeWith(
 ): Promise<Summary> {
   throwIfAborted(request.signal);
   const { options, models } = instance;
-  const prepared = prepare(options, messages, request);
+  const prepared = await prepare(options, messages, request);
   const { countText, facts } = prepared;
   const division = divideRoom(request.maxTokens, facts, countText);
   if (division.prose < LEAST_PROSE) {
@@ -119,11 +119,11 @@ function nothingNew({ options }: Instance, { units, previous }: Prepared): Folde
   return { text: proseOf(previous), model: options.model.name, strategy: "task_state", coverage: 1 };
 }
 
-function prepare(
+async function prepare(
   options: ModelSummarizerOptions,
   messages: readonly Message[],
   request: SummarizeOptions,
-): Prepared {
+): Promise<Prepared> {
   if (typeof request.maxTokens !== "number" || Number.isNaN(request.maxTokens)) {
     throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
       hint: "Give the most tokens that the summary may have, such as 2000.",
@@ -132,7 +132,7 @@ function prepare(
   }
   const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
   const { rest: kept, previous } = takeOwnSummaries(messages, request.previous);
-  const reading = readConversation(kept, request.context);
+  const reading = await runInSteps(readInSteps(kept, request.context), request.pause);
   const strategy = request.strategy ?? "task_state";
   // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
   const requests = isRoomy(request.maxTokens) && options.templates === undefined;

@@ -1,4 +1,5 @@
 import type { SummaryStrategy } from "../../core/ports.ts";
+import { runAtOnce } from "../../errors.ts";
 import { earlierItems, goesOn, openScene, storyLines } from "../extractive/compose.ts";
 import { ROOT, type SectionKey } from "../extractive/format.ts";
 import { itemsOf } from "../extractive/items.ts";
@@ -115,7 +116,10 @@ function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
   const { reading, earlier, shorten } = scene;
   const pieces = new Map<string, Item>();
   const changed = new Set<number>();
-  for (const item of [...earlierItems(earlier), ...itemsOf(reading, earlier.episodes.length, shorten)]) {
+  for (const item of [
+    ...earlierItems(earlier),
+    ...runAtOnce(itemsOf(reading, earlier.episodes.length, shorten)),
+  ]) {
     const episode = goesOn(scene, item.episode) ? item.episode - 1 : item.episode;
     const text = clipEnd(oneLine(item.text), item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
     const key = item.kind === "changed" ? `${episode} ${pathOf(text)}` : `${episode}`;

@@ -1,12 +1,12 @@
 import { escapeSummaryTags, type Message, toolResults } from "../../core/message.ts";
 import type { LiveConversation, ProviderCompaction, SummarizeOptions, Summarizer } from "../../core/ports.ts";
-import { CompactError, errorMessage, platform } from "../../errors.ts";
+import { CompactError, errorMessage, platform, runInSteps } from "../../errors.ts";
 import { redact as redactText } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { takeOwnSummaries } from "../extractive/builtin.ts";
 import { WRITTEN_INTRODUCTION } from "../extractive/format.ts";
-import { readConversation } from "../extractive/reading.ts";
+import { readInSteps } from "../extractive/reading.ts";
 import { factsBlock } from "./facts.ts";
 
 // The provider compacts by itself. Reasoning that is bound to its prefix stays valid only behind what the provider made;
@@ -37,7 +37,7 @@ export function createProviderSummarizer(redact: (text: string) => string = reda
         });
       tell(options, { started, made });
       if (redact(made.text) !== made.text) throw unable("its text holds a secret, which may not be stored");
-      const text = whatIsLost(messages, options, made.text);
+      const text = await whatIsLost(messages, options, made.text);
       const tokens = (options.countText ?? countO200k)(text);
       const opening = { entry: made.entry, covers };
       return { text, tokens, summarizer: NAME, messagesRead: messages.length, coverage: 1, opening };
@@ -68,10 +68,14 @@ function coveredBy(messages: readonly Message[], live: LiveConversation): number
 }
 
 /** The lines of what a program finds in the messages that the provider's text does not hold. */
-function whatIsLost(messages: readonly Message[], options: SummarizeOptions, said: string): string {
+async function whatIsLost(
+  messages: readonly Message[],
+  options: SummarizeOptions,
+  said: string,
+): Promise<string> {
   const { maxTokens, strategy = "task_state", countText = countO200k } = options;
   const { rest, previous } = takeOwnSummaries(messages, options.previous);
-  const reading = readConversation(rest, options.context);
+  const reading = await runInSteps(readInSteps(rest, options.context), options.pause);
   const facts = factsBlock(reading, { strategy, requests: true, previous, countText });
   const room = maxTokens - countText(`${WRITTEN_INTRODUCTION}\n`);
   const lines = room <= 0 ? [] : withoutSaid(facts.lines(room, said), plain(said));
