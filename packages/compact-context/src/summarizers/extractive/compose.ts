@@ -1,5 +1,5 @@
 import { escapeSummaryTags } from "../../core/message.ts";
-import { runAtOnce, type Steps } from "../../errors.ts";
+import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import {
   type Earlier,
   type EarlierEpisode,
@@ -113,8 +113,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   const { maxTokens, countText } = options;
   const beside = oneLine(reading.beside.join("\n"));
   const all = yield* itemsOf(reading, earlier.episodes.length, scene.shorten);
-  const own = all.filter(({ text }) => !beside.includes(oneLine(text)));
-  yield;
+  const own = yield* flatMapInSteps(all, (item) => (beside.includes(oneLine(item.text)) ? [] : [item]));
   const items = wishedItems([...earlierItems(earlier), ...own], options.instruction);
   const said = yield* createSaid(items);
   for (const text of textsBeside(reading)) said.add(text);
@@ -124,7 +123,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   const requestLinesNow = front.find(({ key }) => key === "request")?.lines ?? [];
   const requestRoom = countText(requestLinesNow.join("\n"));
   yield;
-  const selection = createSelection(items, headlinesOf(scene, items), said, countText);
+  const selection = yield* createSelection(items, headlinesOf(scene, items), said, countText);
   yield;
   const write = (): string[] => {
     const { taken } = selection;

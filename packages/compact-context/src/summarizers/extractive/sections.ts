@@ -224,7 +224,9 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
     source: 0,
   }));
   const left = room - options.countText(`${heading}\n`);
-  const selection = createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText);
+  const selection = runAtOnce(
+    createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText),
+  );
   selection.fill(left);
   const { taken } = selection;
   if (taken.length === 0) {

@@ -126,14 +126,11 @@ function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";
 }
 
+/** Items that are one step of making a selection. */
+const ITEMS_OF_A_STEP = 256;
+
 /** No token of usual text has more characters: tokens are counted only for what may be taken. */
 const MOST_CHARACTERS = 8;
-
-interface Candidate {
-  readonly item: Item;
-  readonly terms: WeighedTerms;
-  readonly tokens: () => number;
-}
 
 /** Items chosen so far. */
 export interface Selection {
@@ -147,38 +144,42 @@ export interface Selection {
  * Chooses among items, greedily, with what was said already taken off. An episode is never told without its headline,
  * the beginning of its request; an episode without one in `headlines` needs none. `said` was made of the same items.
  */
-export function createSelection(
+export function* createSelection(
   items: readonly Item[],
   headlines: ReadonlyMap<number, Item>,
   said: Said,
   countText: (text: string) => number,
-): Selection {
-  const candidates = items.map((item, index): Candidate => {
-    let counted = -1;
-    const tokens = (): number => {
-      if (counted < 0) counted = countText(item.text);
-      return counted;
-    };
-    return { item, terms: said.terms[index] as WeighedTerms, tokens };
-  });
-  const worth = ({ item, terms }: Candidate): number =>
-    item.weight * Math.max(said.novelty(terms), isTyped(item) ? TYPED_AGAIN : 0);
-  const rate = (candidate: Candidate): number => worth(candidate) / (candidate.tokens() + BASE_TOKENS);
+): Steps<Selection> {
+  const counted = new Map<Item, number>();
+  const tokens = (item: Item): number => {
+    const known = counted.get(item);
+    if (known !== undefined) return known;
+    const count = countText(item.text);
+    counted.set(item, count);
+    return count;
+  };
+  const itemAt = (index: number): Item => items[index] as Item;
+  const worth = (index: number): number => {
+    const novelty = said.novelty(said.terms[index] as WeighedTerms);
+    return itemAt(index).weight * Math.max(novelty, isTyped(itemAt(index)) ? TYPED_AGAIN : 0);
+  };
+  const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
   const open = createMaxHeap();
-  candidates.forEach((candidate, index) => {
-    const most = worth(candidate) / (candidate.item.text.length / MOST_CHARACTERS + BASE_TOKENS);
+  for (const [index, { text }] of items.entries()) {
+    const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
     if (most > 0) open.push(index, most);
-  });
+    if (index % ITEMS_OF_A_STEP === 0) yield;
+  }
   const episodes = new Set<number>();
   const taken: Item[] = [];
   const headlineFor = (item: Item): Item | undefined => {
     const headline = episodes.has(item.episode) ? undefined : headlines.get(item.episode);
     return headline === undefined || isBeginning(item) ? undefined : headline;
   };
-  const costOf = ({ item, tokens }: Candidate): number => {
+  const costOf = (item: Item): number => {
     const headline = headlineFor(item);
     const opening = episodes.has(item.episode) ? 0 : HEADING_TOKENS;
-    return tokens() + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
+    return tokens(item) + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
   };
   const take = (item: Item): void => {
     const headline = headlineFor(item);
@@ -192,8 +193,7 @@ export function createSelection(
   /** What is worth most now, taken out; rates have sunk while others were taken. */
   const next = (): number | undefined => {
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
-      const candidate = candidates[entry.item] as Candidate;
-      const value = rate(candidate);
+      const value = rate(entry.item);
       if (value > 0 && value < open.top()) open.push(entry.item, value);
       else if (value > 0) return entry.item;
     }
@@ -206,9 +206,8 @@ export function createSelection(
     const misfits: number[] = [];
     let left = room;
     for (let index = next(); index !== undefined; index = next()) {
-      const candidate = candidates[index] as Candidate;
-      const { item } = candidate;
-      const cost = costOf(candidate);
+      const item = itemAt(index);
+      const cost = costOf(item);
       const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
       if (cost > left) misfits.push(index);
       if (cost > left || cost > cap) passed.push(index);
@@ -219,7 +218,7 @@ export function createSelection(
       }
       if (misfits.length > MAX_MISFITS) break;
     }
-    for (const index of passed) open.push(index, rate(candidates[index] as Candidate));
+    for (const index of passed) open.push(index, rate(index));
     return misfits;
   };
   const fill = (room: number): boolean => {
@@ -227,13 +226,9 @@ export function createSelection(
     const [first] = takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // Where nothing fits, a beginning says more than nothing.
-      const candidate = candidates[first] as Candidate;
-      const text = clipToTokens(
-        candidate.item.text,
-        candidate.tokens() + room - costOf(candidate),
-        countText,
-      );
-      if (text !== "") take({ ...candidate.item, text });
+      const item = itemAt(first);
+      const text = clipToTokens(item.text, tokens(item) + room - costOf(item), countText);
+      if (text !== "") take({ ...item, text });
     }
     return taken.length > before;
   };
