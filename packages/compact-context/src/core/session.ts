@@ -182,7 +182,8 @@ export class Session {
    * history is left to `observe`: only the whole of it shows what it goes on with.
    */
   *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
-    if (list.length <= STEP_MESSAGES) return;
+    const seen = this.#sources.reduce((most, { natives }) => Math.max(most, natives.length), 0);
+    if (list.length <= seen + STEP_MESSAGES) return;
     const known = this.context && this.#sourceOf(list, this.context.codec);
     if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
     const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));

@@ -90,8 +90,10 @@ export function createGrowingList(): GrowingList {
 
   return {
     *check(list, format) {
-      const from = known !== undefined && isPrefix(known.given, list) ? known.given.length : 0;
-      for (const end of stopsIn(list, from)) {
+      const seen = known?.given.length ?? 0;
+      const isLong = list.length > seen + STEP_ENTRIES;
+      const from = isLong && known !== undefined && isPrefix(known.given, list) ? seen : 0;
+      for (const end of isLong ? stopsIn(list, from) : []) {
         // What is wrong with a part may be right in the whole.
         if (checkAtOnce(list.slice(0, end), format) !== undefined || known === undefined) break;
         yield;
