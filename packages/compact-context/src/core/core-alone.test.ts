@@ -195,7 +195,7 @@ describe("the core alone", () => {
     const calls: string[] = [];
     const events: SessionEvent[] = [];
     const manager = createManager(createDriver(), events, (report) => ({
-      prepare(sessionId, list) {
+      async prepare(sessionId, list) {
         calls.push(`${sessionId} ${list.length}`);
         report(sessionId, "list_mended", "the first message went");
         return list.slice(1);

@@ -82,7 +82,7 @@ export interface ListCheck {
     sessionId: string,
     list: readonly T[],
     request: Pick<PreflightRequest, "format" | "repair">,
-  ): readonly T[];
+  ): Promise<readonly T[]>;
   /** Finishes the checks that are pending. */
   lintWaiting(): Promise<void>;
   /** What is broken in messages, whatever their provider. */
@@ -307,8 +307,10 @@ export class SessionManager {
     requireList(call.messages);
     requireOptions(call.request, "request");
     this.#background?.callOff(call.sessionId);
-    const messages = this.#lists?.prepare(call.sessionId, call.messages, call.request) ?? call.messages;
-    return this.#inTurn(call.sessionId, () => this.#retryConflicts({ ...call, messages }));
+    return this.#inTurn(call.sessionId, async () => {
+      const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
+      return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
+    });
   }
 
   /** After a conflict with another worker, reads the session's state again and retries. */

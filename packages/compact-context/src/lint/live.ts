@@ -14,7 +14,7 @@ export interface GrowingList {
   /** The first error that `repair` would mend; `format` is asked for where the list is new. */
   check(list: readonly unknown[], format: () => Format | undefined): Steps<LiveError | undefined>;
   /** The list without such errors; the very list where it has none. */
-  mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T>;
+  mend<T>(list: readonly T[], format: () => Format | undefined): Steps<LiveRepair<T>>;
 }
 
 export interface LiveError {
@@ -77,39 +77,48 @@ export function createGrowingList(): GrowingList {
     return list.length === 0 ? undefined : (same ?? format());
   };
 
-  const checkAtOnce = (list: readonly unknown[], format: () => Format | undefined): LiveError | undefined => {
-    // A list that was mended has the errors that it had.
-    if (known?.clean === known?.given && goesOn(list)) return undefined;
-    const found = formatOf(list, format);
-    if (found === undefined) return undefined;
+  /** Reads a list anew, and knows it where nothing is wrong with it. */
+  const readAnew = (list: readonly unknown[], found: Format): LiveError | undefined => {
     const read = readEntries(list, found);
     const error = firstError(read);
     if (error === undefined) begin(read, list, list);
     return error;
   };
 
+  /** Whether the list is known now, because nothing is wrong with it. */
+  const isSound = (list: readonly unknown[], format: () => Format | undefined): boolean => {
+    if (goesOn(list)) return true;
+    const found = formatOf(list, format);
+    return found !== undefined && readAnew(list, found) === undefined && known !== undefined;
+  };
+
+  /** Looks at a list of which much is new part by part. What is wrong with a part may be right in the whole. */
+  function* readAhead(list: readonly unknown[], format: () => Format | undefined): Steps<void> {
+    const seen = known?.given.length ?? 0;
+    if (list.length <= seen + STEP_ENTRIES) return;
+    const from = known !== undefined && isPrefix(known.given, list) ? seen : 0;
+    for (const end of stopsIn(list, from)) {
+      if (!isSound(list.slice(0, end), format)) return;
+      yield;
+    }
+  }
+
   return {
     *check(list, format) {
-      const seen = known?.given.length ?? 0;
-      const isLong = list.length > seen + STEP_ENTRIES;
-      const from = isLong && known !== undefined && isPrefix(known.given, list) ? seen : 0;
-      for (const end of isLong ? stopsIn(list, from) : []) {
-        // What is wrong with a part may be right in the whole.
-        if (checkAtOnce(list.slice(0, end), format) !== undefined || known === undefined) break;
-        yield;
+      // A list that was mended has the errors that it had.
+      if (known?.clean === known?.given) {
+        yield* readAhead(list, format);
+        if (goesOn(list)) return undefined;
       }
-      return checkAtOnce(list, format);
+      const found = formatOf(list, format);
+      return found === undefined ? undefined : readAnew(list, found);
     },
-    mend<T>(list: readonly T[], format: () => Format | undefined): LiveRepair<T> {
+    *mend<T>(list: readonly T[], format: () => Format | undefined): Steps<LiveRepair<T>> {
+      yield* readAhead(list, format);
       if (goesOn(list) && known !== undefined)
         return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
       const found = formatOf(list, format);
-      if (found === undefined) return { messages: list, mends: [] };
-      const read = readEntries(list, found);
-      if (firstError(read) === undefined) {
-        begin(read, list, list);
-        return { messages: list, mends: [] };
-      }
+      if (found === undefined || readAnew(list, found) === undefined) return { messages: list, mends: [] };
       const { messages, mends } = repair(list, found);
       // A mend of the newest entry may not be needed any more when the list goes on.
       if (messages.at(-1) === list.at(-1)) begin(readEntries(messages, found), list, messages);
@@ -256,11 +265,11 @@ export class LiveLists {
   }
 
   /** The list to send: mended, or as it is. */
-  prepare<T>(
+  async prepare<T>(
     sessionId: string,
     list: readonly T[],
     { format, repair = this.#options.repair }: { readonly format?: Format; readonly repair?: boolean },
-  ): readonly T[] {
+  ): Promise<readonly T[]> {
     const session = this.#sessions.get(sessionId) ?? { list: createGrowingList(), reported: new Set() };
     this.#sessions.set(sessionId, session);
     if (!repair) {
@@ -269,7 +278,8 @@ export class LiveLists {
       this.#waiting.set(sessionId, { list, format });
       return list;
     }
-    const { messages, mends } = session.list.mend(list, () => this.#options.formatOf(list, format));
+    const mending = session.list.mend(list, () => this.#options.formatOf(list, format));
+    const { messages, mends } = await runInSteps(mending, this.#options.pause);
     for (const { rule, explanation } of mends) {
       if (session.reported.has(rule)) continue;
       session.reported.add(rule);
