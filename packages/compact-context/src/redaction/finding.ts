@@ -183,7 +183,10 @@ export const HINT: string = [
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
   "looker|mailchimp|mailgun|mapbox|mattermost|meraki|message[_-]?bird|mistral|netlify|new[_-]?relic|nytimes|okta|openai|plaid",
   "private[_-]?ai|rapidapi|sendbird|sendgrid|sentry|snyk|sonar|squarespace|stripe|sumo|telegram|travis|twilio|twitch|twitter",
-  "typeform|xray|yandex|zendesk",
+  "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
+  "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
+  "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
+  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos",
 ].join("|");
 
 const HAS_HINT = new RegExp(HINT, "i");
@@ -365,10 +368,20 @@ const LEAST_ENTROPY = 3.2;
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
   if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value)) return false;
-  if (!/\d/.test(value)) return value.length >= 20 && caseSwitches(value) >= 8 && /^[A-Za-z]+$/.test(value);
+  if (!/\d/.test(value)) return isDrawnOfLetters(value);
+  if (GROUPS.test(value)) return digitSwitches(value) >= 4;
   if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** `2F7J-B4O0-H9TP-QH1S`: keys that people are to type. */
+const GROUPS = /^[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}$/;
+
+/** Letters whose case turns far more often than that of words does. */
+function isDrawnOfLetters(value: string): boolean {
+  const least = /^[A-Za-z]{20,}$/.test(value) ? 8 : 14;
+  return /^(?:[A-Za-z]{20,}|[A-Za-z_-]{32,})$/.test(value) && caseSwitches(value) >= least;
 }
 
 /** How often capitals follow and precede small letters; names in camel case turn once a word. */

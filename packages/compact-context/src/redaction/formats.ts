@@ -214,7 +214,7 @@ Plaid: access-sandbox-{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}
 Razorpay: rzp_live_{base62:14-24} rzp_test_{base62:14-24}
 Flutterwave: FLWSECK_TEST-{lower:12-36} FLWPUBK_TEST-{lower:32}-X FLWSECK-{lower:32}-X
 EasyPost: EZAK{base62:54} EZTK{base62:54}
-Duffel: duffel_test_{url64pad:43} duffel_live_{url64pad:43}
+Duffel: duffel_test_{url64pad:40-60} duffel_live_{url64pad:40-60}
 Shippo: shippo_live_{anyhex:40} shippo_test_{anyhex:40}
 Lob: #live_{hex:35} #test_{hex:35} live_pub_{hex:31} test_pub_{hex:31}
 GoCardless: #live_{url64pad:40}
@@ -225,6 +225,9 @@ Airtable: pat{base62:14}.{hex:64}
 Notion: ntn_{base62:40-60} secret_{base62:43}
 Figma: figd_{url64:40-60} figu_{url64:40-60}
 Asana: 1/{digit:10-20}:{hex:32} 2/{digit:10-20}/{digit:10-20}:{hex:32}
+pganalyze: pgar_{base62:24-40}
+Rootly: rootly_{hex:64}
+SpectralOps: spu-{hex:32}
 Frame.io: fio-u-{url64pad:64}
 Mapbox: pk.{base62:60-120}.{url64:22} sk.{base62:60-120}.{url64:22} tk.{base62:60-120}.{url64:22}
 Typeform: tfp_{url64dot:40-70}
@@ -469,6 +472,7 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   { issuer: "Azure", anchor: "Q~", pattern: /(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])/g },
   { issuer: "Azure DevOps", anchor: "AZDO", pattern: /\b[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}\b/g },
   { issuer: "Azure Storage", anchor: "+ASt", pattern: /[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5,8}={0,2}/g },
+  { issuer: "Azure", anchor: "+ACR", pattern: /(?<![\w+/])[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9]{4,7}\b/g },
   { issuer: "Azure", anchor: "JQQJ99", pattern: /\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}\b/g },
   { issuer: "MaxMind", anchor: "_mmk", pattern: /\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b/g },
   { issuer: "Mailchimp", anchor: "-us", pattern: /\b[0-9a-f]{32}-us\d{1,2}\b/g },
@@ -477,6 +481,7 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   { issuer: "Facebook", anchor: "|", pattern: /\b\d{15,16}\|[\w-]{27,40}\b/g },
   { issuer: "Twitter", anchor: "-", pattern: /\b\d{15,19}-[A-Za-z0-9]{40}\b/g },
   { issuer: "Mailgun", anchor: "-", pattern: /\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b/g },
+  { issuer: "Atlassian", anchor: "ATATT", pattern: /\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b/g },
   { issuer: "OpenAI", anchor: "T3BlbkFJ", pattern: /\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}/g },
   {
     issuer: "Sidekiq",

@@ -22,12 +22,24 @@ const FLAG = new RegExp(
   `(?<![\\w-])--?(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
   "gi",
 );
-const HINTED = new RegExp(`(?:${HINT})[\\w.-]{0,40}${JOINT}`, "gi");
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
 const TYPE =
   "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
+/** Where a value that may be generated begins: found before its name, because names that hint are many. */
+const LONG_VALUE = new RegExp(
+  `(?:(?<!=)={1,3}>?|[:{]|<-)\\*{0,2}${COLOUR}[ \\t]{0,8}(?:&quot;)?(?:[fbruNL@$]?\\\\{0,7}["'\`])?(?=(?:\\d{1,9}\\|)?[A-Za-z0-9_.+/=~-]{12})`,
+  "g",
+);
+/** A name that hints, and behind it a sign, a type and a sign, or a brace as in C++. */
+const HINTED = new RegExp(
+  `(?:${HINT})[\\w.-]{0,40}(?:(?:${TYPE}(?=[ \\t]{0,4}=))?${JOINT}|\\{(?=["']))(?:[fbruNL@$]?\\\\{0,7}["'\`])?$`,
+  "i",
+);
+const LONGEST_NAME = 160;
+/** `-storagekey value` */
+const HINTED_FLAG = /(?<![\w-])--?[a-z][\w-]{0,30}key["']?[ \t]{1,4}/gi;
 const DECLARED = new RegExp(
-  `(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?[ \\t]{0,4}(?:[.+]|\\|\\||\\?\\?|:)?=[ \\t]{0,4}(?:(?:Some|new \\w{1,40})\\()?(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  `(?:(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?\\s{0,24}(?:[.+]|\\|\\||\\?\\?|:)?=\\s{0,24}(?:(?:Some|new \\w{1,40})\\()?|\\s{1,24}(?:\\|\\||\\?\\?)\\s{1,24}|\\{\\s{0,24})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
   "iy",
 );
 /** Whatever stands between a name and the next quoted text of its line: a call, a default, a pair's comma. */
@@ -39,7 +51,7 @@ const NAME_BEFORE = /[\w.-]{0,60}$/;
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
-const GENERATED = /[A-Za-z0-9_.+/=~-]{12,512}/y;
+const GENERATED = /(?:\d{1,9}\|)?[A-Za-z0-9_.+/=~-]{12,512}/y;
 /** The name of a secret at AWS, which is none. */
 const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
@@ -50,7 +62,8 @@ const KIND = "named-value";
 export function* findKeyValues(text: string): Generator<Finding> {
   yield* valuesOf(text, NAMES, besideName);
   if (text.includes("-")) yield* valuesOf(text, FLAG, (_, match) => secretAfter(text, atFlag(match)));
-  yield* valuesOf(text, HINTED, generatedAfter);
+  yield* valuesOf(text, LONG_VALUE, generatedAfter);
+  if (text.includes("key ")) yield* valuesOf(text, HINTED_FLAG, generatedAfterFlag);
 }
 
 /** A name, what joins it to a value, and where the value begins. */
@@ -125,16 +138,30 @@ function* valuesOf(text: string, pattern: RegExp, judge: Judge): Generator<Findi
 
 /** Beside a name that only hints, the value itself must look generated. */
 function generatedAfter(text: string, match: RegExpExecArray): Span | undefined {
-  const [whole] = match;
-  const valueAt = match.index + whole.length;
-  const start = valueAt + (matchAt(OPENING, text, valueAt)?.length ?? 0);
+  const value = generatedAt(text, match.index + match[0].length);
+  if (value === undefined) return undefined;
+  const from = Math.max(0, match.index - LONGEST_NAME);
+  const named = HINTED.exec(text.slice(from, value.start));
+  return named !== null && isNamedByHint(text, from + named.index, named[0]) ? value : undefined;
+}
+
+function generatedAfterFlag(text: string, { 0: flag, index }: RegExpExecArray): Span | undefined {
+  const valueAt = index + flag.length;
+  const value = generatedAt(text, valueAt + (matchAt(OPENING, text, valueAt)?.length ?? 0));
+  return value !== undefined && isNamedByHint(text, index, flag) ? value : undefined;
+}
+
+function generatedAt(text: string, start: number): Span | undefined {
   const value = matchAt(GENERATED, text, start)?.replace(/[.]+$/, "");
   if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
-  const before = NAME_BEFORE.exec(text.slice(Math.max(0, match.index - 60), match.index))?.[0] ?? "";
-  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, match.index - 8), match.index)))
-    return undefined;
-  const name = before + whole.replace(/["'`\]* \t=:>?\\]+$/, "");
-  return isHintingName(name) ? { start, end: endOfLong(text, start, start + value.length) } : undefined;
+  return { start, end: endOfLong(text, start, start + value.length) };
+}
+
+/** `hint` is what joins the hinting part of a name to its value. */
+function isNamedByHint(text: string, at: number, hint: string): boolean {
+  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, at - 8), at))) return false;
+  const before = NAME_BEFORE.exec(text.slice(Math.max(0, at - 60), at))?.[0] ?? "";
+  return isHintingName(before + hint.replace(/["'`\]* \t=:>?{\\]+$/, ""));
 }
 
 /** What was judged by its first 512 characters is taken as a whole. */

@@ -230,12 +230,32 @@ const STATEMENTS: readonly Place[] = [
     ],
     "</",
   ),
+  // Jenkins keeps what it encrypted in braces.
+  place(
+    "element",
+    (value) => value.length >= 20,
+    [
+      raw`<[\w:.-]{0,40}?(?:${SECRET_NAME})(?:\s[^<>\n]{0,160})?>\s{0,40}`,
+      raw`\{[A-Za-z0-9+/=][\w+/=.~\x20-]{10,4096}\}`,
+      raw`(?=\s{0,40}</)`,
+    ],
+    "}</",
+  ),
+  place(
+    "named-value",
+    isGiven,
+    [
+      raw`\breturn\s{1,4}["'\x60](?<=(?:${NAME})\w{0,20}\([^()\n]{0,80}\)[^"'\n{}]{0,40}\{\s{0,20}return\s{1,4}["'\x60])`,
+      raw`[^\s"'\x60]{6,512}`,
+    ],
+    "return",
+  ),
   place("named-value", isFilledIn, [
-    raw`\b\w{0,12}(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?(?:${NAME})\\{0,3}["']?[ \t]{0,4},?\s{0,24}\\{0,3}["']?\w{0,12}(?:value|content)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`,
+    raw`(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?(?:${NAME})\\{0,3}["']?[ \t]{0,4},?\s{0,24}\\{0,3}["']?\w{0,12}(?:value|content)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`,
     raw`[^\s"'<>\\,}]{3,4096}`,
   ]),
   place("named-value", isFilledIn, [
-    raw`\b\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
+    raw`(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
     raw`[^\s"'<>\\]{3,4096}`,
     raw`(?=["'],?\s{1,8}["']?\w{0,20}(?:name|key|id|variable|type|field)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']${NAME}["'])`,
   ]),
@@ -297,6 +317,7 @@ const PROSE: readonly Place[] = [
     [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
     " to ",
   ),
+  place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", looksGenerated, [
     raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
     raw`[\w.~+\/=\-]{24,512}`,

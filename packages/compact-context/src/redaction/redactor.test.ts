@@ -226,6 +226,48 @@ describe("default patterns", () => {
   });
 
   it.each([
+    'var fastlyKey string = "@"',
+    'const std::string AccountKey{\n    "@"};',
+    'static final String ACCOUNT_KEY\n        = "@";',
+    'const key = process.env.ACCOUNT_KEY ||\n  "@";',
+    "copy.exe -storagename box\n  -storagekey @ -v",
+    'klaviyo := "@"',
+    "a-vendor = pinecone_prod=@",
+    'String getToken() { return "@"; }',
+    "Using key = @ for the call",
+    "the key is @",
+    "<secret>{@}</secret>",
+  ])("RED-2 takes what a machine drew in %s", (text) => {
+    const drawn = "s9KqZ7wTr2LmX4vB8nHdQ1";
+    expect(redact(text.replace("@", drawn))).toBe(text.replace(/\{?@\}?/, R));
+  });
+
+  it.each([
+    ["letters alone", "sQkZwTrLmXvBnHdQaJfGyPcE"],
+    ["letters with signs", "sQk-ZwTrLmXvBn_HdQaJfGyPcEtUiOpLkR"],
+    ["groups to type", "2F7J-B4O0-H9TP-QH1S"],
+    ["a number and a bar", "4711|s9KqZ7wTr2LmX4vB8nHd"],
+  ])("RED-2 knows %s as drawn by a machine", (_, value) => {
+    expect(redact(`datadog_prod: ${value}`)).toBe(`datadog_prod: ${R}`);
+  });
+
+  it("RED-2 knows tokens by an anchor in their middle", () => {
+    for (const token of [`${letters(42)}+ACRC${letters(6)}`, `ATATT${letters(60)}=1A2B3C4D`])
+      expect(redact(`see ${token}, please`)).toBe(`see ${R}, please`);
+  });
+
+  it.each([
+    "the key is SomeVeryLongTypeNameForTheKey",
+    'String getTokenName() { return "token-name"; }',
+    "<secret>{your secret here}</secret>",
+    "railway: the-line-from-Ghent-to-Bruges",
+    "datadog: AGENT-HOST-NAME-TAGS",
+    'credentials {\n  name = "cargo:token"\n}',
+  ])("RED-2 leaves what a person wrote: %s", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+
+  it.each([
     "exports.validateMountCredentialFileEffectivePaths = validateMountCredentialFileEffectivePaths;",
     "const MY_API_KEY = 'LANGSMITH_API_KEY';",
     "const RFC9110_TOKEN = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/;",
@@ -320,6 +362,9 @@ describe("time", () => {
     "password: hunter22\n",
     "api_key: Zx81Q ",
     "--token a9 ",
+    "=",
+    "key=",
+    "-storagekey ",
   ];
   const fill = (piece: string, length: number): string => piece.repeat(Math.ceil(length / piece.length));
   const took = (text: string): number => {
