@@ -155,18 +155,19 @@ export const REDACTED = "<REDACTED>";
 
 /** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
 export const SECRET_NAME: string = [
-  "(?:api|access|private|secret|encryption|signing|auth|account|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
+  "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
   "(?<![a-z])psk(?=[\"'`]?\\s{0,3}[=:])",
-  "passw(?:or)?d",
+  "pa?ss?w(?:or?|r)?d",
   "passphrase",
   "passcode",
-  "(?:_|pg|db|smtp|store|key|require|root|admin)pass(?![a-z])",
+  "(?:_|pg|db|sql|user|smtp|store|key|require|root|admin)pass(?![a-z])",
   "(?:pass|pw)(?=[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
   "pwd",
   "secret",
   "token",
   "credentials?",
   "authorization",
+  "oauth2[_-]?bearer",
   "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
 ].join("|");
 
@@ -177,7 +178,7 @@ const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|private|bearer|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -186,7 +187,7 @@ export const HINT: string = [
   "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
   "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
   "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
-  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos",
+  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos|postmark|codeclimate|cc_test_reporter",
 ].join("|");
 
 const HAS_HINT = new RegExp(HINT, "i");
@@ -206,7 +207,7 @@ export function isHintingName(name: string): boolean {
 
 /** True for names whose value a person may have chosen: short, plain words, with spaces. */
 export function isPasswordName(name: string): boolean {
-  return /passw|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
+  return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
 /** Words that name a password as well as a test that passed, or a page's width: the value has to tell. */
@@ -231,12 +232,17 @@ const STAND_INS =
   "change[_-]?me|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
+/** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
+const BETWEEN_QUOTES = /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/;
+
 const PLACEHOLDERS: readonly RegExp[] = [
+  BETWEEN_QUOTES,
   /^<[^>]*>?$/,
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
   /^\$[A-Z_][A-Z0-9_]*$/,
   /^\$[({]/,
+  /^\\{1,3}\$/,
   /^\$\d{1,3}\b/,
   /^-?0x[0-9a-f_]+n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
@@ -350,7 +356,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     const code = NAMES_A_SECRET.test(value) ? /[,;:)\]}]/ : /[,)]/;
     return !code.test(context.next) || value.length >= 24;
   }
-  if (value.length >= 32 && !isWords(value)) return true;
+  if (isDrawnOfLetters(value) || (value.length >= 32 && !isWords(value))) return true;
   if (context.joint === "= ") return false;
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
@@ -380,8 +386,8 @@ const GROUPS = /^[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}$/;
 
 /** Letters whose case turns far more often than that of words does. */
 function isDrawnOfLetters(value: string): boolean {
-  const least = /^[A-Za-z]{20,}$/.test(value) ? 8 : 14;
-  return /^(?:[A-Za-z]{20,}|[A-Za-z_-]{32,})$/.test(value) && caseSwitches(value) >= least;
+  const least = /^[A-Za-z]+$/.test(value) ? 8 : Math.max(10, value.length * 0.4);
+  return /^[A-Za-z_-]{20,}$/.test(value) && caseSwitches(value) >= least;
 }
 
 /** How often capitals follow and precede small letters; names in camel case turn once a word. */

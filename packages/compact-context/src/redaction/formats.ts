@@ -103,7 +103,7 @@ npm: !npm_{base62:30-64}
 GitLab: glpat-{url64dot:16-320} gldt-{url64dot:16-320} glrt-{url64dot:16-320} glcbt-{url64dot:16-320}
   glptt-{url64dot:16-320} glft-{url64dot:16-320} glimt-{url64dot:16-320} glagent-{url64dot:16-320}
   gloas-{url64dot:16-320} glsoat-{url64dot:16-320} glffct-{url64:16-64} GR1348941{url64:20-40}
-  _gitlab_session={lower:32-64}
+  glrtr-{url64:20-60} glwt-{url64:20-60} _gitlab_session={lower:32-64}
 Bitbucket: ATBB{base62:24-60} ATCTT3{url64pad:60-400}
 Atlassian: ATATT3{url64pad:60-400}
 PyPI: pypi-{url64:50-1000}
@@ -112,6 +112,7 @@ crates.io: cio{base62:32}
 Clojars: CLOJARS_{lower:60}
 NuGet: oy2{lower:43}
 Docker: dckr_pat_{url64:20-64} dckr_oat_{url64:20-64}
+  SWMTKN-1-{lower:50}-{lower:25} SWMKEY-1-{base64:43}
 JFrog: AKCp{base62:60-80} cmVmd{base62:55-70}
 Sourcegraph: sgp_{anyhex:16}_{anyhex:40} sgp_local_{anyhex:40} sgp_{anyhex:40} slk_{hex:64}
 SonarQube: squ_{hex:40} sqp_{hex:40} sqa_{hex:40}
@@ -121,7 +122,7 @@ Octopus Deploy: #API-{upper:25-32}
 Vercel: vercel_blob_rw_{word:30-80} vck_{base62:40-80} vcp_{base62:40-80}
 Netlify: nfp_{base62:30-60}
 Linear: lin_api_{base62:32-64} lin_oauth_{hex:64}
-Postman: PMAK-{anyhex:24}-{anyhex:34}
+Postman: PMAK-{anyhex:24}-{anyhex:34} PMAT-{upper:26}
 ReadMe: rdme_{lower:60-80}
 Infracost: ico-{base62:32}
 Harness: pat.{url64:22}.{base62:24}.{base62:20} sat.{url64:22}.{base62:24}.{base62:20}
@@ -141,7 +142,8 @@ Scaleway: #SCW{upper:17}
 Scalingo: tk-us-{url64:40-60}
 Heroku: HRKU-{url64:30-70}
 Fly.io: fo1_{url64:40-50} fm1a_{base64:90-2000} fm1r_{base64:90-2000} fm2_{base64:90-2000}
-Cloudflare: v1.0-{hex:24}-{hex:100-160}
+Cloudflare: v1.0-{hex:24}-{hex:100-160} cfat_{base62:48} cfut_{base62:48} cfk_{base62:48}
+Akamai: akab-{lower:16}-{lower:16}
 Databricks: dapi{hex:32} dose{hex:32}
 PlanetScale: pscale_tkn_{url64dot:32-64} pscale_oauth_{url64dot:32-64} pscale_pw_{url64dot:32-64}
 Supabase: sbp_{hex:40} sb_secret_{url64:20-60} sbp_v0_{hex:40}
@@ -154,7 +156,7 @@ HashiCorp Vault: hvs.{url64:24-160} hvb.{url64:90-320} hvr.{url64:24-160} #s.{ba
 OpenShift: sha256~{url64:43}
 Doppler: dp.pt.{base62:40-44} dp.ct.{base62:40-44} dp.st.{lower:1-35}.{base62:40-44} dp.st.{base62:40-44}
   dp.sa.{base62:40-44} dp.scim.{base62:40-44} dp.audit.{base62:40-44}
-1Password: ops_eyJ{base64:100-3000} A3-{upper:6}-{upper:11}-{upper:5}-{upper:5}-{upper:5}
+1Password: ops_eyJ{url64pad:100-3000} A3-{upper:6}-{upper:11}-{upper:5}-{upper:5}-{upper:5}
   A3-{upper:6}-{upper:6}-{upper:5}-{upper:5}-{upper:5}-{upper:5}
 Bitwarden: 0.{hex:8}-{hex:4}-{hex:4}-{hex:4}-{hex:12}.{base62:30}:{base64:22-26}
 age: AGE-SECRET-KEY-1{upper:40-70} AGE-PLUGIN-{upper:2-20}-1{upper:40-200}
@@ -168,13 +170,20 @@ Authress: sc_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
   authress_{lower:5-30}.{lower:4-6}.acc_{lower:10-32}.{base64:30-120}
 Prefect: pnu_{base62:36} pnb_{base62:36}
 Grafana: glc_{base64:32-400} glsa_{base62:32}_{anyhex:8} eyJrIjoi{base62:60-400}
-New Relic: NRAK-{base62:27} NRII-{url64:32} NRJS-{hex:19} NRAL-{base62:20-40}
-Sentry: sntrys_{base64:40-500}_{base64:40-46} sntryu_{hex:64} sntrya_{hex:64}
+New Relic: NRAK-{base62:27} NRII-{url64:20-40} NRJS-{hex:19} NRBR-{hex:19} NRAA-{hex:27}
+  NRAL-{base62:20-40}
+Sentry: sntrys_{base64:40-500}_{base64:40-46} sntrys_eyJ{url64pad:80-600} sntryu_{hex:64} sntrya_{hex:64}
 Dynatrace: dt0c01.{base62:24}.{base62:64} dt0s16.{base62:24}.{base62:64}
 Datadog: ddapp_{base62:34} pub{hex:32}
 Honeycomb: hcaik_{lower:40-70} hcxik_{lower:40-70}
-PostHog: phx_{base62:40-60} phs_{base62:40-60}
+PostHog: phx_{base62:40-60} phs_{base62:40-60} phr_{base62:40-70} pha_{base62:40-70}
 Intra 42: s-s4t2ud-{hex:64} s-s4t2af-{hex:64}
+Together AI: tgp_v1_{url64:43}
+LlamaIndex: llx-{url64:48}
+WunderGraph: cosmo_{hex:32}
+Instagram: IGQV{url64:60-400} IGQW{url64:60-400}
+NATS: SU{base32:56} SA{base32:56} SO{base32:56} SN{base32:56} SC{base32:56} SX{base32:56}
+NTLM: TlRMTVNTUAAD{base64:60-2000}
 OpenAI: sk-{base62:20-200} #sk-{url64:16-300} sk-proj-{url64:20-300} sk-svcacct-{url64:20-300}
   sk-admin-{url64:20-300} #sess-{base62:40}
 Anthropic: sk-ant-{lower:2-12}-{url64:20-200}
@@ -225,6 +234,8 @@ Airtable: pat{base62:14}.{hex:64}
 Notion: ntn_{base62:40-60} secret_{base62:43}
 Figma: figd_{url64:40-60} figu_{url64:40-60}
 Asana: 1/{digit:10-20}:{hex:32} 2/{digit:10-20}/{digit:10-20}:{hex:32}
+Adafruit: aio_{base62:28}
+Dependency-Track: odt_{base62:32-36}
 pganalyze: pgar_{base62:24-40}
 Rootly: rootly_{hex:64}
 SpectralOps: spu-{hex:32}
@@ -413,12 +424,12 @@ function endOfRun(text: string, at: number, walker: Walker): number {
   return end;
 }
 
-/** True where a word begins: also behind an escape (`\n`) and a percent code (`%3D`). */
+/** True where a word begins: also behind an escape (`\n`), a percent code (`%3D`) and a terminal's colour. */
 function isAtBoundary(text: string, start: number): boolean {
   const before = text.charAt(start - 1);
   if (!/[A-Za-z0-9_-]/.test(before)) return true;
-  return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_)$/.test(
-    text.slice(Math.max(0, start - 6), start),
+  return /(?:\\[nrtbf]|\\u[0-9a-fA-F]{4}|%[0-9A-Fa-f]{2}|--|[a-z]_|\[\d[\d;]{0,11}m)$/.test(
+    text.slice(Math.max(0, start - 15), start),
   );
 }
 
@@ -470,7 +481,7 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
     pattern: /\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}/g,
   },
   { issuer: "Azure", anchor: "Q~", pattern: /(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])/g },
-  { issuer: "Azure DevOps", anchor: "AZDO", pattern: /\b[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}\b/g },
+  { issuer: "Azure DevOps", anchor: "AZDO", pattern: /\b[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,8}\b/g },
   { issuer: "Azure Storage", anchor: "+ASt", pattern: /[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5,8}={0,2}/g },
   { issuer: "Azure", anchor: "+ACR", pattern: /(?<![\w+/])[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9]{4,7}\b/g },
   { issuer: "Azure", anchor: "JQQJ99", pattern: /\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}\b/g },
@@ -482,6 +493,16 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   { issuer: "Twitter", anchor: "-", pattern: /\b\d{15,19}-[A-Za-z0-9]{40}\b/g },
   { issuer: "Mailgun", anchor: "-", pattern: /\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b/g },
   { issuer: "Atlassian", anchor: "ATATT", pattern: /\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b/g },
+  { issuer: "New Relic", anchor: "NRAL", pattern: /\b[0-9a-z]{36}NRAL\b/g },
+  { issuer: "Salesforce", anchor: "!", pattern: /\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}/g },
+  { issuer: "X", anchor: "AAAAAAAAAAAAAAA", pattern: /\bA{15,24}\w{4,30}%[\w%]{50,120}\b/g },
+  { issuer: "MySQL", anchor: "*", pattern: /\*[0-9A-F]{40}\b/g },
+  {
+    issuer: "crypt",
+    anchor: "$",
+    pattern:
+      /\$(?:1\$[./\w]{1,8}\$[./\w]{22}|2[abxy]\$\d\d\$[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})/g,
+  },
   { issuer: "OpenAI", anchor: "T3BlbkFJ", pattern: /\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}/g },
   {
     issuer: "Sidekiq",

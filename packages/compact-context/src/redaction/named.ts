@@ -17,9 +17,9 @@ import {
 const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
 const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?=|={1,3}|<-|:(?![:/]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?`;
 const NAMES = new RegExp(SECRET_NAME, "gi");
-const SIGNED = new RegExp(`(?:[_-]?\\d{1,2})?${JOINT}`, "y");
+const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
-  `(?<![\\w-])--?(?=[a-z])[a-z0-9-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
   "gi",
 );
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
@@ -27,12 +27,12 @@ const TYPE =
   "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
 /** Where a value that may be generated begins: found before its name, because names that hint are many. */
 const LONG_VALUE = new RegExp(
-  `(?:(?<!=)={1,3}>?|[:{]|<-)\\*{0,2}${COLOUR}[ \\t]{0,8}(?:&quot;)?(?:[fbruNL@$]?\\\\{0,7}["'\`])?(?=(?:\\d{1,9}\\|)?[A-Za-z0-9_.+/=~-]{12})`,
+  `(?:[=:{>]|<-)\\*{0,2}${COLOUR}[ \\t]{0,8}(?:&quot;)?(?:[fbruNL@$]?\\\\{0,7}["'\`])?(?=(?:\\d{1,9}\\|)?[A-Za-z0-9_.+/~-][A-Za-z0-9_.+/=~-]{11})`,
   "g",
 );
-/** A name that hints, and behind it a sign, a type and a sign, or a brace as in C++. */
+/** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
 const HINTED = new RegExp(
-  `(?:${HINT})[\\w.-]{0,40}(?:(?:${TYPE}(?=[ \\t]{0,4}=))?${JOINT}|\\{(?=["']))(?:[fbruNL@$]?\\\\{0,7}["'\`])?$`,
+  `(?:${HINT})[\\w.-]{0,40}(?:(?:${TYPE}(?=[ \\t]{0,4}=))?${JOINT}|\\{(?=["'])|>)(?:[fbruNL@$]?\\\\{0,7}["'\`])?$`,
   "i",
 );
 const LONGEST_NAME = 160;
@@ -49,7 +49,7 @@ const ENCODED_SIGN = /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy;
 const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}/iy;
 const NAME_BEFORE = /[\w.-]{0,60}$/;
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate)[ \t]{1,8}/iy;
+const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}/iy;
 const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
 const GENERATED = /(?:\d{1,9}\|)?[A-Za-z0-9_.+/=~-]{12,512}/y;
 /** The name of a secret at AWS, which is none. */
@@ -85,6 +85,7 @@ function besideName(text: string, { 0: name, index: start }: RegExpExecArray): S
   if (text.charAt(start - 1) === ":" && RESOURCE.test(text.slice(Math.max(0, start - 90), start)))
     return undefined;
   const end = start + name.length;
+  if (text.charAt(end) === "%") return inAddress(text, end);
   SIGNED.lastIndex = end;
   const signed = SIGNED.exec(text);
   if (signed !== null) {
@@ -99,12 +100,11 @@ function besideName(text: string, { 0: name, index: start }: RegExpExecArray): S
     if (span !== undefined) return span;
   }
   const gap = matchAt(UP_TO_QUOTED, text, end);
-  return gap === undefined ? inAddress(text, end) : givenAfter(text, name, end + gap.length);
+  return gap === undefined ? undefined : givenAfter(text, name, end + gap.length);
 }
 
 /** `password%3Dx%26…`: name and value with their signs encoded as in addresses and forms. */
 function inAddress(text: string, end: number): Span | undefined {
-  if (text.charAt(end) !== "%") return undefined;
   const sign = matchAt(ENCODED_SIGN, text, end);
   if (sign === undefined) return undefined;
   const start = end + sign.length;

@@ -34,7 +34,7 @@ const WORD = raw`[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
 const QUOTE = raw`["']?`;
 /** Up to the option of a command. */
 const command = (names: string, option: string): string =>
-  raw`\b(?:${names})\b[^\n|;&]{0,200}?\s(?:${option})${QUOTE}`;
+  raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
 
 const ADDRESSES: readonly Place[] = [
   place(
@@ -81,7 +81,7 @@ const ADDRESSES: readonly Place[] = [
     "webhook",
     () => true,
     [
-      raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)`,
+      raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)`,
       raw`[^\s"'<>\x60)]{16,400}`,
     ],
     "https://",
@@ -102,7 +102,7 @@ const COMMANDS: readonly Place[] = [
   ),
   ...[
     [
-      "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|useradd|usermod",
+      "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|[Pp]s[Ee]xec(?:\\.exe)?|PSEXEC(?:\\.EXE)?|useradd|usermod",
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
@@ -113,7 +113,7 @@ const COMMANDS: readonly Place[] = [
     ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
   ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
   place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|vault login|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}|(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<<) ["']?`,
+    raw`\b(?:net user \S{1,64}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}|(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<<) ["']?`,
     WORD,
   ]),
   place(
@@ -316,6 +316,23 @@ const PROSE: readonly Place[] = [
     isSpoken,
     [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
     " to ",
+  ),
+  place(
+    "prose",
+    (value) => isQuotedSecret(value, "password"),
+    [
+      raw`\bpassw(?:or)?d(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was) ["'\x60]`,
+      raw`[^\s"'\x60]{3,128}`,
+      raw`(?=["'\x60])`,
+    ],
+    "passw",
+  ),
+  // Installers print what they drew for the first login on a line of its own.
+  place(
+    "prose",
+    looksGenerated,
+    [raw`\bpassword [^\n:]{0,60}:\s{2,8}`, raw`[\w-]{16,64}`, raw`(?=\s|$)`],
+    "password",
   ),
   place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", looksGenerated, [

@@ -237,6 +237,21 @@ describe("default patterns", () => {
     "Using key = @ for the call",
     "the key is @",
     "<secret>{@}</secret>",
+    "<mailgun_key>@</mailgun_key>",
+    "run --super-secret_token @ now",
+    "run --oauth2-bearer @ now",
+    'easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, "@");',
+    "Authorization: NTLM @",
+    'at = "https://x.test/?a%3D1%26token%3D@%26version%3D3";',
+    "mysql_pswd: @",
+    "jdbc:mysql://h/db?user=a&userpass=@",
+    "Unseal Key 2: @",
+    "vault operator unseal @",
+    'ado_pat = "@"',
+    "Please use the following password to proceed:\n\n@\n\nIt stays there.",
+    "the password for ann is '@', change it",
+    "PsExec.exe \\\\host -u ann -p @ cmd",
+    "curl -X POST \\\n  -u ann:@ \\\n  https://x.test",
   ])("RED-2 takes what a machine drew in %s", (text) => {
     const drawn = "s9KqZ7wTr2LmX4vB8nHdQ1";
     expect(redact(text.replace("@", drawn))).toBe(text.replace(/\{?@\}?/, R));
@@ -251,13 +266,40 @@ describe("default patterns", () => {
     expect(redact(`datadog_prod: ${value}`)).toBe(`datadog_prod: ${R}`);
   });
 
+  it("RED-2 takes tokens and keys behind a terminal's colour and inside base64", () => {
+    const token = `sk-proj-${letters(40)}`;
+    expect(redact(`\u001b[93m${token}\u001b[0m`)).toBe(`\u001b[93m${R}\u001b[0m`);
+    const held = btoa(`tls:\n  key: |\n${pem(`\n${letters(64)}\n`)}\n`);
+    expect(redact(`data ${held} end`)).toBe(`data ${R} end`);
+  });
+
+  it.each(["  vendor_api_key: YXNkZmZmZmZm_HARDcoded", "  token: sQkZwTrL-mXvBnHdQaJfGyPcE"])(
+    "RED-2 takes letters whose case turns: %s",
+    (text) => {
+      expect(redact(text)).toBe(text.replace(/\S+$/, R));
+    },
+  );
+
   it("RED-2 knows tokens by an anchor in their middle", () => {
-    for (const token of [`${letters(42)}+ACRC${letters(6)}`, `ATATT${letters(60)}=1A2B3C4D`])
-      expect(redact(`see ${token}, please`)).toBe(`see ${R}, please`);
+    const tokens = [
+      `${letters(42)}+ACRC${letters(6)}`,
+      `ATATT${letters(60)}=1A2B3C4D`,
+      `${letters(36).toLowerCase()}NRAL`,
+      `00D${letters(15)}!AQ${letters(80)}`,
+      `*${"0123456789ABCDEF".repeat(3).slice(0, 40)}`,
+      `$2b$12$${letters(53)}`,
+      `$6$rounds=5000$${letters(12)}$${letters(86)}`,
+      `$argon2id$v=19$m=65536,t=3,p=4$${letters(22)}$${letters(43)}`,
+    ];
+    for (const token of tokens) expect(redact(`see ${token}, please`)).toBe(`see ${R}, please`);
   });
 
   it.each([
     "the key is SomeVeryLongTypeNameForTheKey",
+    'labels = {passwordLabel:"Password:",rememberLabel:"Remember me:"}',
+    "echo 'password = '.$config['daemon_password'].\"\\n\";",
+    '\\$pwd = \\$_POST["password"];',
+    "the password is 'required'",
     'String getTokenName() { return "token-name"; }',
     "<secret>{your secret here}</secret>",
     "railway: the-line-from-Ghent-to-Bruges",

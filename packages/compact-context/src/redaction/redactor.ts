@@ -49,6 +49,8 @@ export const WITHHELD = "<REDACTED:withheld>";
 /** What they find they find in the text around it. */
 const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
+/** What a text in base64 is searched for. */
+const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
 /** These follow a text from its beginning to its end, before the others and behind them. */
 const FIRST: readonly Finder[] = [findPrivateKeys];
 const LAST: readonly Finder[] = [findKubernetesSecrets];
@@ -71,7 +73,7 @@ function* findEncoded(text: string): Generator<Finding> {
   for (const { 0: run, index } of text.matchAll(BASE64)) {
     if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
     const inner = decoded(run);
-    if (!PLAIN.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
+    if (!INNER.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
     const padding = /^={0,2}/.exec(text.slice(index + run.length, index + run.length + 2))?.[0].length ?? 0;
     yield { start: index, end: index + run.length + padding, kind: "base64" };
   }
