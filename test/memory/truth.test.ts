@@ -91,6 +91,7 @@ it.each([
   ["second", said.second, 16, 15],
   ["third", said.third, 14, 12],
   ["own", said.own, 2, 4],
+  ["in talk", said.inTalk, 0, 0],
 ] as const)(
   "MEM-14 understands corrections as people say them, no fewer than it did: %s",
   async (_, cases, mostStale, mostMissing) => {

@@ -1788,6 +1788,74 @@ export const own: readonly Correction[] = [
   ],
 ];
 
+/** Told in passing among other things, as people tell an assistant about their work. */
+export const inTalk: readonly Correction[] = [
+  [
+    "en",
+    "migrating from",
+    "We use Statuspage for incidents and PagerDuty for alerts.",
+    "It's official — we're migrating from Statuspage to Instatus! The team loves it.",
+    /use Statuspage/,
+    /Instatus/,
+  ],
+  [
+    "en",
+    "switching from",
+    "I should mention I use Sublime for everything.",
+    "I'm going to switch from Sublime to Helix to fit in with the team.",
+    /use Sublime/,
+    /Helix/,
+  ],
+  [
+    "en",
+    "not using",
+    "I use Miro for all my workshops — boards, voting, everything.",
+    "I'm not using Miro anymore at all.",
+    /use Miro for/,
+    /not using Miro/,
+  ],
+  [
+    "en",
+    "got pushed",
+    "I have a customer demo on March 3rd and I need to show the new export.",
+    "Update — the customer demo got pushed to March 17th. So there is time.",
+    /March 3rd/,
+    /March 17th/,
+  ],
+  [
+    "en",
+    "went from",
+    "The bounce rate is at 45% on the pricing page.",
+    "So I rebuilt the pricing page. The bounce rate went from 45% to 22%!",
+    /is at 45%/,
+    /22%/,
+  ],
+  [
+    "en",
+    "expanded",
+    "I'm testing on 4 regions with 12 probes.",
+    "Also I expanded to 9 regions and 30 probes.",
+    /4 regions/,
+    /9 regions/,
+  ],
+  [
+    "en",
+    "instead of",
+    "I'm using a rules engine with Drools as the core.",
+    "I'm going to use Clara as the core instead of Drools.",
+    /with Drools/,
+    /Clara/,
+  ],
+  [
+    "en",
+    "done with",
+    "My reviewer is Dr. Ruth Adler.",
+    "My reviewer is Prof. Omar Diaz now.",
+    /Adler/,
+    /Prof\. Omar Diaz/,
+  ],
+];
+
 /** Two statements about different things. */
 export const pairs: readonly Pair[] = [
   [
@@ -1928,4 +1996,15 @@ export const apart: readonly (readonly [older: string, newer: string])[] = [
   ["我们的测试数据库端口是3306。", "我们的生产数据库端口现在是3310。"],
   ["ステージングのポートは3000です。", "本番のポートは4000に変わりました。"],
   ["Наш сервер сборки называется build-1.", "Наш тестовый сервер теперь называется test-2."],
+  [
+    "The Harbour report deadline is June 20th.",
+    "I'm starting the Harbour report now. The part about cranes.",
+  ],
+  ["We moved the first 30 tenants to Frankfurt!", "Tuning dropped costs to $2K/month for those 30 tenants."],
+  [
+    "Our Q1 goals are: 1) search, 2) billing exports, 3) an SDK for partners.",
+    "That's now our top goal, pushing billing exports to Q2.",
+  ],
+  ["I use Obsidian for my notes.", "I'm thinking about switching from Obsidian to Notion."],
+  ["We're moving our wiki from Confluence to Outline.", "I'm not using Confluence anymore at all."],
 ];

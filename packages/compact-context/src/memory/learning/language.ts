@@ -41,7 +41,7 @@ export const CHOSEN: RegExp = rule(
   word(
     any(
       "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
-      "(?:we|i)(?:['’]ve| have)? (?:decided|agreed|chosen|chose|settled)|decision:",
+      "(?:we|i)(?:['’]ve| have)?(?: also| finally| all)? (?:decided|agreed|chosen|chose|settled|made (?:the|a) decision)|decision:",
       "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
       "on (?:a décidé|prend)|nous avons décidé|(?:hemos decidido|decidimos)|мы решили",
     ),
@@ -113,8 +113,8 @@ export const STRONG_CHANGE: RegExp = rule(
   word(
     any(
       "no longer|any ?more|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
-      "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|rose|grew|shrank)",
-      "(?:moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
+      "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
+      "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
       "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
       "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
       "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
@@ -140,7 +140,7 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Words before a statement that are no part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|ugh|oh|hm+|argh|bad news|good news|yes|no(?=,)|ok(?:ay)?|by the way|btw|fyi|heads[- ]up|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this )?\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:and|so|also|well|ugh|oh|hm+|argh|bad news|good news|yes|no(?=,)|ok(?:ay)?|by the way|btw|fyi|heads[- ]up|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this )?\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or of a mistake put right; says nothing about what it was. */
 export const TELLS_CHANGE: RegExp = rule(

@@ -38,6 +38,8 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
+  /** The terms of its first clause. */
+  readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
   readonly isChange: boolean;
   /** Any word of a change or a mistake. */
@@ -59,6 +61,7 @@ export function read(text: string): Read {
   const made: Read = {
     text,
     content: topicTerms(text),
+    core: coreOf(text),
     key: keyOf(text),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
@@ -71,6 +74,15 @@ export function read(text: string): Read {
   if (reads.size > 2_000) reads.clear();
   reads.set(text, made);
   return made;
+}
+
+/** What else a sentence says behind what it states. */
+const BESIDES =
+  /(?:,? (?:and|but|so|because|since|while) (?:i|we|it|they|he|she|our|my)(?:['’]\p{L}+)?(?![\p{L}])|\s[—–]\s|; ).*$/isu;
+
+function coreOf(text: string): ReadonlySet<string> {
+  const core = topicTerms(text.replace(BESIDES, ""));
+  return core.size > 2 ? core : topicTerms(text);
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
@@ -188,7 +200,7 @@ const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
 const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 const LEADS: readonly RegExp[] = [
   LEAD,
@@ -198,7 +210,7 @@ const LEADS: readonly RegExp[] = [
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
 const CHANGED: readonly RegExp[] = [
-  /^(?:we|i)(?:['’]ve| have)?(?: (?:since|just|now|recently|finally|also))? (?:moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu,
+  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu,
   /^(?:i was (?:wrong|mistaken) about|(?:small |quick )?(?:correction|update) (?:on|about|to)) (?:the |our |my )?(.+?)[,:;–—] ?(?:it['’]s|it is|we (?:now )?use|use|that['’]s) (.+)$/iu,
   /^(?:wir|ich) haben? (.+?)(?: von .+?)? (?:auf|nach|zu) (.+?) (?:verschoben|umgestellt|migriert|verlegt|umgezogen|geändert)/iu,
   /^(?:nous avons|on a|j['’]ai) (?:déplacé|migré|déménagé|décalé|reporté|passé) (.+?) (?:à|au|vers|sur) (.+)$/iu,
@@ -309,8 +321,9 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
   /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
-  /(?:no longer|stopped(?: using)?|dropped|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
-  /(?:moved|switched|migrated|changed)(?: \w+){0,4} from ([^,;]+?) to /iu,
+  /(?<![\p{L}])(?:went|goes|rose|grew|fell|jumped|climbed|dropped|improved|increased|decreased|up|down) from ([^,;]*?\d[^,;]*?) to /iu,
+  /(?:no longer|stopped(?: using)?|dropped(?! (?:\S+ ){0,4}?(?:to|from|by)(?![\p{L}]))|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
+  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /iu,
   /(?:^|[,;] )(?:the |our )?([^,;]{2,40}?) (?:is|are) (?:dead|gone|history|retired|deprecated|discontinued)(?![\p{L}])/iu,
   /^(?:sorry, |actually, )?(\p{L}[\p{L}'’-]+) (?:has )?(?:left|quit|resigned|stepped down)(?=[,;. ])/iu,
   /(?:^|\s)used to (?:be )?([^,;]+)/iu,
@@ -349,11 +362,15 @@ const GONE: readonly RegExp[] = [
   /([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/u,
 ];
 
+/** In `not using Figma any more` Figma is what is gone. */
+const USING = list("use uses used using run runs running");
+
 function goneIn(text: string): ReadonlySet<string>[] {
   return GONE.flatMap((pattern) => {
     const named = pattern.exec(text);
-    const terms = named === null ? NONE : topicTerms(named.slice(1).join(" "));
-    return terms.size === 0 ? [] : [terms];
+    const terms = [...(named === null ? NONE : topicTerms(named.slice(1).join(" ")))];
+    const things = terms.filter((term) => !USING.has(term));
+    return terms.length === 0 ? [] : [new Set(things.length > 0 ? things : terms)];
   });
 }
 
@@ -363,5 +380,5 @@ function namesIn(text: string): ReadonlySet<string> {
     text.match(
       /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
     ) ?? [];
-  return topicTerms(found.join(" "));
+  return topicTerms(found.filter((name) => !/^\p{L}\p{Ll}*(?:-\p{Ll}+)+$/u.test(name)).join(" "));
 }

@@ -1,4 +1,5 @@
 import { REDACTED } from "../../redaction/finding.ts";
+import { TITLES } from "../../summarizers/extractive/text.ts";
 import {
   DENIED,
   FORGET,
@@ -12,9 +13,11 @@ import {
   TASK,
 } from "./language.ts";
 
-/** Ends of sentences, line breaks among them; none behind an initial or the day of a German date. */
-const END =
-  /(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\s(])\p{Lu}\.)(?<!\d\.(?=\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\s+|(?<=[。！？])(?!["'”’」』])|\n+/u;
+/** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
+const END = new RegExp(
+  `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
+  "u",
+);
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 
 /** What is so instead, behind what is to be forgotten: `Forget the 20 MB, the limit is 50 MB`. */

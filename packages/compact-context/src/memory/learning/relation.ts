@@ -1,4 +1,4 @@
-import { NEGATED } from "./language.ts";
+import { NEGATED, TELLS_CHANGE } from "./language.ts";
 import { type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
 
 /** What a newer statement is to an older one. */
@@ -19,10 +19,14 @@ export function relationOf(newer: string, older: string): Relation {
   if (says) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
+  if (OF_WHAT_CAME_BEFORE.test(newer)) return "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.isChange || now.tellsChange ? "replaces" : "conflicts";
 }
+
+/** What "that" is stands in another sentence. */
+const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
 
 /** The statement that a newer one takes the place of, by name or as the only one that it can mean. */
 export function replacedBy<Item extends { readonly text: string }>(
@@ -53,12 +57,12 @@ const CLOSER = 0.15;
  * it speaks of a neighbour.
  */
 function closeness(now: Read, then: Read): number {
-  const another = tellsAnotherValue(now, then);
-  const namesOld = another && namesOldValue(now, then);
+  const namesOld = namesOldValue(now, then);
+  const another = namesOld || tellsAnotherValue(now, then);
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const [subject, value] = [then.key?.subject ?? NONE, then.key?.value ?? NONE];
-  const topic = [...then.content].filter((term) => subject.has(term) || !isReplaceable(term));
+  const topic = [...then.core].filter((term) => subject.has(term) || !isReplaceable(term));
   const shared = topic.filter((term) => !left.includes(term)).length;
   const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
@@ -72,12 +76,21 @@ function closeness(now: Read, then: Read): number {
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
   if (isForAnother(now, then) || (!told.namesOld && isOfAnother(now, then))) return false;
-  return told.another || now.gone.length > 0 || shareIn(then.content, now.content) < 1;
+  if (told.another || now.gone.length > 0) return true;
+  // A figure where the older one has none of its kind is told of something else.
+  if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
+  const firm = now.text.replace(ALSO_OF_TIME, " ");
+  return (TELLS_CHANGE.test(firm) || UNDOES.test(firm)) && shareIn(then.content, now.content) < 1;
 }
 
-/** It has a value that the older one has not, and the older one has a value of that kind. */
+/** Words that tell of a change, or only of the time: `I'm starting the article now`. */
+const ALSO_OF_TIME =
+  /(?<![\p{L}])(?:now|new|starting|since|finally|jetzt|nun|seit|maintenant|ahora|desde|agora|теперь)(?![\p{L}])|现在|今は/giu;
+
+/** It has a value in the place of one of its kind that the older one has. */
 function tellsAnotherValue(now: Read, then: Read): boolean {
-  const old = new Set([...then.content].map((term) => kindOf(term, then)));
+  const left = [...then.content].filter((term) => !holds(now.content, term));
+  const old = new Set(left.map((term) => kindOf(term, then)));
   return [...now.content].some((term) => {
     const kind = kindOf(term, now);
     return kind !== undefined && old.has(kind) && !holds(then.content, term);
@@ -274,7 +287,7 @@ function isValue(term: string): boolean {
 /** Verbs that a statement of a value and one of its change do not share. */
 const PLAIN = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
-  lowered increased decreased reduced slipped rose grew shrank limit percent since new latest used`);
+  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell climbed improved limit percent since new latest used`);
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
@@ -337,6 +350,8 @@ function namesOld(newer: Read, then: Read): boolean {
     now === undefined || now.verb === then.key?.verb || now.verb === "use" || sameSpeaker(text, then.text);
   return gone.some((old) => {
     if (shareIn(old, then.content) < 1 || isNumberOfAnother(old, content, then)) return false;
+    // The older statement may say itself that it is gone.
+    if (then.gone.some((terms) => sameTerms(terms, old))) return false;
     // The rest of the older statement is spoken of too, or there is none to be spoken of.
     const others = without(then.content, old);
     return others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && sameDoing);

@@ -1,4 +1,5 @@
 import { languagesOf } from "./languages.ts";
+import { TITLES } from "./text.ts";
 
 /** What a sentence states, in its own words. */
 export interface Statement {
@@ -15,8 +16,10 @@ const FENCE = /^\s{0,8}(?:```|~~~)/;
 const LIST_MARK = /^\s{0,12}(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)]|[A-Za-z]\))\s{1,4}(?:\[[ xX]\]\s)?)+/;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1,80}[:：]\s{0,4}$)/;
 const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
-const SENTENCE_END =
-  /(?<=[.!?][)"'”’»*`]{0,3})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|z\.B|bzw|usw|inkl)\.)\s{1,4}(?=[^\p{Ll}\s])|(?<=\p{Ll}{3}[.!?])(?<!\b(?:etc|approx|resp|bzw|usw|inkl)\.)\s{1,4}(?=\p{Ll}{1,20}['’]?\p{L}{0,3}[\s,])|(?<=[。！？]["”」』]?)(?!["”」』])/gu;
+const SENTENCE_END = new RegExp(
+  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|etc|vs|cf|approx|resp|No|Nr|z\\.B|bzw|usw|inkl|${TITLES})\\.)\\s{1,4}(?=[^\\p{Ll}\\s])|(?<=\\p{Ll}{3}[.!?])(?<!\\b(?:etc|approx|resp|bzw|usw|inkl|${TITLES})\\.)\\s{1,4}(?=\\p{Ll}{1,20}['’]?\\p{L}{0,3}[\\s,])|(?<=[。！？]["”」』]?)(?!["”」』])`,
+  "gu",
+);
 /** Without it no sentence ends within a line. */
 const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
 const CODE =

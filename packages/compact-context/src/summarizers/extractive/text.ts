@@ -48,9 +48,13 @@ export function readable(text: string): string {
   return text.length > 2 * READ_HALF ? `${text.slice(0, READ_HALF)}\n${text.slice(-READ_HALF)}` : text;
 }
 
+/** Source of a pattern for short forms before a name, which end no sentence: `Prof. Chen`. */
+export const TITLES = "Prof|Dr|Mrs?|Ms|Messrs|Sra?|Srta|Dra|Mme|Mlle|Hr|Fr";
 // A sentence ends before a capital, a quote or another script; `e.g. this` and `a.ts` go on.
-const SENTENCE_END =
-  /(?<=[.!?][)"'”’»*`]{0,3})(?<!\b(?:e\.g|i\.e|etc|vs|cf|approx|resp|No|Nr|z\.B|bzw|usw)\.)\s+(?=[^\p{Ll}\s])|(?<=[。！？])|\n/u;
+const SENTENCE_END = new RegExp(
+  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|etc|vs|cf|approx|resp|No|Nr|z\\.B|bzw|usw|${TITLES})\\.)\\s+(?=[^\\p{Ll}\\s])|(?<=[。！？])|\\n`,
+  "u",
+);
 
 /** Sentences and lines of a text, trimmed, none empty. */
 export function sentences(text: string): string[] {
