@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { decode } from "../../packages/compact-context/src/index.ts";
 import { relationOf } from "../../packages/compact-context/src/memory/learning/relation.ts";
+import { durableStatements } from "../../packages/compact-context/src/memory/learning/statements.ts";
 import * as said from "./cases/corrections.ts";
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
@@ -108,4 +110,22 @@ it("MEM-14 replaces nothing where the change is of something else", () => {
     ["replaces", "likely"].includes(relationOf(newer, older)),
   );
   expect(replaced).toEqual([]);
+});
+
+const STORY = `We flew home on Sunday and the house was cold. I sat in the kitchen for an hour with my coat on. She told me about the
+trip and I kept my eyes on the cups. I gave her the letter and she read it twice. There was always a draught in that room. I am
+not asleep yet. I work at Brightwater. Our billing service runs on Python 3.11. Then she went to bed and I drank the rest. It never
+gets lighter. From now on always run the linter before a commit. My instinct is wait. The cat is in the garden.`;
+
+it("MEM-14 takes from a story what is so, and what happened replaces nothing", async () => {
+  const messages = (content: string) => decode([{ role: "user", content }], "openai-chat");
+  const known = ["I keep thinking about the letter.", "We have a cat.", "The cups are in the kitchen."];
+  expect(durableStatements(messages(STORY), known).map(({ text }) => text)).toEqual([
+    "I work at Brightwater.",
+    "Our billing service runs on Python 3.11.",
+    "From now on always run the linter before a commit.",
+  ]);
+  expect(durableStatements(messages("My reviewer is Dr. Ruth Adler. She is on call."), [])[0]?.text).toBe(
+    "My reviewer is Dr. Ruth Adler.",
+  );
 });

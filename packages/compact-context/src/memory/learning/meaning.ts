@@ -38,6 +38,8 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
+  /** How its terms begin: statements that share none have no word in common. */
+  readonly stems: ReadonlySet<string>;
   /** The terms of its first clause. */
   readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
@@ -53,14 +55,17 @@ export interface Read {
   readonly lasting: boolean;
 }
 
+const STEM = 3;
 const reads = new Map<string, Read>();
 
 export function read(text: string): Read {
   const known = reads.get(text);
   if (known !== undefined) return known;
+  const content = topicTerms(text);
   const made: Read = {
     text,
-    content: topicTerms(text),
+    content,
+    stems: new Set([...content].map((term) => term.slice(0, STEM))),
     core: coreOf(text),
     key: keyOf(text),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),

@@ -14,12 +14,12 @@ export type Relation =
 /** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
+  if (isFar(now, then)) return "apart";
   const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
   if (newer === older) return "apart";
   if (says) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
-  if (OF_WHAT_CAME_BEFORE.test(newer)) return "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.isChange || now.tellsChange ? "replaces" : "conflicts";
@@ -27,6 +27,13 @@ export function relationOf(newer: string, older: string): Relation {
 
 /** What "that" is stands in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
+
+/** They have no word in common, and no way of saying something of the speaker. */
+function isFar(now: Read, then: Read): boolean {
+  const verb = now.key?.verb;
+  if (verb !== undefined && verb !== "be" && verb !== "owner" && verb === then.key?.verb) return false;
+  return ![...now.stems].some((stem) => then.stems.has(stem));
+}
 
 /** The statement that a newer one takes the place of, by name or as the only one that it can mean. */
 export function replacedBy<Item extends { readonly text: string }>(
@@ -48,6 +55,8 @@ export function replacedBy<Item extends { readonly text: string }>(
 const CLOSE = 0.6;
 /** The same where it tells another value of a kind that the older one has: another number, day, person, host or tool. */
 const NEAR = 0.34;
+/** Longer statements have words in common by chance. */
+const MOST_TERMS = 24;
 /** So much closer than to the next one: it means this one. */
 const CLOSER = 0.15;
 
@@ -57,6 +66,8 @@ const CLOSER = 0.15;
  * it speaks of a neighbour.
  */
 function closeness(now: Read, then: Read): number {
+  if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  if (now.content.size > MOST_TERMS || then.content.size > MOST_TERMS) return 0;
   const namesOld = namesOldValue(now, then);
   const another = namesOld || tellsAnotherValue(now, then);
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;

@@ -44,6 +44,8 @@ const SHORTEST_UNSPACED = 5;
 const LONGEST = 300;
 /** One message that says more is a document, not a wish: its rules belong to its task. */
 const MOST_OF_ONE = 6;
+/** A message of more sentences tells a story: what happened in it is no fact, what is so may be. */
+const MOST_OF_TALK = 8;
 
 /** True for words about a passing state of affairs. */
 export function isTransient(text: string): boolean {
@@ -91,6 +93,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   const { typed } = readSaid(message);
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
+  const isStory = sentencesOf(typed).length > MOST_OF_TALK;
   return sentences.flatMap((sentence, index): Found[] => {
     const next = sentences[index + 1] ?? "";
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
@@ -99,7 +102,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const asked = isAsked || (instead.has(sentence) && known.some((older) => isNear(sentence, older)));
     const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
     if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
-    const section = sectionOf(text, asked, known);
+    const section = sectionOf(text, { asked, isStory }, known);
     return section === undefined ? [] : [{ section, text, from: message.id, asked }];
   });
 }
@@ -135,22 +138,42 @@ function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
-function sectionOf(text: string, asked: boolean, known: readonly string[]): DurableSection | undefined {
+interface Told {
+  readonly asked: boolean;
+  readonly isStory: boolean;
+}
+
+function sectionOf(text: string, told: Told, known: readonly string[]): DurableSection | undefined {
+  const { asked } = told;
   if (!asked && TRANSIENT.test(text))
-    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
-  const isFact = tellsFact(text);
+    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, told, known);
+  const isFact = isToldAsFact(text, told);
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
-  return isRule(text) ? "Constraints" : sectionOfChange(text, known);
+  return isWish(text, told) ? "Constraints" : sectionOfChange(text, told, known);
+}
+
+function isToldAsFact(text: string, { asked, isStory }: Told): boolean {
+  return tellsFact(text) && (asked || !isStory || tellsState(text));
+}
+
+/** In a story, and of what came before, only an imperative is one. */
+function isWish(text: string, { isStory }: Told): boolean {
+  return isRule(text) && (!(isStory || DEICTIC.test(text)) || rulesIn(text).length > 0);
 }
 
 /** What lifts a rule for good, or corrects something that is known. */
-function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
+function sectionOfChange(
+  text: string,
+  { isStory }: Told,
+  known: readonly string[],
+): DurableSection | undefined {
+  if (isStory && !STRONG_CHANGE.test(text.slice(0, BEGINNING))) return undefined;
   if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
   const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
   const meant = known.map((older) => relationOf(text, older));
-  if (!meant.includes("replaces") && !meant.includes("likely") && !(changes && meant.includes("conflicts")))
-    return undefined;
+  const corrects = meant.includes("likely") || (changes && meant.includes("conflicts"));
+  if (!meant.includes("replaces") && !corrects) return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";
 }
 
@@ -201,6 +224,29 @@ function tellsFact(sentence: string): boolean {
 
 const MOST_WORDS = 18;
 
+/** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
+function tellsState(sentence: string): boolean {
+  const plain = sentence.replace(LEAD, "");
+  if (plain.split(/\s+/).length > LONGEST_STATE) return false;
+  return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
+}
+
+const LONGEST_STATE = 24;
+/** Characters in which a sentence of a story says that it corrects something. */
+const BEGINNING = 40;
+const MINE: RegExp = rule(
+  "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
+);
+const STATES: RegExp = rule(
+  "^(?:i|we)(?:['’](?:m|re)|\\s(?:am|are))\\s(?:an?|the|based|from|allergic|vegetarian|called|named|using|moving|switching|migrating|pivoting|responsible|no longer|not using)\\s",
+  "^(?:i|we)\\s(?:(?:also|now|always|mostly|usually|only|no longer)\\s)*(?:work|live|use|prefer|lead|own|manage|maintain|host|deploy|ship|support|speak|moved|switched|migrated|dropped|hired|joined|renamed|decided)\\s",
+  "^(?:ich|wir)\\s(?:bin|sind|arbeite\\p{L}?|wohne\\p{L}?|lebe\\p{L}?|nutzen?|verwenden?|leite\\p{L}?|deployen|bevorzuge\\p{L}?)\\s",
+  "^(?:je suis|j['’]habite|je travaille|je préfère|j['’]utilise|nous (?:utilisons|sommes|travaillons)|on (?:utilise|travaille))\\s",
+  "^(?:soy|vivo|trabajo|usamos|uso|prefiero|somos|sou|moro|trabalho|prefiro)\\s|^(?:я|мы)\\s(?:работа|жив|использу|предпочита)\\p{L}*\\s",
+  "^我们?(?:用|使用|住在|在|是|喜欢|偏好)|^(?:私|うち|弊社).{0,8}は",
+  "^(?:\\p{Lu}[\\p{L}'’-]+\\s){1,3}(?:(?:is|was)\\s(?:now\\s)?(?:our|my|the)|owns|leads|maintains|manages|handles|replaced|replaces|took over)\\s",
+);
+
 function isThing(plain: string): boolean {
   const verb = THING.exec(plain);
   if (verb !== null && !OF_CODE.test(verb[0])) {
@@ -230,7 +276,7 @@ const WISH: RegExp = rule(
   // What was done is no habit, unless it changes how things are.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
   "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
-  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
+  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
   "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
   "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
   "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
