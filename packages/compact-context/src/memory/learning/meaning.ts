@@ -1,4 +1,4 @@
-import { FORBIDS, LASTING, LEAD, PERMITS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
+import { FORBIDS, LASTING, LEAD, NEGATED, PERMITS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
 
 /** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
 export function topicTerms(text: string): ReadonlySet<string> {
@@ -52,6 +52,7 @@ export interface Read {
   readonly names: ReadonlySet<string>;
   readonly permits: boolean;
   readonly forbids: boolean;
+  readonly negated: boolean;
   readonly lasting: boolean;
 }
 
@@ -74,6 +75,7 @@ export function read(text: string): Read {
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
+    negated: NEGATED.test(text),
     lasting: LASTING.test(text),
   };
   if (reads.size > 2_000) reads.clear();

@@ -1,4 +1,4 @@
-import { NEGATED, TELLS_CHANGE } from "./language.ts";
+import { TELLS_CHANGE } from "./language.ts";
 import { type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
 
 /** What a newer statement is to an older one. */
@@ -19,7 +19,7 @@ export function relationOf(newer: string, older: string): Relation {
   if (newer === older) return "apart";
   if (says) return "replaces";
   if (same(now.content, then.content))
-    return now.isChange && NEGATED.test(newer) !== NEGATED.test(older) ? "replaces" : "apart";
+    return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
   return now.isChange || now.tellsChange ? "replaces" : "conflicts";
@@ -125,12 +125,16 @@ type ValueKind = "number" | "day" | "address" | "name" | ReadonlySet<string>;
 
 /** What kind of value a term is; undefined for a plain word. */
 function kindOf(term: string, { names }: Read): ValueKind | undefined {
+  const kind = kindAlone(term);
+  return kind ?? (names.has(term) ? "name" : undefined);
+}
+
+function kindAlone(term: string): ValueKind | undefined {
   if (DAYS.has(term)) return "day";
   if (isValue(term)) return "number";
   const kind = KINDS.find((terms) => terms.has(term));
   if (kind !== undefined) return kind;
-  if (/\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term)) return "address";
-  return names.has(term) ? "name" : undefined;
+  return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
 }
 
 /** One word is a part of many subjects: it has to be the whole. */
@@ -410,7 +414,7 @@ function denies(now: Read, then: Read): boolean {
 /** Two statements in the same words, whatever their forms and order; a negation makes another statement. */
 export function sayTheSame(one: string, other: string): boolean {
   if (one === other) return true;
-  const [left, right] = [topicTerms(one), topicTerms(other)];
-  if (left.size === 0 || right.size === 0 || NEGATED.test(one) !== NEGATED.test(other)) return false;
-  return shareIn(left, right) === 1 && shareIn(right, left) === 1;
+  const [left, right] = [read(one), read(other)];
+  if (!same(left.stems, right.stems) || left.negated !== right.negated) return false;
+  return sameTerms(left.content, right.content);
 }

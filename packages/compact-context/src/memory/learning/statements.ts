@@ -117,10 +117,11 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
     const both = `${last} ${sentence}`;
     const goesOn =
       last !== undefined &&
+      both.length < LONGEST &&
       (GOES_ON.test(sentence)
         ? corrects(last)
-        : !corrects(last) && !corrects(sentence) && TELLS_CHANGE.test(last));
-    if (goesOn && both.length < LONGEST && corrects(both)) result[result.length - 1] = both;
+        : TELLS_CHANGE.test(last) && !corrects(last) && !corrects(sentence));
+    if (goesOn && corrects(both)) result[result.length - 1] = both;
     else result.push(sentence);
   }
   return result;
