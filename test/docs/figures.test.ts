@@ -1,0 +1,24 @@
+import { describe, expect, it } from "vitest";
+import { pageText } from "./fences.ts";
+
+// The README quotes figures; the page that it links for a figure is where that figure was measured.
+
+const lines = pageText("README.md").split("\n");
+const head = lines.indexOf("| measured | result | page |");
+const end = lines.findIndex((line, index) => index > head && !line.startsWith("|"));
+const rows = lines.slice(head + 2, end).map((line) => line.split("|").map((cell) => cell.trim()));
+
+/** Figures in the units of the pages: `80.4 %`, `0.135 ms`, `.90`, `800,000`; ranges are two figures. */
+function figuresIn(text: string): readonly string[] {
+  return text.match(/(?<![\w.])(?:\d{1,3}(?:,\d{3})+|\d*\.\d+|\d+)(?!\w)/g) ?? [];
+}
+
+describe("the figures of the README", () => {
+  it.each(rows)("%s%s", (_, measured = "", result = "", link = "") => {
+    const page = pageText(/\((docs\/[^)]+)\)/.exec(link)?.[1] ?? "");
+    const known = new Set(figuresIn(page));
+    const figures = figuresIn(result).concat(figuresIn(measured).filter((figure) => figure.includes(",")));
+    expect(figures.length).toBeGreaterThan(0);
+    expect(figures.filter((figure) => !known.has(figure))).toEqual([]);
+  });
+});
