@@ -78,7 +78,7 @@ const EPISODE = "### ";
 const USER = "User";
 const NO_REQUEST = "Before the first request";
 const CURRENT = "Current request, see above";
-const STAYING = "A request that stands beside this summary";
+const STAYING = "Output cleared, the request stays in the list";
 
 /** A piece of the story as it is written. */
 export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
@@ -100,8 +100,8 @@ const SAME_CALL = " · ";
 const FROM = /^[^`]{0,60}`.{1,200}?(?:`| …): /;
 
 /**
- * The lines of one episode, `asked` being the request that stands beside the summary. Pieces of a kind that follow each other
- * share a line, those of speech where one message says them.
+ * The lines of one episode, `asked` being the request that stays in the list. Pieces of a kind that follow each other share a
+ * line: those of speech where one message says them, those of cleared outputs where one call showed them.
  */
 export function episodeLines(title: Title, pieces: readonly Told[], asked = ""): string[] {
   const named = asked === "" ? "" : `: ${clipEnd(oneLine(asked), MAX_ASKED)}`;
@@ -113,18 +113,24 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
     if (kind === "request") lines.push(...quoteLines(text));
     else if (kind === "foreign") lines.push(`> ${text}`);
     else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
-    else if (kind === before?.kind) lines.push(`${lines.pop() ?? ""}${joined(before.text, text)}`);
-    else lines.push(`${LABELS[kind]}${text}`);
+    else if (kind !== before?.kind) lines.push(`${LABELS[kind]}${text}`);
+    else if (sameCall(before.text, text))
+      lines.push(`${lines.pop() ?? ""}${SAME_CALL}${text.slice(fromIn(text).length)}`);
+    else if (title === "staying") lines.push(`${LABELS[kind]}${text}`);
+    else lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
   });
   return lines;
 }
 
-/** A piece behind the one before it; what the same call showed without naming the call again. */
-function joined(before: string, text: string): string {
-  const from = FROM.exec(text)?.[0];
-  return from !== undefined && before.startsWith(from)
-    ? `${SAME_CALL}${text.slice(from.length)}`
-    : `${JOINT}${text}`;
+/** The call that begins a line, or "". */
+function fromIn(text: string): string {
+  return FROM.exec(text)?.[0] ?? "";
+}
+
+/** Two lines that the same call showed: the second need not name it. */
+function sameCall(before: string, text: string): boolean {
+  const from = fromIn(text);
+  return from !== "" && before.startsWith(from);
 }
 
 /** Words of the assistant behind those before them: items on lines of their own, ` …` where something between is left out. */

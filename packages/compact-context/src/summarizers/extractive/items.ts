@@ -1,7 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
-import type { Outcome } from "./outcomes.ts";
+import { HOST_LINE, type Outcome } from "./outcomes.ts";
 import type { Decision, Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
@@ -60,6 +60,8 @@ const MAX_CODE = 200;
 /** Lines of a result that may be told, and levels of a record. */
 const MAX_FOUND = 40;
 const MAX_FROM = 80;
+/** Lines of a cleared output that may be told: a search says most with its first hits, and the archive has the rest. */
+const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
 const DELIBERATES =
   /(?:^|[.!?:] |[—–-] )(?:wait\b(?! for)|hmm?\b|actually,? (?:no|wait|the|it|i)|let me (?:re)?(?:think|analy[sz]e|consider|reason)|on second thought)/i;
@@ -372,12 +374,14 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
   // That an edit was made is told by the call itself.
   if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
   const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
-  return foundPieces(step, scope).map((piece) => ({
-    ...piece,
-    kind: "ran",
-    text: `${from}: ${piece.text}`,
-    weight: WEIGHTS.emptied,
-  }));
+  return foundPieces(step, scope)
+    .slice(0, MAX_CLEARED)
+    .map((piece) => ({
+      ...piece,
+      kind: "ran",
+      text: `${from}: ${piece.text}`,
+      weight: WEIGHTS.emptied,
+    }));
 }
 
 /** Lines in which a test runner tells that it gets on, and the marks of a diff: they say nothing about the work. */
@@ -388,7 +392,8 @@ const PROGRESS =
 function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
   const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
   return lines
-    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !PROGRESS.test(line))
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
+    .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }
 

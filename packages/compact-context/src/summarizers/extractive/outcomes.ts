@@ -105,7 +105,8 @@ const EXITS: readonly (readonly [place: "first" | "head" | "tail", line: RegExp]
 ];
 const TIMED_OUT =
   /^(?:Command|command|Process|The command|Error: Command|\[The command).{0,60}\btimed out\b.{0,120}/;
-const HOST_LINE =
+/** Lines that a host puts around an output. */
+export const HOST_LINE: RegExp =
   /^(?:Chunk ID: |Wall time: |Process exited with |Original token count: |Output:|Total output lines: |Exit code:? -?\d|Command: |Directory: |Error: \(none\)|Exit Code: |Signal: |Background PIDs: |Process Group PGID: |Command exited with code|Shell cwd was reset|\[(?:The c|C)ommand (?:completed|finished)|\[Current working directory|\[Python interpreter|\(Open file: |\(Current directory: |bash-\$|<\/?(?:returncode|output|stdout|stderr|exit_?code|error)>)/i;
 
 function exitCode(lines: readonly string[]): number | undefined {
