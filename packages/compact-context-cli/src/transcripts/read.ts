@@ -11,7 +11,7 @@ import {
   lineCursor,
   parseLine,
 } from "./json.ts";
-import { readEntryLines } from "./plain.ts";
+import { readEntryLines } from "./lists.ts";
 import type {
   Problem,
   ReadLog,
