@@ -13,7 +13,7 @@ import { latestUserMessage, turnStarts } from "../packages/compact-context/src/c
 import { CompactManager } from "../packages/compact-context/src/create-manager.ts";
 import { findMalformations } from "../packages/compact-context/src/lint/generic.ts";
 import { knownModels } from "../packages/compact-context/src/tokens/models.ts";
-import { detectFormat, readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
+import { readTranscript } from "../packages/compact-context-cli/src/transcripts/read.ts";
 
 interface Block {
   readonly type: string;
@@ -52,10 +52,10 @@ describe("the demo session", () => {
     messages.findIndex((message) => message.role === "user" && said.test(messageText(message)));
 
   it("is a request to a known model in the format of Anthropic Messages", async () => {
-    expect(detectFormat(session)).toBe("anthropic");
-    expect(detectFormat(session.messages)).toBe("anthropic");
+    expect((await readTranscript(JSON.stringify(session.messages))).format).toBe("anthropic");
     expect(knownModels().map((model) => model.id)).toContain(session.model);
     const transcript = await readTranscript(text);
+    expect(transcript.format).toBe("anthropic");
     expect(transcript.messages.length).toBeGreaterThanOrEqual(messages.length);
   });
 

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
-import { detectFormat, readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import { compactSimply, manifest, ports, present, textOf } from "./sessions.ts";
 
 /** A small session of each format, records cut down to the first hundred lines. */
@@ -50,7 +50,6 @@ function damageText(text: string, pick: number, odd: unknown): string {
 
 /** Reads, compacts and writes the text; only errors of this library may come out. */
 async function survives(text: string): Promise<void> {
-  detectFormat(text);
   try {
     const transcript = await readTranscript(text);
     const written = transcript.write(compactSimply(transcript.messages), ports());

@@ -1,8 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
-import { detectFormat } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
-import { type ManifestEntry, manifest, present, read, recordings, textOf } from "./sessions.ts";
+import { type ManifestEntry, manifest, present, read, recordings } from "./sessions.ts";
 
 /** Everything said in the session, copies carried over by its own compactions left out. */
 function historyOf(transcript: Transcript): Message[] {
@@ -66,37 +65,9 @@ describe.skipIf(!present)("recorded sessions", () => {
     },
   );
 
-  it.each(manifest.map((entry) => [entry.file, entry.format] as const))(
-    "%s is recognised as text",
-    (file, format) => {
-      expect(detectFormat(textOf(file))).toBe(format);
-    },
-  );
-
-  it.each(
-    manifest
-      .filter((entry) => !/\.(jsonl|md)$/.test(entry.file))
-      .map((entry) => [entry.file, entry.format] as const),
-  )("%s is recognised as a parsed value", (file, format) => {
-    expect(detectFormat(JSON.parse(textOf(file)))).toBe(format);
-  });
-
-  it.each(
-    manifest
-      .filter((entry) => entry.file.endsWith(".jsonl"))
-      .map((entry) => [entry.file, entry.format] as const),
-  )("%s is recognised as a list of parsed records", (file, format) => {
-    const records = textOf(file)
-      .split("\n")
-      .filter(Boolean)
-      .map((line) => JSON.parse(line) as unknown);
-    expect(detectFormat(records)).toBe(format);
-  });
-
   it.each(recordings)("%s is read as langchain", async (file) => {
     const transcript = await read(file);
     expect(transcript.format).toBe("langchain");
-    expect(detectFormat(textOf(file))).toBe("langchain");
     expect(
       historyOf(transcript)
         .flatMap((message) => message.parts)

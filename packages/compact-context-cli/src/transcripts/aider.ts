@@ -1,8 +1,7 @@
 import type { Message, Role } from "compact-context";
 import { messageText } from "compact-context/internal/core/message";
-import { messagesFrom, type Reading, rebuildEntries } from "./entries.ts";
-import { stringOf } from "./json.ts";
-import { singleSegment } from "./session.ts";
+import { rebuildEntries } from "./document.ts";
+import { messagesFrom, type Reading, singleSegment, textParts } from "./session.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 const HEADER = /^\s*# aider chat started at/;
@@ -35,7 +34,7 @@ function readAider(text: string, log: ReadLog): Session {
   log.leaveOut("session header", headers.length);
   const segments = singleSegment(messagesFrom(readings));
   const live = segments[0]?.messages ?? [];
-  const title = stringOf(headers.at(-1)?.lines[0]);
+  const title = headers.at(-1)?.lines[0];
   return {
     format: "aider",
     segments,
@@ -72,10 +71,11 @@ function readBlock(block: Block): Reading[] {
     .map((line) => (line.trim() === "" ? "" : line.slice(prefix)))
     .join("\n")
     .trim();
-  if (text === "") return [];
+  const parts = textParts(text);
+  if (parts.length === 0) return [];
   // The program's lines answer no call of the model; they are shown to it as part of the conversation.
   const meta = speaker === "program" ? { synthetic: true } : {};
-  return [{ role: ROLES[speaker], parts: [{ type: "text", text }], native: block, meta }];
+  return [{ role: ROLES[speaker], parts, native: block, meta }];
 }
 
 function* writeBlocks(
@@ -84,7 +84,7 @@ function* writeBlocks(
   title: string | undefined,
 ): Iterable<string> {
   if (title !== undefined) yield `${title}\n\n`;
-  const blocks = rebuildEntries(live, compacted, (group) => freshBlock(group)) as Block[];
+  const blocks = rebuildEntries(live, compacted, freshBlock);
   let before: Speaker | undefined;
   for (const block of blocks) {
     // Only a session header tells apart two blocks of one speaker.

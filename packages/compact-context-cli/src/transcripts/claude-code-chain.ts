@@ -1,8 +1,7 @@
 import type { Message } from "compact-context";
-import { decodeReadable } from "./entries.ts";
 import { isRecord, type JsonRecord, listOf, numberOf, stringOf } from "./json.ts";
-import { endSegment, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
-import type { EarlierCompaction, ReadLog, Segment, UsageRecord } from "./transcript.ts";
+import { decodeStretches, type Stretch, withMeta, withSummaryVersion } from "./session.ts";
+import type { ReadLog, Session } from "./transcript.ts";
 
 /** Fields that every record of a session repeats. */
 export type ClaudeEnvelope = JsonRecord;
@@ -28,13 +27,7 @@ type Records = ReadonlyMap<string, ClaudeRecord>;
 export function claudeSegments(
   records: Records,
   log: ReadLog,
-): {
-  readonly segments: readonly Segment[];
-  readonly usage: readonly UsageRecord[];
-  readonly model: string | undefined;
-  readonly lastUuid: string | undefined;
-  readonly window: number | undefined;
-} {
+): Pick<Session, "segments" | "usage" | "model" | "window"> & { readonly lastUuid: string | undefined } {
   const all = [...records.values()];
   const leaf = all.findLast((record) => record.kind !== "link");
   const chains = leaf === undefined ? [] : liveChains(records, leaf, log);
@@ -47,8 +40,12 @@ export function claudeSegments(
   });
   const included = new Set(stretches.flat());
   log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
+  const grouped = stretchesOf(stretches);
+  const format = { codec: "anthropic", usage: "anthropic", path: "messages", finish: finishMessage } as const;
+  const { segments, usage } = decodeStretches(grouped, format, log);
+  const models = grouped.flatMap(({ items }) => items).flatMap(({ model }) => model ?? []);
   const lastUuid = all.findLast((record) => !record.sidechain)?.uuid;
-  return { ...decodeStretches(stretches.map(groupRecords), log), lastUuid, window: windowOf(all) };
+  return { segments, usage, model: models.at(-1), lastUuid, window: windowOf(all) };
 }
 
 /** Where Claude Code compacted by itself: the most tokens that it lets a session have. */
@@ -138,15 +135,29 @@ interface Group {
   native: JsonRecord;
   /** The results of this answer's calls. */
   results?: Group;
+  readonly model?: string;
+  readonly reported?: readonly unknown[];
 }
 
-interface Stretch {
-  readonly boundary: ClaudeRecord | undefined;
-  readonly groups: readonly Group[];
+/** The API messages of each stretch, and the compaction that ended it. */
+function stretchesOf(stretches: readonly (readonly ClaudeRecord[])[]): Stretch<Group>[] {
+  const seen = new Set<unknown>();
+  return stretches.map((records, index) => {
+    const items = groupRecords(records).map((group) =>
+      group.first.kind === "assistant"
+        ? { ...group, reported: [group.native.usage], model: stringOf(group.native.model) }
+        : group,
+    );
+    const carried = index === 0 ? 0 : carriedCount(items, seen);
+    for (const mark of items.flatMap(marksOf)) seen.add(mark);
+    const next = stretches[index + 1]?.find(({ kind }) => kind === "boundary");
+    const tokensBefore = numberOf(next?.message?.preTokens);
+    return { items, carried, endedBy: next === undefined ? undefined : { kind: "summary", tokensBefore } };
+  });
 }
 
 /** File order is not API order: blocks of one answer are joined, and all its results follow it in one message. */
-function groupRecords(records: readonly ClaudeRecord[]): Stretch {
+function groupRecords(records: readonly ClaudeRecord[]): Group[] {
   const groups: Group[] = [];
   const answers = new Map<string, Group>();
   const callers = new Map<unknown, Group>();
@@ -154,8 +165,7 @@ function groupRecords(records: readonly ClaudeRecord[]): Stretch {
     if (record.kind === "assistant") addAnswer(record, { groups, answers, callers });
     else if (isTurn(record)) addUser(record, groups, callers);
   }
-  const ordered = groups.flatMap((group) => (group.results === undefined ? [group] : [group, group.results]));
-  return { boundary: records.find((record) => record.kind === "boundary"), groups: ordered };
+  return groups.flatMap((group) => (group.results === undefined ? [group] : [group, group.results]));
 }
 
 interface Grouping {
@@ -196,50 +206,6 @@ function asBlocks(content: unknown): readonly unknown[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-function decodeStretches(
-  all: readonly Stretch[],
-  log: ReadLog,
-): {
-  segments: Segment[];
-  usage: UsageRecord[];
-  model: string | undefined;
-} {
-  const natives = all.flatMap((stretch) => stretch.groups.map((group) => group.native));
-  // Decoded as one list, so that ids stay unique over the whole session.
-  const { messages, unreadable } = decodeReadable("anthropic", natives, "messages", log);
-  const stretches = all.map(({ boundary, groups }) => ({
-    boundary,
-    groups: groups.filter((group) => !unreadable.has(group.native)),
-  }));
-  const segments: Segment[] = [];
-  const usage: UsageRecord[] = [];
-  const seen = new Set<unknown>();
-  let model: string | undefined;
-  let start = 0;
-  stretches.forEach((stretch, segment) => {
-    const own = stretch.groups.map((group, index) => finishMessage(messages[start + index], group));
-    start += stretch.groups.length;
-    const carried = segment === 0 ? 0 : carriedCount(stretch.groups, seen);
-    stretch.groups.forEach((group, index) => {
-      for (const mark of marksOf(group)) seen.add(mark);
-      if (group.first.kind !== "assistant") return;
-      model = stringOf(group.native.model) ?? model;
-      const record = usageRecord("anthropic", group.native.usage, { segment, index });
-      if (record !== undefined && index >= carried) usage.push(record);
-    });
-    const messagesOfSegment = own.filter((message) => message !== undefined);
-    const next = stretches[segment + 1]?.boundary;
-    const one = { messages: messagesOfSegment, carried };
-    if (next === undefined) segments.push(one);
-    else endSegment(segments, one, compactionOf(next));
-  });
-  return { segments, usage, model };
-}
-
-function compactionOf(boundary: ClaudeRecord): Omit<EarlierCompaction, "at"> {
-  return { kind: "summary", tokensBefore: numberOf(boundary.message?.preTokens) };
-}
-
 /** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */
 function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): number {
   const firstNew = groups.findIndex(
@@ -263,9 +229,7 @@ function marksOf(group: Group): unknown[] {
   return ids.length > 0 ? ids : [`says ${JSON.stringify(group.native.content)}`];
 }
 
-function finishMessage(message: Message | undefined, group: Group): Message | undefined {
-  if (message === undefined) return undefined;
-  const { first } = group;
+function finishMessage(message: Message, { first }: Group): Message {
   const identified = first.kind === "assistant" ? message : { ...message, id: first.uuid };
   const ours =
     first.kind === "summary" || first.kind === "user" ? withSummaryVersion(identified) : identified;

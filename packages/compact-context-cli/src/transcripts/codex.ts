@@ -1,17 +1,13 @@
-import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { isCompactionType } from "compact-context/internal/core/message";
-import { decodeReadable } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
-import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
+import { decodeStretches, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
 import type {
   CompactedSession,
   ReadLog,
   RecordFormat,
   RecordReader,
-  Segment,
   Session,
-  UsageRecord,
   WritePorts,
 } from "./transcript.ts";
 
@@ -34,14 +30,17 @@ export const codex: RecordFormat = {
 interface Item {
   readonly native: JsonRecord;
   readonly timestamp: string | undefined;
+  /** Usage records of the answer that begins with it. */
+  readonly reported: unknown[];
 }
 
 interface Stretch {
   readonly items: Item[];
   carried: number;
-  /** How the stretch before it ended. */
-  readonly opaque: boolean;
-  readonly usage: { readonly item: number; readonly usage: unknown }[];
+  /** How it ended. */
+  endedBy?: { readonly kind: "summary" | "opaque"; readonly tokensBefore?: number };
+  /** Of the newest call. */
+  usage?: unknown;
 }
 
 interface Facts {
@@ -53,11 +52,10 @@ interface Facts {
 }
 
 function openCodex(log: ReadLog): RecordReader {
-  const stretches: Stretch[] = [{ items: [], carried: 0, opaque: false, usage: [] }];
+  let current: Stretch = { items: [], carried: 0 };
+  const stretches = [current];
   const facts: Facts = {};
   let ordinal: number | undefined;
-  const current = (): Stretch =>
-    stretches[stretches.length - 1] ?? { items: [], carried: 0, opaque: false, usage: [] };
 
   return {
     add(value) {
@@ -67,10 +65,11 @@ function openCodex(log: ReadLog): RecordReader {
       const timestamp = stringOf(record.timestamp);
       switch (record.type) {
         case "response_item":
-          current().items.push({ native: payload, timestamp });
+          current.items.push({ native: payload, timestamp, reported: [] });
           break;
         case "compacted":
-          stretches.push(afterCompaction(current(), payload, timestamp));
+          current = afterCompaction(current, payload, timestamp);
+          stretches.push(current);
           break;
         case "session_meta":
           Object.assign(facts, sessionFacts(payload));
@@ -80,9 +79,9 @@ function openCodex(log: ReadLog): RecordReader {
           log.leaveOut("turn_context");
           break;
         default:
-          noteUsage(payload, current());
+          noteUsage(payload, current);
           Object.assign(facts, defined({ window: numberOf(recordOf(payload.info).model_context_window) }));
-          if (payload.type === "thread_rolled_back") rollBack(current(), payload.num_turns, log);
+          if (payload.type === "thread_rolled_back") rollBack(current, payload.num_turns, log);
           log.leaveOut([record.type, payload.type].filter((word) => typeof word === "string").join(" "));
       }
     },
@@ -102,7 +101,22 @@ function sessionFacts(payload: JsonRecord): Facts {
 function noteUsage(payload: JsonRecord, stretch: Stretch): void {
   if (payload.type !== "token_count") return;
   const usage = recordOf(payload.info).last_token_usage;
-  if (usage !== undefined) stretch.usage.push({ item: stretch.items.length - 1, usage });
+  if (usage === undefined) return;
+  stretch.usage = usage;
+  answerAt(stretch, stretch.items.length - 1)?.reported.push(usage);
+}
+
+/** The first item of the answer that ends here: results may already stand behind it when the event arrives. */
+function answerAt({ items, carried }: Stretch, end: number): Item | undefined {
+  let index = end;
+  while (index >= carried && !isAnswer(items[index]?.native)) index -= 1;
+  while (index > carried && isAnswer(items[index - 1]?.native)) index -= 1;
+  return index < carried ? undefined : items[index];
+}
+
+function isAnswer(native: JsonRecord | undefined): boolean {
+  const type = stringOf(native?.type) ?? "";
+  return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
 }
 
 /** The person went back: the last turns are no longer part of the conversation. */
@@ -112,7 +126,7 @@ function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   if (start === undefined) return;
   log.leaveOut("abandoned branch", stretch.items.splice(start).length);
   stretch.carried = Math.min(stretch.carried, start);
-  stretch.usage.splice(0, stretch.usage.length, ...stretch.usage.filter((one) => one.item < start));
+  stretch.usage = stretch.items.flatMap(({ reported }) => reported).at(-1);
 }
 
 /** A user message that a person typed; Codex puts its own context into user messages, each wrapped in a tag or headed. */
@@ -129,11 +143,13 @@ function afterCompaction(before: Stretch, payload: JsonRecord, timestamp: string
   const natives = Array.isArray(replacement)
     ? replacement.filter(isRecord)
     : [...before.items.map((item) => item.native).filter(isInstruction), userItem(summary)];
+  before.endedBy = {
+    kind: natives.some(({ type }) => isCompactionType(type)) ? "opaque" : "summary",
+    tokensBefore: usageRecord("codex", before.usage, { segment: 0, index: 0 })?.promptTokens,
+  };
   return {
-    items: natives.map((native) => ({ native, timestamp })),
+    items: natives.map((native) => ({ native, timestamp, reported: [] })),
     carried: natives.length,
-    opaque: natives.some(({ type }) => isCompactionType(type)),
-    usage: [],
   };
 }
 
@@ -152,23 +168,20 @@ interface Ending {
   readonly ordinal: number | undefined;
 }
 
-function finish(all: readonly Stretch[], facts: Facts, ending: Ending): Session {
+function finish(stretches: readonly Stretch[], facts: Facts, ending: Ending): Session {
   const { log } = ending;
-  const natives = all.flatMap((stretch) => stretch.items.map((item) => item.native));
-  const { messages: decoded, unreadable } = decodeReadable("openai-responses", natives, "response_item", log);
-  const stretches = all.map((stretch) => without(stretch, unreadable));
-  const segments: Segment[] = [];
-  const usage: UsageRecord[] = [];
-  let start = 0;
-  stretches.forEach((stretch, segment) => {
-    const messages = stretch.items.map((item, index) => finishMessage(decoded[start + index], item));
-    start += stretch.items.length;
-    usage.push(...usageOf(stretch, segment));
-    const one = { messages: messages.filter((message) => message !== undefined), carried: stretch.carried };
-    const next = stretches[segment + 1];
-    if (next === undefined) segments.push(one);
-    else endSegment(segments, one, { kind: next.opaque ? "opaque" : "summary", ...tokensBefore(stretch) });
-  });
+  const format = { codec: "openai-responses", usage: "codex", path: "response_item" } as const;
+  const { segments, usage } = decodeStretches(
+    stretches,
+    {
+      ...format,
+      finish(message, { timestamp }) {
+        const dated = withMeta(message, { timestamp });
+        return message.role === "user" ? withSummaryVersion(dated) : dated;
+      },
+    },
+    log,
+  );
   return {
     format: "codex",
     list: "openai-responses",
@@ -181,53 +194,6 @@ function finish(all: readonly Stretch[], facts: Facts, ending: Ending): Session 
       chunks: writeCodex(compacted, ports, ending),
     }),
   };
-}
-
-/** The stretch without these items; what counts items is moved along. */
-function without(stretch: Stretch, unreadable: ReadonlySet<unknown>): Stretch {
-  if (unreadable.size === 0) return stretch;
-  const readable = (item: Item): boolean => !unreadable.has(item.native);
-  const before = (end: number): number => stretch.items.slice(0, end).filter(readable).length;
-  return {
-    ...stretch,
-    items: stretch.items.filter(readable),
-    carried: before(stretch.carried),
-    usage: stretch.usage.map(({ item, usage }) => ({ item: before(item + 1) - 1, usage })),
-  };
-}
-
-function usageOf(stretch: Stretch, segment: number): UsageRecord[] {
-  return stretch.usage.flatMap(({ item, usage }) => {
-    // The event right after a compaction repeats the count of the compacted prompt.
-    if (item < stretch.carried) return [];
-    const index = lastAnswer(stretch, item);
-    const record = index === undefined ? undefined : usageRecord("codex", usage, { segment, index });
-    return record === undefined ? [] : [record];
-  });
-}
-
-/** The first item of the answer: results may already stand behind it when the event arrives. */
-function lastAnswer(stretch: Stretch, item: number): number | undefined {
-  let index = item;
-  while (index >= stretch.carried && !isAnswer(stretch.items[index]?.native)) index -= 1;
-  while (index > stretch.carried && isAnswer(stretch.items[index - 1]?.native)) index -= 1;
-  return index < stretch.carried ? undefined : index;
-}
-
-function isAnswer(native: JsonRecord | undefined): boolean {
-  const type = stringOf(native?.type) ?? "";
-  return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
-}
-
-function tokensBefore(stretch: Stretch): { tokensBefore?: number } {
-  const last = usageRecord("codex", stretch.usage.at(-1)?.usage, { segment: 0, index: 0 });
-  return { tokensBefore: last?.promptTokens };
-}
-
-function finishMessage(message: Message | undefined, item: Item): Message | undefined {
-  if (message === undefined) return undefined;
-  const dated = withMeta(message, { timestamp: item.timestamp });
-  return message.role === "user" ? withSummaryVersion(dated) : dated;
 }
 
 function* writeCodex(

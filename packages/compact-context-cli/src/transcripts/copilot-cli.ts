@@ -6,16 +6,14 @@ import {
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
-import { messagesFrom, type Reading, textParts } from "./entries.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { singleSegment, usageRecord } from "./session.ts";
+import { messagesFrom, type Reading, singleSegment, textParts, usageOf } from "./session.ts";
 import type {
   CompactedSession,
   ReadLog,
   RecordFormat,
   RecordReader,
   Session,
-  UsageRecord,
   WritePorts,
 } from "./transcript.ts";
 
@@ -60,7 +58,7 @@ function finish(events: readonly JsonRecord[], frame: readonly JsonRecord[], log
   return {
     format: "copilot-cli",
     segments,
-    usage: usageOf(segments[0]?.messages ?? []),
+    usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
     leftOut: log.leftOut(),
     sessionId: stringOf(start.sessionId),
     model: stringOf(start.selectedModel),
@@ -128,14 +126,6 @@ function resultOf(data: JsonRecord): Part {
     id,
     content: textOf(content),
     isError: data.success === false || undefined,
-  });
-}
-
-function usageOf(messages: readonly Message[]): UsageRecord[] {
-  return messages.flatMap((message, index) => {
-    if (message.role !== "assistant") return [];
-    const record = usageRecord("copilot-cli", recordOf(message.native).data, { segment: 0, index });
-    return record === undefined ? [] : [record];
   });
 }
 

@@ -1,5 +1,7 @@
 import { describe, expect, it } from "vitest";
-import { detectFormat } from "./read.ts";
+import { readTranscript } from "./read.ts";
+
+const formatOf = async (text: string): Promise<string> => (await readTranscript(text)).format;
 
 const LISTS: Readonly<Record<string, readonly unknown[]>> = {
   "openai-chat": [
@@ -56,30 +58,29 @@ const LISTS: Readonly<Record<string, readonly unknown[]>> = {
 
 describe("detection", () => {
   it.each(Object.entries(LISTS))(
-    "%s is told from a list, its JSON, its lines and a request body",
-    (format, list) => {
-      expect(detectFormat(list)).toBe(format);
-      expect(detectFormat(JSON.stringify(list))).toBe(format);
-      expect(detectFormat(JSON.stringify(list, undefined, 2))).toBe(format);
+    "%s is told from its JSON, its lines and a request body",
+    async (format, list) => {
+      expect(await formatOf(JSON.stringify(list))).toBe(format);
+      expect(await formatOf(JSON.stringify(list, undefined, 2))).toBe(format);
       if (list.length > 1)
-        expect(detectFormat(list.map((one) => JSON.stringify(one)).join("\n"))).toBe(format);
+        expect(await formatOf(list.map((one) => JSON.stringify(one)).join("\n"))).toBe(format);
       const key =
         format === "gemini"
           ? "contents"
           : format.startsWith("openai-") && format !== "openai-chat"
             ? "input"
             : "messages";
-      expect(detectFormat({ model: "m", [key]: list })).toBe(format);
+      expect(await formatOf(JSON.stringify({ model: "m", [key]: list }))).toBe(format);
     },
   );
 
-  it("answers undefined for what it does not know", () => {
-    for (const value of [undefined, null, 7, [], {}, "", "some words", '{"a":1}', [1, 2], { messages: [] }]) {
-      expect(detectFormat(value)).toBeUndefined();
+  it("refuses what it does not know", async () => {
+    for (const text of ["null", "7", "[]", "{}", "", "some words", '{"a":1}', "[1, 2]", '{"messages":[]}']) {
+      await expect(readTranscript(text), text).rejects.toMatchObject({ code: "UnknownFormat" });
     }
   });
 
-  it("tells files of records from their parsed records", () => {
+  it("tells files of records from their first record", async () => {
     const codex = { timestamp: "t", type: "session_meta", payload: { id: "x" } };
     const claude = {
       type: "user",
@@ -95,8 +96,8 @@ describe("detection", () => {
       parentId: null,
       data: { sessionId: "s" },
     };
-    expect(detectFormat([codex])).toBe("codex");
-    expect(detectFormat(JSON.stringify(claude))).toBe("claude-code");
-    expect(detectFormat(`\uFEFF${JSON.stringify(copilot)}\n`)).toBe("copilot-cli");
+    expect(await formatOf(JSON.stringify(codex))).toBe("codex");
+    expect(await formatOf(JSON.stringify(claude))).toBe("claude-code");
+    expect(await formatOf(`\uFEFF${JSON.stringify(copilot)}\n`)).toBe("copilot-cli");
   });
 });

@@ -1,19 +1,23 @@
 import { CompactError } from "compact-context/internal/errors";
 import { aider } from "./aider.ts";
-import { agentDojo, inspectAi, openHands, tau2Bench, tauBench } from "./benchmarks.ts";
+import {
+  agentDojo,
+  inspectAi,
+  moatless,
+  openHands,
+  sweAgent,
+  tau2Bench,
+  tauBench,
+  whoAndWhen,
+} from "./benchmarks.ts";
 import { claudeCode } from "./claude-code.ts";
-import { cline } from "./cline.ts";
 import { codex } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
 import { geminiCli } from "./gemini-cli.ts";
-import { langchainRecording } from "./langchain.ts";
-import { moatless } from "./moatless.ts";
+import { cline, langchainRecording, plainFormat } from "./lists.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
-import { plainFormat } from "./plain.ts";
-import { sweAgent } from "./swe-agent.ts";
 import type { DocumentFormat, RecordFormat, TranscriptFormat } from "./transcript.ts";
-import { whoAndWhen } from "./who-and-when.ts";
 
 /** Formats of records, one a line. */
 export const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli];

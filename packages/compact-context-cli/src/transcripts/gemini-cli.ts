@@ -1,56 +1,40 @@
 import type { Message, Part } from "compact-context";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
-import { messagesFrom, type Reading, readableEntries, rebuildEntries, textParts } from "./entries.ts";
-import {
-  defined,
-  documentChunks,
-  isRecord,
-  type JsonRecord,
-  layoutOf,
-  listOf,
-  recordOf,
-  stringOf,
-  textOf,
-} from "./json.ts";
-import { singleSegment, usageRecord } from "./session.ts";
-import type { DocumentFormat, ReadLog, Session, UsageRecord, WritePorts } from "./transcript.ts";
+import { documentFormat } from "./document.ts";
+import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { type Reading, textParts } from "./session.ts";
+import type { DocumentFormat, ReadLog, WritePorts } from "./transcript.ts";
 
 /** Gemini CLI's chat files (`~/.gemini/tmp/<hash>/chats`). */
-export const geminiCli: DocumentFormat = {
-  format: "gemini-cli",
-  recognises: (value) =>
-    isRecord(value) && typeof value.projectHash === "string" && Array.isArray(value.messages),
-  read: ({ value, text }, log) => readGeminiCli(recordOf(value), text, log),
-};
-
-function readGeminiCli(container: JsonRecord, text: string, log: ReadLog): Session {
-  const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
-  const segments = singleSegment(messagesFrom(entries.filter(isTurn).flatMap(readEntry)));
-  const live = segments[0]?.messages ?? [];
-  const notices = noticesAfter(entries, log);
-  const layout = layoutOf(text);
-  return {
-    format: "gemini-cli",
-    segments,
-    usage: usageOf(live),
-    leftOut: log.leftOut(),
-    model: entries.map((entry) => stringOf(entry.model)).findLast((model) => model !== undefined),
-    sessionId: stringOf(container.sessionId),
-    title: stringOf(container.summary),
-    write: (compacted, ports) => ({
-      mode: "replace",
-      chunks: documentChunks(
-        {
-          ...container,
-          messages: rebuildEntries(live, compacted.messages, (group, original) =>
-            original === undefined ? freshEntry(group, ports) : rewriteEntry(original, group),
-          ).flatMap((entry) => [entry, ...(notices.get(entry) ?? [])]),
+export const geminiCli: DocumentFormat = documentFormat(
+  "gemini-cli",
+  (value) => isRecord(value) && typeof value.projectHash === "string" && Array.isArray(value.messages),
+  (value, log) => {
+    const container = recordOf(value);
+    const entries = listOf(container.messages);
+    let notices: ReadonlyMap<unknown, readonly JsonRecord[]> = new Map();
+    return {
+      entries,
+      path: "messages",
+      model: entries.flatMap((entry) => stringOf(recordOf(entry).model) ?? []).at(-1),
+      sessionId: stringOf(container.sessionId),
+      title: stringOf(container.summary),
+      usage: ["gemini-cli", (entry) => recordOf(entry).tokens],
+      list: {
+        read(readable) {
+          notices = noticesAfter(readable, log);
+          return readable.filter(isTurn).flatMap(readEntry);
         },
-        layout,
-      ),
-    }),
-  };
-}
+        build: (group, original, ports) =>
+          original === undefined ? freshEntry(group, ports) : rewriteEntry(original, group),
+      },
+      rebuild: (turns) => ({
+        ...container,
+        messages: turns.flatMap((turn) => [turn, ...(notices.get(turn) ?? [])]),
+      }),
+    };
+  },
+);
 
 /** Notices of the program (`info`, `error`, `warning`) stand in the list but are shown to the person only. */
 function isTurn(entry: JsonRecord): boolean {
@@ -134,14 +118,6 @@ function outputOf(result: unknown): string {
     return textOf(response.output ?? response.error ?? recordOf(piece).text ?? piece);
   });
   return Array.isArray(result) ? pieces.join("\n") : textOf(result);
-}
-
-function usageOf(messages: readonly Message[]): UsageRecord[] {
-  return messages.flatMap((message, index) => {
-    if (message.role !== "assistant") return [];
-    const record = usageRecord("gemini-cli", recordOf(message.native).tokens, { segment: 0, index });
-    return record === undefined ? [] : [record];
-  });
 }
 
 function freshEntry(group: readonly Message[], ports: WritePorts): JsonRecord {

@@ -10,65 +10,42 @@ import {
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
-import { messagesFrom, type Reading, readableEntries, rebuildEntries, textPartsOf } from "./entries.ts";
-import {
-  defined,
-  documentChunks,
-  isoTime,
-  isRecord,
-  type JsonRecord,
-  layoutOf,
-  listOf,
-  recordOf,
-  stringOf,
-  textOf,
-} from "./json.ts";
-import { endSegment, usageRecord, withSummaryVersion } from "./session.ts";
-import type {
-  CompactedSession,
-  DocumentFormat,
-  ReadLog,
-  Segment,
-  Session,
-  UsageRecord,
-  WritePorts,
-} from "./transcript.ts";
+import { documentFormat } from "./document.ts";
+import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { addSegment, type Reading, textParts, withSummaryVersion } from "./session.ts";
+import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
 
 /** `opencode export`: messages of parts, a call and its result being one part. */
-export const opencode: DocumentFormat = {
-  format: "opencode",
-  recognises: (value) =>
+export const opencode: DocumentFormat = documentFormat(
+  "opencode",
+  (value) =>
     isRecord(value) &&
     isRecord(value.info) &&
     listOf(value.messages).some((one) => Array.isArray(recordOf(one).parts)),
-  read: ({ value, text }, log) => readOpencode(recordOf(value), text, log),
-};
-
-function readOpencode(container: JsonRecord, text: string, log: ReadLog): Session {
-  const entries = readableEntries(listOf(container.messages), "messages", log).map(recordOf);
-  const messages = messagesFrom(entries.flatMap((entry) => readEntry(entry, log)));
-  const segments = segmentsOf(messages);
-  const live = segments.at(-1)?.messages ?? [];
-  const info = recordOf(container.info);
-  const layout = layoutOf(text);
-  return {
-    format: "opencode",
-    segments,
-    usage: segments.flatMap(usageOf),
-    leftOut: log.leftOut(),
-    model: entries.map(modelOf).findLast((model) => model !== undefined),
-    sessionId: stringOf(info.id),
-    title: stringOf(info.title),
-    cwd: stringOf(info.directory),
-    write: (compacted, ports) => ({
-      mode: "replace",
-      chunks: documentChunks(
-        { ...container, messages: writeEntries(container, live, { compacted, ports }) },
-        layout,
-      ),
-    }),
-  };
-}
+  (value, log) => {
+    const container = recordOf(value);
+    const info = recordOf(container.info);
+    const entries = listOf(container.messages);
+    return {
+      entries,
+      path: "messages",
+      model: entries.flatMap((entry) => modelOf(recordOf(entry)) ?? []).at(-1),
+      sessionId: stringOf(info.id),
+      title: stringOf(info.title),
+      cwd: stringOf(info.directory),
+      usage: ["opencode", (entry) => recordOf(recordOf(entry).info).tokens],
+      list: {
+        read: (readable) => readable.flatMap((entry) => readEntry(entry, log)),
+        build: (group, original, ports) =>
+          original === undefined
+            ? freshEntry(entries.map(recordOf), group, ports)
+            : { ...original, parts: rewriteParts(original, group) },
+        segmentsOf,
+      },
+      rebuild: (messages) => ({ ...container, messages }),
+    };
+  },
+);
 
 function modelOf(entry: JsonRecord): string | undefined {
   const info = recordOf(entry.info);
@@ -114,7 +91,7 @@ function readPart(part: JsonRecord, log: ReadLog): Part[] {
 /** What a part says or shows; none for an empty text. */
 function saidBy(part: JsonRecord): Part[] {
   if (part.type === "file") return [fileOf(part)];
-  return textPartsOf(part.type === "text" ? part.text : part.prompt);
+  return textParts(part.type === "text" ? part.text : part.prompt);
 }
 
 function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
@@ -185,7 +162,7 @@ function segmentsOf(all: readonly Message[]): readonly Segment[] {
     if (message.role !== "assistant" || recordOf(recordOf(message.native).info).summary !== true) return;
     const request = messages[index - 1];
     const begin = request !== undefined && asksForSummary(request) ? index - 1 : index;
-    endSegment(segments, { messages: messages.slice(start, begin), carried }, { kind: "summary" });
+    addSegment(segments, { messages: messages.slice(start, begin), carried }, { kind: "summary" });
     start = begin;
     carried = index + 1 - begin;
   });
@@ -194,33 +171,6 @@ function segmentsOf(all: readonly Message[]): readonly Segment[] {
 
 function asksForSummary(message: Message): boolean {
   return partsOf(recordOf(message.native)).some((part) => part.type === "compaction");
-}
-
-function usageOf({ messages }: Segment, segment: number): UsageRecord[] {
-  return messages.flatMap((message, index) => {
-    if (message.role !== "assistant") return [];
-    const tokens = recordOf(recordOf(message.native).info).tokens;
-    const record = usageRecord("opencode", tokens, { segment, index });
-    return record === undefined ? [] : [record];
-  });
-}
-
-interface Writing {
-  readonly compacted: CompactedSession;
-  readonly ports: WritePorts;
-}
-
-function writeEntries(
-  container: JsonRecord,
-  live: readonly Message[],
-  { compacted, ports }: Writing,
-): unknown[] {
-  const entries = listOf(container.messages).map(recordOf);
-  return rebuildEntries(live, compacted.messages, (group, original) =>
-    original === undefined
-      ? freshEntry(entries, group, ports)
-      : { ...original, parts: rewriteParts(original, group) },
-  );
 }
 
 /** A message of ours takes what the tool expects to find in `info` from its neighbours of the same role. */

@@ -1,18 +1,22 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { argumentsText, resultText } from "compact-context/internal/core/message";
-import { decodeReadable } from "./entries.ts";
 import { isRecord, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
-import { endSegment, splitAtSummary, usageRecord, withMeta, withSummaryVersion } from "./session.ts";
+import {
+  decodeStretches,
+  type Item,
+  type Stretch,
+  splitAtSummary,
+  withMeta,
+  withSummaryVersion,
+} from "./session.ts";
 import type {
   CompactedSession,
   ReadLog,
   RecordFormat,
   RecordReader,
-  Segment,
   Session,
   SourceLine,
-  UsageRecord,
   WritePorts,
 } from "./transcript.ts";
 
@@ -78,6 +82,7 @@ interface Finished {
   readonly title: string | undefined;
   readonly log: ReadLog;
   readonly lastId: string | undefined;
+  /** The index that pi gives the next entry. */
   readonly nextIndex: number;
   readonly endsWithNewline: boolean;
 }
@@ -85,14 +90,28 @@ interface Finished {
 function finish(finished: Finished): Session {
   const { entries, header, title, log } = finished;
   const isTree = (numberOf(header.version) ?? 1) >= 2;
-  const { segments, usage, model, entryOf } = piSegments(entries, isTree, log);
+  const path = isTree ? branch(entries, log) : entries;
+  const live = new Set(path);
+  for (const entry of entries) {
+    if (!live.has(entry)) log.leaveOut("abandoned branch");
+    else if (nativeOf(entry) === undefined) log.leaveOut(kindOf(entry));
+  }
+  const stretches = cut(path);
+  const { segments, usage, unreadable } = decodeStretches(
+    stretches,
+    { codec: "pi", usage: "pi", path: "entries", finish: finishMessage },
+    log,
+  );
+  const entryOf = new Map<unknown, PiEntry>();
+  for (const { native, entry } of stretches.flatMap(({ items }) => items))
+    if (entry.type !== "compaction" && !unreadable.has(native)) entryOf.set(native, entry);
   return {
     format: "pi",
     list: "pi",
     segments,
     usage,
     leftOut: log.leftOut(),
-    model: model ?? stringOf(header.modelId),
+    model: lastModel(path) ?? stringOf(header.modelId),
     sessionId: stringOf(header.id),
     title,
     cwd: stringOf(header.cwd),
@@ -103,14 +122,10 @@ function finish(finished: Finished): Session {
   };
 }
 
-interface PiFile {
-  readonly entries: readonly PiEntry[];
-  readonly entryOf: ReadonlyMap<unknown, PiEntry>;
+interface PiFile extends Finished {
   readonly isTree: boolean;
-  readonly lastId: string | undefined;
-  /** The index that pi gives the next entry. */
-  readonly nextIndex: number;
-  readonly endsWithNewline: boolean;
+  /** The entry that a live message's native object came from, in order. */
+  readonly entryOf: ReadonlyMap<unknown, PiEntry>;
 }
 
 const NO_SUMMARY = "Earlier messages were removed from the context; they remain in this session file.";
@@ -150,20 +165,19 @@ function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts):
 }
 
 /** The entry from which on the live messages are exactly the kept ones; undefined when there is none. */
-function keptEnd(file: PiFile, kept: readonly Message[]): { id: string; index: number } | undefined {
-  const first = file.entryOf.get(kept[0]?.native);
-  if (first === undefined || kept.some((message) => message.edited === true)) return undefined;
-  const live = [...file.entryOf].map(([native]) => native);
-  const end = live.slice(live.indexOf(kept[0]?.native));
-  const same = end.length === kept.length && end.every((native, index) => native === kept[index]?.native);
-  if (
-    !same ||
-    first.index === undefined ||
-    end.some((native) => file.entryOf.get(native)?.index === undefined)
-  ) {
-    return undefined;
-  }
-  return { id: first.id ?? "", index: first.index };
+function keptEnd({ entryOf }: PiFile, kept: readonly Message[]): { id: string; index: number } | undefined {
+  const live = [...entryOf];
+  const end = live.slice(live.findIndex(([native]) => native === kept[0]?.native));
+  const [first] = end;
+  const isEnd =
+    end.length === kept.length &&
+    end.every(([native, { index }], place) => {
+      const message = kept[place];
+      return native === message?.native && message?.edited !== true && index !== undefined;
+    });
+  return isEnd && first?.[1].index !== undefined
+    ? { id: first[1].id ?? "", index: first[1].index }
+    : undefined;
 }
 
 /** pi puts the summary first, so what is kept before it is told in it. */
@@ -195,43 +209,8 @@ interface PiEntry {
   readonly record: JsonRecord;
 }
 
-interface Step {
+interface Step extends Item {
   readonly entry: PiEntry;
-  readonly native: JsonRecord;
-}
-
-interface Stretch {
-  readonly steps: readonly Step[];
-  readonly carried: number;
-  readonly tokensBefore: number | undefined;
-}
-
-/** The branch that pi would resume, cut at its compactions. */
-function piSegments(
-  entries: readonly PiEntry[],
-  isTree: boolean,
-  log: ReadLog,
-): {
-  segments: Segment[];
-  usage: UsageRecord[];
-  model: string | undefined;
-  /** The entry that a message's native object came from. */
-  entryOf: ReadonlyMap<unknown, PiEntry>;
-} {
-  const path = isTree ? branch(entries, log) : entries;
-  const live = new Set(path);
-  for (const entry of entries) {
-    if (!live.has(entry)) log.leaveOut("abandoned branch");
-    else if (nativeOf(entry) === undefined) log.leaveOut(kindOf(entry));
-  }
-  const all = cut(path);
-  const natives = all.flatMap((stretch) => stretch.steps.map((step) => step.native));
-  const { messages, unreadable } = decodeReadable("pi", natives, "entries", log);
-  const stretches = all.map((stretch) => without(stretch, unreadable));
-  const steps = stretches.flatMap((stretch) => stretch.steps);
-  const entryOf = new Map<unknown, PiEntry>();
-  for (const { native, entry } of steps) if (entry.type !== "compaction") entryOf.set(native, entry);
-  return { ...assemble(stretches, messages), model: lastModel(path), entryOf };
 }
 
 /** From the newest entry to the root, oldest first. */
@@ -295,24 +274,32 @@ function nativeOf(entry: PiEntry): JsonRecord | undefined {
 }
 
 /** After a compaction pi sends the summary, then the entries from the first kept one on. */
-function cut(path: readonly PiEntry[]): Stretch[] {
-  const stretches: Stretch[] = [];
+function cut(path: readonly PiEntry[]): Stretch<Step>[] {
+  const stretches: Stretch<Step>[] = [];
   // Natives made here must be the same object in every stretch that carries the entry.
   const natives = new Map(path.map((entry) => [entry, nativeOf(entry)]));
   const stepsOf = (entries: readonly PiEntry[]): Step[] =>
     entries.flatMap((entry) => {
       const native = natives.get(entry);
-      return native === undefined || entry.type === "compaction" ? [] : [{ entry, native }];
+      return native === undefined || entry.type === "compaction"
+        ? []
+        : [{ entry, native, reported: [native.usage] }];
     });
   const compactions = path.flatMap((entry, position) => (entry.type === "compaction" ? [position] : []));
   let carried: Step[] = [];
   let start = 0;
   for (const end of [...compactions, path.length]) {
     const compaction = path[end];
-    const tokensBefore = numberOf(compaction?.record.tokensBefore);
     const own = stepsOf(path.slice(start, end));
     const copies = Math.min(own.length, copiesAfter(path[start - 1]));
-    stretches.push({ steps: [...carried, ...own], carried: carried.length + copies, tokensBefore });
+    stretches.push({
+      items: [...carried, ...own],
+      carried: carried.length + copies,
+      endedBy:
+        compaction === undefined
+          ? undefined
+          : { kind: "summary", tokensBefore: numberOf(compaction.record.tokensBefore) },
+    });
     if (compaction === undefined) break;
     const summary = natives.get(compaction) ?? {};
     carried = [{ entry: compaction, native: summary }, ...stepsOf(keptBy(compaction, path.slice(0, end)))];
@@ -326,12 +313,6 @@ function copiesAfter(compaction: PiEntry | undefined): number {
   return numberOf(recordOf(compaction?.record.details).copies) ?? 0;
 }
 
-function without(stretch: Stretch, unreadable: ReadonlySet<unknown>): Stretch {
-  const readable = (step: Step): boolean => !unreadable.has(step.native);
-  const carried = stretch.steps.slice(0, stretch.carried).filter(readable).length;
-  return { ...stretch, steps: stretch.steps.filter(readable), carried };
-}
-
 function keptBy(compaction: PiEntry, before: readonly PiEntry[]): readonly PiEntry[] {
   const id = stringOf(compaction.record.firstKeptEntryId);
   const index = numberOf(compaction.record.firstKeptEntryIndex);
@@ -341,30 +322,7 @@ function keptBy(compaction: PiEntry, before: readonly PiEntry[]): readonly PiEnt
   return first < 0 ? [] : before.slice(first);
 }
 
-function assemble(
-  stretches: readonly Stretch[],
-  decoded: readonly Message[],
-): { segments: Segment[]; usage: UsageRecord[] } {
-  const segments: Segment[] = [];
-  const usage: UsageRecord[] = [];
-  let start = 0;
-  stretches.forEach((stretch, segment) => {
-    const messages = stretch.steps.map((step, index) => finishMessage(decoded[start + index], step));
-    start += stretch.steps.length;
-    stretch.steps.forEach((step, index) => {
-      const record =
-        index < stretch.carried ? undefined : usageRecord("pi", step.native.usage, { segment, index });
-      if (record !== undefined) usage.push(record);
-    });
-    const one = { messages: messages.filter((message) => message !== undefined), carried: stretch.carried };
-    if (segment === stretches.length - 1) segments.push(one);
-    else endSegment(segments, one, { kind: "summary", tokensBefore: stretch.tokensBefore });
-  });
-  return { segments, usage };
-}
-
-function finishMessage(message: Message | undefined, { entry, native }: Step): Message | undefined {
-  if (message === undefined) return undefined;
+function finishMessage(message: Message, { entry, native }: Step): Message {
   const dated = withMeta(message, {
     timestamp: stringOf(entry.record.timestamp),
     synthetic: entry.type === "message" ? undefined : true,

@@ -1,4 +1,3 @@
-import type { Format } from "compact-context";
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { DOCUMENT_FORMATS, RECORD_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
@@ -11,7 +10,7 @@ import {
   lineCursor,
   parseLine,
 } from "./json.ts";
-import { readEntryLines } from "./plain.ts";
+import { readEntryLines } from "./lists.ts";
 import type {
   Problem,
   ReadLog,
@@ -72,12 +71,12 @@ async function takeHead(cursor: LineCursor): Promise<string[]> {
 async function readSession(source: Source): Promise<Session> {
   const asked = source.format === undefined ? undefined : readersOf(source.format);
   if (asked?.records !== undefined && asked.documents.length === 0) return readRecords(asked.records, source);
-  const layout = layoutOfLines(source.head, source.head.length < HEAD_LINES);
-  if (layout.kind === "records" && (source.format === undefined || source.format === layout.format.format)) {
-    return readRecords(layout.format, source);
-  }
-  if (layout.kind === "records") throw otherFormat(layout.format.format, source);
-  return readWhole(layout, source);
+  const layout = layoutOf(source.head);
+  if (layout.kind === "entries") return readEntries(source);
+  if (layout.kind === "document") return readDocument(await wholeText(source), source);
+  const { format } = layout.format;
+  if (source.format !== undefined && source.format !== format) throw otherFormat(format, source);
+  return readRecords(layout.format, source);
 }
 
 interface Line {
@@ -142,25 +141,22 @@ async function readRecords(format: RecordFormat, source: Source): Promise<Sessio
   return guarded(source, () => reader.end(source.cursor.endedWithNewline()));
 }
 
-async function readWhole(layout: Layout, source: Source): Promise<Session> {
-  if (layout.kind === "entries") return readEntries(source);
-  const rest = await source.cursor.rest();
-  const ended = source.cursor.endedWithNewline() || rest !== "";
-  const text = source.head.join("\n") + (ended && source.head.length > 0 ? "\n" : "") + rest;
-  return readDocument(text, source);
+async function wholeText({ head, cursor }: Source): Promise<string> {
+  const rest = await cursor.rest();
+  const ended = cursor.endedWithNewline() || rest !== "";
+  return head.join("\n") + (ended && head.length > 0 ? "\n" : "") + rest;
 }
 
 /** The lines hold the entries of a list; kept in memory, since the list is what is worked on. */
 async function readEntries(source: Source): Promise<Session> {
   const entries: unknown[] = [];
   for await (const { value } of valuesOf(source)) entries.push(value);
-  const asked = source.format === undefined ? detectListFormat(entries) : listFormat(source.format);
+  const asked =
+    source.format === undefined
+      ? detectListFormat(entries)
+      : FORMATS.find((format) => format === source.format);
   if (asked === undefined) throw unknownFormat(source);
   return guarded(source, () => readEntryLines(asked, entries, source.log));
-}
-
-function listFormat(format: TranscriptFormat): Format | undefined {
-  return FORMATS.find((one) => one === format);
 }
 
 function readDocument(text: string, source: Source): Session {
@@ -225,59 +221,21 @@ type Layout =
   | { readonly kind: "entries" }
   | { readonly kind: "document" };
 
-/** Judges by the first lines that are not blank; `complete` when they are the whole text. */
-function layoutOfLines(lines: readonly string[], complete: boolean): Layout {
+/** Judges by the first lines that are not blank. */
+function layoutOf(lines: readonly string[]): Layout {
   const filled = lines.filter((line) => line.trim() !== "");
   const values = filled.map(wholeValues);
-  const format = values
-    .flat()
-    .map(recordFormatOf)
-    .find((one) => one !== undefined);
+  const format = RECORD_FORMATS.find((one) => values.flat().some((value) => one.recognises(value)));
   // In a document over many lines, a record that happens to fill one line is only a part of it.
   if (format !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) return { kind: "records", format };
   const readable = values.filter((list) => list.some(isRecord)).length;
-  const several = filled.length > 1 || !complete;
+  const several = filled.length > 1 || lines.length === HEAD_LINES;
   return { kind: several && readable > 1 && readable * 2 > filled.length ? "entries" : "document" };
 }
 
 function wholeValues(line: string): readonly unknown[] {
   const { values, rest } = parseLine(line);
   return rest === "" ? values : [];
-}
-
-function recordFormatOf(value: unknown): RecordFormat | undefined {
-  return RECORD_FORMATS.find((format) => format.recognises(value));
-}
-
-/**
- * The format of a parsed document, a list (of messages or of a file's records), or a text (JSON, JSON lines,
- * Markdown); undefined when nothing is recognised.
- */
-export function detectFormat(value: unknown): TranscriptFormat | undefined {
-  if (typeof value === "string") return detectText(value.startsWith("\uFEFF") ? value.slice(1) : value);
-  return detectValue(value);
-}
-
-function detectValue(value: unknown): TranscriptFormat | undefined {
-  if (Array.isArray(value)) {
-    const record = value
-      .slice(0, HEAD_LINES)
-      .map(recordFormatOf)
-      .find((one) => one !== undefined);
-    if (record !== undefined) return record.format;
-  }
-  return DOCUMENT_FORMATS.find((format) => format.recognises(value))?.format;
-}
-
-function detectText(text: string): TranscriptFormat | undefined {
-  const head = firstLines(text);
-  const layout = layoutOfLines(head.lines, head.complete);
-  if (layout.kind === "records") return layout.format.format;
-  if (layout.kind === "entries") {
-    const format = detectListFormat(head.lines.flatMap((line) => wholeValues(line)));
-    if (format !== undefined) return format;
-  }
-  return detectValue(parseDocument(text));
 }
 
 /** The JSON value of the text; the text itself when it is no JSON. */
@@ -287,15 +245,4 @@ function parseDocument(text: string): unknown {
   } catch {
     return text;
   }
-}
-
-function firstLines(text: string): { lines: string[]; complete: boolean } {
-  const lines: string[] = [];
-  let start = 0;
-  while (start < text.length && lines.length < HEAD_LINES) {
-    const end = text.indexOf("\n", start);
-    lines.push(text.slice(start, end < 0 ? text.length : end));
-    start = end < 0 ? text.length : end + 1;
-  }
-  return { lines, complete: start >= text.length };
 }

@@ -1,9 +1,51 @@
-import type { Message } from "compact-context";
-import type { MessageMeta } from "compact-context/internal/core/message";
-import { defined, type JsonRecord, numberOf, recordOf } from "./json.ts";
-import type { CompactedSession, EarlierCompaction, Segment, UsageRecord, UsageSource } from "./transcript.ts";
+import type { Format, Message, Part, Role } from "compact-context";
+import { codecFor } from "compact-context/internal/codecs/formats";
+import { contentHash, type MessageMeta } from "compact-context/internal/core/message";
+import { CompactError } from "compact-context/internal/errors";
+import { defined, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
+import type {
+  CompactedSession,
+  EarlierCompaction,
+  ReadLog,
+  Segment,
+  UsageRecord,
+  UsageSource,
+} from "./transcript.ts";
 
-const SUMMARY_MARK = /^\s*<COMPACT-SUMMARY v(\d{1,9})>/;
+// What every reader makes its session of: messages, the stretches between compactions, usage.
+
+/** What a reader says of one message of a format that no codec knows. */
+export interface Reading {
+  readonly role: Role;
+  readonly parts: readonly Part[];
+  /** The entry of the file; several messages may come from one. */
+  readonly native: unknown;
+  readonly id?: string;
+  readonly meta?: MessageMeta;
+}
+
+/** Messages with unique ids: the entry's own, or a fingerprint of the content. */
+export function messagesFrom(readings: readonly Reading[]): Message[] {
+  const numbers = new Map<string, number>();
+  const taken = new Set<string>();
+  return readings.map(({ role, parts, native, id: wished, meta = {} }) => {
+    const base = wished ?? contentHash({ role, parts });
+    let id = base;
+    while (taken.has(id)) {
+      const number = (numbers.get(base) ?? 1) + 1;
+      numbers.set(base, number);
+      id = `${base}-${number}`;
+    }
+    taken.add(id);
+    return withMeta({ id, role, parts, native }, meta);
+  });
+}
+
+/** The value as a text part; none for an empty text and for what is no string. */
+export function textParts(value: unknown): Part[] {
+  const text = stringOf(value) ?? "";
+  return text === "" ? [] : [{ type: "text", text }];
+}
 
 /** The message with these facts added to its meta; facts that are undefined are left as they were. */
 export function withMeta(message: Message, facts: MessageMeta): Message {
@@ -12,6 +54,8 @@ export function withMeta(message: Message, facts: MessageMeta): Message {
   return { ...message, meta: { ...message.meta, ...known } };
 }
 
+const SUMMARY_MARK = /^\s*<COMPACT-SUMMARY v(\d{1,9})>/;
+
 /** Notes the version of a summary of ours that is read back. */
 export function withSummaryVersion(message: Message): Message {
   const first = message.parts[0];
@@ -19,14 +63,123 @@ export function withSummaryVersion(message: Message): Message {
   return version === undefined ? message : withMeta(message, { summaryVersion: Number(version) });
 }
 
+interface Decoded {
+  /** One for each native that is not in `unreadable`, in order; ids are unique over all of them. */
+  readonly messages: readonly Message[];
+  readonly unreadable: ReadonlySet<unknown>;
+}
+
+/** Decodes natives of a codec format; those that the codec refuses are reported and left out, the rest is read. */
+export function decodeReadable(
+  format: Format,
+  natives: readonly unknown[],
+  path: string,
+  log: ReadLog,
+): Decoded {
+  const codec = codecFor(format);
+  try {
+    return { messages: codec.decode(natives), unreadable: new Set() };
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+  }
+  const unreadable = new Set<unknown>();
+  natives.forEach((native, index) => {
+    try {
+      codec.decode([native]);
+    } catch (error) {
+      if (!CompactError.isInstance(error)) throw error;
+      unreadable.add(native);
+      const place = `${path}[${index}]`;
+      log.problem({ place, message: `${error.message.replace(/^messages\[0\]/, place)}; left out` });
+      log.leaveOut("unreadable message");
+    }
+  });
+  return { messages: codec.decode(natives.filter((native) => !unreadable.has(native))), unreadable };
+}
+
+// ---- segments
+
+/** One segment of everything, for formats that know no compaction of their own. */
+export function singleSegment(messages: readonly Message[]): readonly Segment[] {
+  return [{ messages: messages.map(withSummaryVersion), carried: 0 }];
+}
+
+/** Puts a segment behind the others; what ended it is placed after all that is new in the segments so far. */
+export function addSegment(
+  segments: Segment[],
+  segment: Segment,
+  compaction: Omit<EarlierCompaction, "at"> | undefined,
+): void {
+  const at = [...segments, segment].reduce((sum, one) => sum + one.messages.length - one.carried, 0);
+  segments.push(compaction === undefined ? segment : { ...segment, endedBy: { ...compaction, at } });
+}
+
+/** One message of a file of records, as its codec reads it. */
+export interface Item {
+  readonly native: JsonRecord;
+  /** Usage records of the provider that belong to it. */
+  readonly reported?: readonly unknown[];
+}
+
+/** The items between two compactions. */
+export interface Stretch<T extends Item> {
+  readonly items: readonly T[];
+  /** How many of the first items the compaction before put there. */
+  readonly carried: number;
+  readonly endedBy?: Omit<EarlierCompaction, "at">;
+}
+
+export interface StretchFormat<T extends Item> {
+  readonly codec: Format;
+  readonly usage: UsageSource;
+  /** Where the items stand in the file, for messages about problems. */
+  readonly path: string;
+  /** The message with what the file says of it beside its native object. */
+  finish(message: Message, item: T): Message;
+}
+
+/** Decodes all stretches as one list, so that ids stay unique over the whole session. */
+export function decodeStretches<T extends Item>(
+  stretches: readonly Stretch<T>[],
+  { codec, usage: source, path, finish }: StretchFormat<T>,
+  log: ReadLog,
+): {
+  readonly segments: readonly Segment[];
+  readonly usage: readonly UsageRecord[];
+  readonly unreadable: ReadonlySet<unknown>;
+} {
+  const natives = stretches.flatMap(({ items }) => items.map(({ native }) => native));
+  const { messages, unreadable } = decodeReadable(codec, natives, path, log);
+  const readable = ({ native }: Item): boolean => !unreadable.has(native);
+  const segments: Segment[] = [];
+  const usage: UsageRecord[] = [];
+  let next = 0;
+  stretches.forEach(({ items, carried: given, endedBy }, segment) => {
+    const carried = items.slice(0, given).filter(readable).length;
+    const finished: Message[] = [];
+    for (const [index, item] of items.filter(readable).entries()) {
+      const message = messages[next];
+      next += 1;
+      if (message !== undefined) finished.push(finish(message, item));
+      const own = index < carried ? [] : (item.reported ?? []);
+      usage.push(...own.flatMap((record) => usageRecord(source, record, { segment, index }) ?? []));
+    }
+    addSegment(segments, { messages: finished, carried }, endedBy);
+  });
+  return { segments, usage, unreadable };
+}
+
 /** Takes the summary out of the compacted list: its text, what is kept before it and what after. */
-export function splitAtSummary(compacted: CompactedSession): {
+export function splitAtSummary({ messages, summary }: CompactedSession): {
   readonly before: readonly Message[];
   readonly summary: string | undefined;
   readonly after: readonly Message[];
 } {
-  const { messages, summary } = compacted;
-  const index = messages.findLastIndex((message) => isSummary(message, summary));
+  const index = messages.findLastIndex(
+    (message) =>
+      message.meta?.summaryVersion !== undefined ||
+      (message.native === undefined && summary !== undefined && textsOf(message) === summary.text),
+  );
   if (index < 0) return { before: [], summary: summary?.text, after: messages };
   return {
     before: messages.slice(0, index),
@@ -35,32 +188,12 @@ export function splitAtSummary(compacted: CompactedSession): {
   };
 }
 
-function isSummary(message: Message, summary: CompactedSession["summary"]): boolean {
-  if (message.meta?.summaryVersion !== undefined) return true;
-  return message.native === undefined && summary !== undefined && textsOf(message) === summary.text;
-}
-
 function textsOf(message: Message | undefined): string {
   const parts = message?.parts ?? [];
   return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
 }
 
-/** One segment of everything, for formats that know no compaction of their own. */
-export function singleSegment(messages: readonly Message[]): readonly Segment[] {
-  return [{ messages: messages.map(withSummaryVersion), carried: 0 }];
-}
-
-/** Where a segment ends: the compaction, placed after all that is new in the segments so far. */
-export function endSegment(
-  segments: Segment[],
-  segment: Segment,
-  compaction: Omit<EarlierCompaction, "at">,
-): EarlierCompaction {
-  const earlier = segments.reduce((sum, one) => sum + one.messages.length - one.carried, 0);
-  const endedBy = { ...compaction, at: earlier + segment.messages.length - segment.carried };
-  segments.push({ ...segment, endedBy });
-  return endedBy;
-}
+// ---- usage
 
 /** Which fields of a provider's record make up the prompt (added together) and the output. */
 const USAGE_FIELDS: Readonly<
@@ -81,6 +214,8 @@ const USAGE_FIELDS: Readonly<
   ],
   cline: [["inputTokens"], ["outputTokens"]],
   "copilot-cli": [[], ["outputTokens"]],
+  // The prompt count leaves out what came from the cache.
+  moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
 };
 
 /** A usage record of message `index` in `segment`; undefined when the provider reported nothing or all zeros. */
@@ -90,18 +225,28 @@ export function usageRecord(
   place: { readonly segment: number; readonly index: number },
 ): UsageRecord | undefined {
   const record = recordOf(usage);
-  const [promptFields, outputFields] = USAGE_FIELDS[source];
-  const promptTokens = sumOf(record, promptFields);
-  const outputTokens = sumOf(record, outputFields);
+  const [promptTokens, outputTokens] = USAGE_FIELDS[source].map((fields) => sumOf(record, fields));
   if ((promptTokens ?? 0) + (outputTokens ?? 0) === 0) return undefined;
   return { ...place, usage, source, promptTokens, outputTokens };
 }
 
 function sumOf(record: JsonRecord, fields: readonly string[]): number | undefined {
-  let sum: number | undefined;
-  for (const field of fields) {
-    const value = numberOf(field.split(".").reduce<unknown>((inner, key) => recordOf(inner)[key], record));
-    if (value !== undefined) sum = (sum ?? 0) + value;
-  }
-  return sum;
+  const values = fields.flatMap((field) => {
+    const value = field.split(".").reduce<unknown>((inner, key) => recordOf(inner)[key], record);
+    return numberOf(value) ?? [];
+  });
+  return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
+}
+
+/** The usage records of all answers; `of` says what the file holds for one. */
+export function usageOf(
+  segments: readonly Segment[],
+  source: UsageSource,
+  of: (message: Message) => unknown,
+): UsageRecord[] {
+  return segments.flatMap(({ messages }, segment) =>
+    messages.flatMap((message, index) =>
+      message.role === "assistant" ? (usageRecord(source, of(message), { segment, index }) ?? []) : [],
+    ),
+  );
 }

@@ -58,7 +58,8 @@ export type UsageSource =
   | "opencode"
   | "gemini-cli"
   | "cline"
-  | "copilot-cli";
+  | "copilot-cli"
+  | "moatless";
 
 /** What a provider reported for one call of the session. */
 export interface UsageRecord {

@@ -1,0 +1,248 @@
+import type { Format } from "compact-context";
+import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
+import { type Body, documentFormat, readBody } from "./document.ts";
+import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
+
+// Lists of messages in a provider's own format: alone, in a request body, in the files of Cline and LangGraph.
+
+const USAGE: Partial<Record<Format, Body["usage"]>> = {
+  langchain: ["langchain", (entry) => langchainFields(entry).usage_metadata],
+  anthropic: ["anthropic", (entry) => recordOf(entry).usage],
+  pi: ["pi", (entry) => recordOf(entry).usage],
+};
+
+function langchainFields(entry: unknown): JsonRecord {
+  const message = recordOf(entry);
+  const inner = message.kwargs ?? message.data;
+  return isRecord(inner) ? inner : message;
+}
+
+/** A JSON list of messages, or the request body that holds one. */
+export function plainFormat(format: Format): DocumentFormat & { readonly format: Format } {
+  return documentFormat(
+    format,
+    (value) => detectPlainFormat(value) === format,
+    (value) => {
+      const { entries, key } = listIn(value) ?? { entries: [], key: undefined };
+      const body = recordOf(value);
+      return {
+        entries,
+        path: key ?? "messages",
+        list: { codec: format },
+        usage: USAGE[format],
+        system: systemOf(body),
+        tools: Array.isArray(body.tools) ? body.tools : undefined,
+        model: stringOf(body.model),
+        rebuild: (list) => (key === undefined ? list : { ...body, [key]: list }),
+      };
+    },
+  );
+}
+
+/** Entries one on a line: a list kept as JSONL. */
+export function readEntryLines(format: Format, entries: readonly unknown[], log: ReadLog): Session {
+  const rebuild = (list: readonly unknown[]): readonly unknown[] => list;
+  const body: Body = { entries, path: "messages", list: { codec: format }, usage: USAGE[format], rebuild };
+  return readBody(format, body, log, (list) => listOf(list).map((entry) => `${JSON.stringify(entry)}\n`));
+}
+
+/** Where a document keeps its list: under a key, or the document is the list. */
+function listIn(value: unknown): { entries: readonly unknown[]; key: string | undefined } | undefined {
+  if (Array.isArray(value)) return { entries: value, key: undefined };
+  const key = ["messages", "input", "contents"].find((word) => Array.isArray(recordOf(value)[word]));
+  return key === undefined ? undefined : { entries: listOf(recordOf(value)[key]), key };
+}
+
+/** The codec format of a list or request body. */
+function detectPlainFormat(value: unknown): Format | undefined {
+  const found = listIn(value);
+  if (found === undefined) return undefined;
+  const { entries, key } = found;
+  // Without content blocks an Anthropic list looks like a chat list; only there does `system` stand beside it.
+  const outside = key === "messages" && "system" in recordOf(value) && hasOnlyTurns(entries);
+  if (outside && codecFor("anthropic").detect(entries) > 0) return "anthropic";
+  if (key === "input" && codecFor("openai-responses").detect(entries) > 0) return "openai-responses";
+  return detectListFormat(entries);
+}
+
+function hasOnlyTurns(entries: readonly unknown[]): boolean {
+  return entries.every((entry) => ["user", "assistant"].includes(String(recordOf(entry).role)));
+}
+
+/** The system prompt of a request body, whichever provider's. */
+function systemOf(body: JsonRecord): string | undefined {
+  const value =
+    body.system ?? body.instructions ?? body.systemInstruction ?? recordOf(body.config).systemInstruction;
+  if (typeof value === "string") return value;
+  const blocks = Array.isArray(value) ? value : listOf(recordOf(value).parts);
+  const texts = blocks.flatMap((block: unknown) => stringOf(recordOf(block).text) ?? []);
+  return texts.length === 0 ? undefined : texts.join("\n");
+}
+
+/** Cline's session file: Anthropic messages with attached files as blocks of their own. */
+export const cline: DocumentFormat = documentFormat(
+  "cline",
+  (value) =>
+    isRecord(value) &&
+    Array.isArray(value.messages) &&
+    typeof value.sessionId === "string" &&
+    ("agent" in value || "system_prompt" in value) &&
+    !("projectHash" in value),
+  (value) => {
+    const container = recordOf(value);
+    const entries = listOf(container.messages);
+    const models = entries.flatMap((entry) => stringOf(recordOf(recordOf(entry).modelInfo).id) ?? []);
+    return {
+      entries,
+      path: "messages",
+      list: { codec: "anthropic", translate: withFilesAsText },
+      usage: ["cline", (entry) => recordOf(entry).metrics],
+      system: stringOf(container.system_prompt),
+      sessionId: stringOf(container.sessionId),
+      model: models.at(-1),
+      rebuild: (messages) => ({ ...container, messages }),
+    };
+  },
+);
+
+/** Cline sends an attached file as text. */
+function withFilesAsText(entry: unknown): unknown {
+  const { content, ...message } = recordOf(entry);
+  if (!Array.isArray(content) || !content.some((block) => recordOf(block).type === "file")) return entry;
+  return { ...message, content: content.map(fileAsText) };
+}
+
+function fileAsText(block: unknown): unknown {
+  const { type, path, content } = recordOf(block);
+  if (type !== "file") return block;
+  return { type: "text", text: `<file_content path="${textOf(path)}">\n${textOf(content)}\n</file_content>` };
+}
+
+/** LangGraph recordings: named snapshots of a message list, or the events of a stream. */
+export const langchainRecording: DocumentFormat = documentFormat(
+  "langchain",
+  (value) => snapshotOf(value) !== undefined || isMessageStream(value),
+  (value, log) => {
+    const snapshot = snapshotOf(value);
+    log.leaveOut("other snapshot", snapshot?.others ?? 0);
+    return {
+      entries: snapshot?.messages ?? joinedChunks(listOf(value)),
+      path: "messages",
+      list: { codec: "langchain" },
+      usage: ["langchain", (entry) => recordOf(recordOf(entry).kwargs).usage_metadata],
+      // A stream cannot be shortened: it becomes a plain list.
+      rebuild: (list) => (snapshot === undefined ? list : replaced(value, snapshot.path, list)),
+    };
+  },
+);
+
+interface Snapshot {
+  readonly messages: readonly unknown[];
+  /** Keys that lead to the list. */
+  readonly path: readonly (string | number)[];
+  readonly others: number;
+}
+
+/** The longest of the named lists, or the last full values of a stream. */
+function snapshotOf(value: unknown): Snapshot | undefined {
+  if (isRecord(value)) return longestList(value);
+  if (!Array.isArray(value)) return undefined;
+  const index = value.findLastIndex((event) => valuesOf(event) !== undefined);
+  const found = valuesOf(value[index]);
+  return found === undefined
+    ? undefined
+    : { ...found, path: [index, ...found.path], others: value.length - 1 };
+}
+
+function longestList(container: JsonRecord): Snapshot | undefined {
+  const lists = Object.entries(container).filter(([, list]) => isMessageList(list));
+  if (lists.length === 0 || lists.length < Object.keys(container).length) return undefined;
+  // A list that was compacted is the one that goes on, although it is shorter now.
+  const compacted = lists.find(([, list]) => JSON.stringify(list).includes('"<COMPACT-SUMMARY v'));
+  const longest = lists.reduce((best, one) => (listOf(one[1]).length > listOf(best[1]).length ? one : best));
+  const [key, list] = compacted ?? longest;
+  return { messages: listOf(list), path: [key], others: lists.length - 1 };
+}
+
+/** `["values", {messages}]`, `[namespace, "values", {messages}]` or `{messages}` alone. */
+function valuesOf(event: unknown): Pick<Snapshot, "messages" | "path"> | undefined {
+  const at = Array.isArray(event) ? event.length - 1 : undefined;
+  const state = recordOf(Array.isArray(event) ? event.at(-1) : event);
+  if (!isMessageList(state.messages)) return undefined;
+  return { messages: listOf(state.messages), path: at === undefined ? ["messages"] : [at, "messages"] };
+}
+
+function isMessageList(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && codecFor("langchain").detect(value) > 0.5;
+}
+
+/** The value with what stands at `path` replaced. */
+function replaced(value: unknown, path: readonly (string | number)[], list: unknown): unknown {
+  const [key, ...rest] = path;
+  if (key === undefined) return list;
+  if (Array.isArray(value))
+    return value.map((item, index) => (index === key ? replaced(item, rest, list) : item));
+  return { ...recordOf(value), [key]: replaced(recordOf(value)[key], rest, list) };
+}
+
+/** Events `[namespace, [chunk, metadata]]` or `[chunk, metadata]`. */
+function isMessageStream(value: unknown): boolean {
+  return Array.isArray(value) && value.length > 0 && value.every((event) => chunkOf(event) !== undefined);
+}
+
+function chunkOf(event: unknown): JsonRecord | undefined {
+  const pair = Array.isArray(event) && Array.isArray(event[1]) ? event[1] : event;
+  const chunk: unknown = Array.isArray(pair) ? pair[0] : undefined;
+  return isRecord(chunk) && isRecord(chunk.kwargs) && chunk.lc === 1 ? chunk : undefined;
+}
+
+/** The chunks of a stream joined to messages. */
+function joinedChunks(events: readonly unknown[]): JsonRecord[] {
+  const byId = new Map<unknown, JsonRecord>();
+  for (const chunk of events.map(chunkOf).filter((one) => one !== undefined)) {
+    const id = recordOf(chunk.kwargs).id ?? chunk;
+    const before = byId.get(id);
+    byId.set(id, before === undefined ? chunk : joined(before, chunk));
+  }
+  return [...byId.values()];
+}
+
+function joined(first: JsonRecord, next: JsonRecord): JsonRecord {
+  const [a, b] = [recordOf(first.kwargs), recordOf(next.kwargs)];
+  const chunks = [...listOf(a.tool_call_chunks), ...listOf(b.tool_call_chunks)].map(recordOf);
+  const content =
+    Array.isArray(a.content) || Array.isArray(b.content)
+      ? [...listOf(a.content), ...listOf(b.content)]
+      : textOf(a.content) + textOf(b.content);
+  const usage = recordOf(b.usage_metadata);
+  const more = defined({
+    tool_call_chunks: chunks.length > 0 ? chunks : undefined,
+    tool_calls: chunks.length > 0 ? callsOf(chunks) : undefined,
+    usage_metadata: Object.keys(usage).length > 0 ? usage : undefined,
+  });
+  return { ...first, kwargs: { ...a, content, ...more } };
+}
+
+/** Chunks of one call share its index; its name and id come with the first. */
+function callsOf(chunks: readonly JsonRecord[]): JsonRecord[] {
+  const calls = new Map<unknown, { id: unknown; name: unknown; text: string }>();
+  for (const chunk of chunks) {
+    const call = calls.get(chunk.index) ?? { id: chunk.id, name: chunk.name, text: "" };
+    calls.set(chunk.index, { ...call, text: call.text + textOf(chunk.args) });
+  }
+  return [...calls.values()].map(({ id, name, text }) => ({
+    id,
+    name,
+    args: argumentsFrom(text),
+    type: "tool_call",
+  }));
+}
+
+function argumentsFrom(text: string): unknown {
+  try {
+    return JSON.parse(text === "" ? "{}" : text);
+  } catch {
+    return { input: text };
+  }
+}
