@@ -1,4 +1,4 @@
-import type { CompactError, Steps } from "../errors.ts";
+import { type CompactError, type Steps, startsWith } from "../errors.ts";
 import type { NextView } from "./apply.ts";
 import {
   callsOfTools,
@@ -268,7 +268,7 @@ export class Session {
 
   /** The known list that this one begins with: the same objects, or others that say the same. */
   #sourceOf(list: readonly unknown[], codec: ListCodec): Source | undefined {
-    const known = this.#sources.find(({ natives }) => startsWith(list, natives));
+    const known = this.#sources.find(({ natives }) => natives.length > 0 && startsWith(list, natives));
     if (known !== undefined) return known;
     // What left its history behind may come back to it, which only the whole list shows.
     if (this.leftBehind) return undefined;
@@ -538,14 +538,6 @@ function codecFor(
   const agrees = format === undefined || format === known.codec.format;
   const stays = agrees && (known.codec.certain || !codecs.showFormat(list.slice(known.seen)));
   return stays ? known.codec : codecs.forList(list, format);
-}
-
-/** True where the list begins with these very objects. */
-function startsWith(list: readonly unknown[], natives: readonly unknown[]): boolean {
-  if (natives.length === 0 || list.length < natives.length) return false;
-  for (let index = natives.length - 1; index >= 0; index -= 1)
-    if (list[index] !== natives[index]) return false;
-  return true;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Format, Message } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
-import { createLruMap, isObject, later, type Pause, runInSteps, type Steps } from "../errors.ts";
+import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
 import { entryId, malformationsInSteps } from "./generic.ts";
@@ -51,7 +51,7 @@ export function createGrowingList(): GrowingList {
 
   /** Whether the list goes on from the known one without an error; it is then the known one. */
   const goesOn = (list: readonly unknown[]): boolean =>
-    known !== undefined && isPrefix(known.given, list) && advance(known, list.slice(known.given.length));
+    known !== undefined && startsWith(list, known.given) && advance(known, list.slice(known.given.length));
 
   const begin = (read: ReadList, given: readonly unknown[], clean: readonly unknown[]): void => {
     const { format } = read;
@@ -72,7 +72,7 @@ export function createGrowingList(): GrowingList {
   };
 
   const formatOf = (list: readonly unknown[], format: () => Format | undefined): Format | undefined => {
-    const same = known !== undefined && isPrefix(known.given, list) ? known.format : undefined;
+    const same = known !== undefined && startsWith(list, known.given) ? known.format : undefined;
     known = undefined;
     return list.length === 0 ? undefined : (same ?? format());
   };
@@ -96,7 +96,7 @@ export function createGrowingList(): GrowingList {
   function* readAhead(list: readonly unknown[], format: () => Format | undefined): Steps<void> {
     const seen = known?.given.length ?? 0;
     if (list.length <= seen + STEP_ENTRIES) return;
-    const from = known !== undefined && isPrefix(known.given, list) ? seen : 0;
+    const from = known !== undefined && startsWith(list, known.given) ? seen : 0;
     for (const end of stopsIn(list, from)) {
       if (!isSound(list.slice(0, end), format)) return;
       yield;
@@ -170,12 +170,6 @@ function isAnswer(entry: unknown): boolean {
 function isAnswered(entry: unknown): boolean {
   if (!isObject(entry)) return false;
   return entry.role === "user" || entry.role === "tool" || entry.type === "function_call_output";
-}
-
-function isPrefix(start: readonly unknown[], list: readonly unknown[]): boolean {
-  if (start.length > list.length) return false;
-  for (let index = start.length - 1; index >= 0; index -= 1) if (list[index] !== start[index]) return false;
-  return true;
 }
 
 function firstError(read: ReadList): LiveError | undefined {

@@ -265,16 +265,16 @@ function formatOf(issuer: string, shape: string): TokenFormat {
 }
 
 /** Every token format that shows by its beginning. */
-export const TOKEN_FORMATS: readonly TokenFormat[] = TABLE.replace(/\n /g, " ")
-  .trim()
-  .split("\n")
-  .flatMap((line) => {
+export function tokenFormats(): TokenFormat[] {
+  const lines = TABLE.replace(/\n /g, " ").trim().split("\n");
+  return lines.flatMap((line) => {
     const [issuer = "", shapes = ""] = line.split(": ", 2);
     return shapes
       .trim()
       .split(/ +/)
       .map((shape) => formatOf(issuer, shape));
   });
+}
 
 interface Compiled {
   readonly format: TokenFormat;
@@ -298,10 +298,18 @@ const FEWEST_DIFFERENT = 5;
 /** No format has as many runs of one alphabet whose length is open. */
 const REMEMBERED = 4;
 
-/** Formats by the code of their first two characters, the longest prefix first. */
-const BY_BEGINNING = beginnings(TOKEN_FORMATS.map(compiled));
+/** Formats by the code of their first two characters, the longest prefix first; read from the table by the first search. */
+let byBeginning: Map<number, Compiled[]> | undefined;
 const CAN_BEGIN = new Uint8Array(ASCII * ASCII);
-for (const code of BY_BEGINNING.keys()) CAN_BEGIN[code] = 1;
+
+function formatsByBeginning(): Map<number, Compiled[]> {
+  if (byBeginning === undefined) {
+    byBeginning = beginnings(tokenFormats().map(compiled));
+    for (const code of byBeginning.keys()) CAN_BEGIN[code] = 1;
+  }
+  return byBeginning;
+}
+
 const MEMBERS = Object.fromEntries(
   Object.entries(ALPHABETS).map(([name, characters]) => [name, membersOf(characters)]),
 ) as Record<Alphabet, Uint8Array>;
@@ -313,13 +321,14 @@ const MEMBERS = Object.fromEntries(
 export function findTokens(text: string): Finding[] {
   const found: Finding[] = [];
   const walkers: Walkers = {};
+  const formats = formatsByBeginning();
   const last = text.length - 1;
   for (let index = 0; index < last; index++) {
     const first = text.charCodeAt(index);
     const second = text.charCodeAt(index + 1);
     const code = first * ASCII + second;
     if (first >= ASCII || second >= ASCII || CAN_BEGIN[code] === 0) continue;
-    const finding = tokenAt(text, index, BY_BEGINNING.get(code) ?? [], walkers);
+    const finding = tokenAt(text, index, formats.get(code) ?? [], walkers);
     if (finding === undefined) continue;
     found.push(finding);
     index = finding.end - 1;

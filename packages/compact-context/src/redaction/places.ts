@@ -12,8 +12,8 @@ import {
 /** Where a secret stands because of what is around it. */
 interface Place {
   readonly kind: string;
-  /** Two groups: what stays, and the secret; every repetition bounded. */
-  readonly pattern: RegExp;
+  /** Two groups: what stays, and the secret; every repetition bounded. Compiled when it is first looked for. */
+  readonly pattern: () => RegExp;
   readonly isSecret: (value: string, before: string) => boolean;
   /** Text without which the pattern has nothing to find. */
   readonly needs: string;
@@ -23,8 +23,12 @@ type Judge = Place["isSecret"];
 
 /** `before`, `value` and `behind` are sources of patterns; a space that does not open a class means one to eight blanks. */
 function place(kind: string, isSecret: Judge, source: readonly [string, string, string?], needs = ""): Place {
-  const [before, value, behind = ""] = source.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
-  return { kind, isSecret, needs, pattern: new RegExp(`(${before})(${value})${behind}`, "gi") };
+  let compiled: RegExp | undefined;
+  const compile = (): RegExp => {
+    const [before, value, behind = ""] = source.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
+    return new RegExp(`(${before})(${value})${behind}`, "gi");
+  };
+  return { kind, isSecret, needs, pattern: () => (compiled ??= compile()) };
 }
 
 const { raw } = String;
@@ -347,8 +351,10 @@ const PLACES: readonly Place[] = [...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...P
 /** Secrets that show by their place: addresses, headers, command lines, statements, tables, markup, prose. */
 export function* findPlaces(text: string): Generator<Finding> {
   for (const found of PLACES) {
-    if (!text.includes(found.needs) || text.search(found.pattern) < 0) continue;
-    for (const match of text.matchAll(found.pattern)) {
+    if (!text.includes(found.needs)) continue;
+    const pattern = found.pattern();
+    if (text.search(pattern) < 0) continue;
+    for (const match of text.matchAll(pattern)) {
       const finding = findingOf(found, match);
       if (finding !== undefined) yield finding;
     }

@@ -51,10 +51,12 @@ export function packStep(state: number, found: number, back: number): number {
  * Writing an end at every byte and counting only the true ones spares the processor a guess per piece, and a wrong guess
  * costs more than reading the piece.
  */
-export function createSplitter(steps: Uint16Array, pieceEnd: PieceEnd): Splitter {
-  const kinds = byteKinds();
+export function createSplitter(makeSteps: () => Uint16Array, pieceEnd: PieceEnd): Splitter {
+  let tables: { readonly steps: Uint16Array; readonly kinds: Uint8Array } | undefined;
 
   return (text, length, ends) => {
+    tables ??= { steps: makeSteps(), kinds: byteKinds() };
+    const { steps, kinds } = tables;
     let pieces = 0;
     let at = 0;
     for (;;) {

@@ -189,12 +189,13 @@ function pieceEnd(text: Uint8Array, at: number): number {
 
 const word: Row = { [LOWER]: step(LOWER_WORD), [UPPER]: step(LOWER_WORD), [HIGH]: step(HARD) };
 
-const stepsCl100k: Uint16Array = stepTable(QUOTE, {
-  [UPPER_WORD]: word,
-  [LOWER_WORD]: word,
-  [QUOTE]: { ...moreSymbols, [LOWER]: step(HARD), [UPPER]: step(HARD) },
-  [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL) },
-});
+const stepsCl100k = (): Uint16Array =>
+  stepTable(QUOTE, {
+    [UPPER_WORD]: word,
+    [LOWER_WORD]: word,
+    [QUOTE]: { ...moreSymbols, [LOWER]: step(HARD), [UPPER]: step(HARD) },
+    [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL) },
+  });
 
 /** Cuts as the cl100k_base pattern does. */
 export const splitCl100k: Splitter = createSplitter(stepsCl100k, pieceEnd);
@@ -259,11 +260,12 @@ function anyPieceO200k(text: Uint8Array, at: number): number {
 
 const wordGoesOn: Row = { [LOWER]: step(LOWER_WORD), [APOSTROPHE]: step(HARD), [HIGH]: step(HARD) };
 
-const stepsO200k: Uint16Array = stepTable(SYMBOL, {
-  [UPPER_WORD]: { ...wordGoesOn, [UPPER]: step(UPPER_WORD) },
-  [LOWER_WORD]: wordGoesOn,
-  [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL), [SLASH]: step(SYMBOLS_TAIL) },
-});
+const stepsO200k = (): Uint16Array =>
+  stepTable(SYMBOL, {
+    [UPPER_WORD]: { ...wordGoesOn, [UPPER]: step(UPPER_WORD) },
+    [LOWER_WORD]: wordGoesOn,
+    [SYMBOLS_TAIL]: { [NEWLINE]: step(SYMBOLS_TAIL), [SLASH]: step(SYMBOLS_TAIL) },
+  });
 
 /** Cuts as the o200k_base pattern does. */
 export const splitO200k: Splitter = createSplitter(stepsO200k, anyPieceO200k);
