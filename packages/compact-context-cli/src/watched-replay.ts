@@ -1,6 +1,6 @@
 import { setImmediate } from "node:timers/promises";
 import type { Message, StorageDriver } from "compact-context";
-import { spentOn } from "compact-context/internal/agent/spent";
+import { spentOn } from "compact-context/internal/agent/event";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";

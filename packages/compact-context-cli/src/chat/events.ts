@@ -1,8 +1,12 @@
 import type { Agent } from "compact-context/internal/agent/agent";
 import { agentMessageText } from "compact-context/internal/agent/agent-message";
-import type { AgentEvent, TurnEnd } from "compact-context/internal/agent/event";
-import { type Diagnostic, diagnosticText } from "compact-context/internal/agent/event";
-import { USE_SKILL } from "compact-context/internal/agent/skills/use-skill";
+import {
+  type AgentEvent,
+  type Diagnostic,
+  diagnosticText,
+  type TurnEnd,
+} from "compact-context/internal/agent/event";
+import { USE_SKILL } from "compact-context/internal/agent/skills/skill-session";
 import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";

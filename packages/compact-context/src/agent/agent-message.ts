@@ -129,3 +129,8 @@ export interface AgentModel {
   /** Rejects with whatever went wrong, also in the middle of an answer; `status` and `retryAfterMs` of an error are read. */
   stream(request: AgentModelRequest): AsyncIterable<AgentModelPart>;
 }
+
+/** The model's own name, without the provider before it. */
+export function bareModelName(name: string): string {
+  return name.slice(name.indexOf(":") + 1);
+}

@@ -3,10 +3,9 @@ import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
 import { createHostPreflight, type HostPreflight } from "../host.ts";
 import { lookUpModel } from "../tokens/models.ts";
-import type { AgentMessage, AgentModel } from "./agent-message.ts";
+import { type AgentMessage, type AgentModel, bareModelName } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
-import { bareModelName } from "./spent.ts";
 
 /** What a session keeps outside of the process. */
 export interface Journal {

@@ -25,11 +25,9 @@ import {
   MOST_RELATED,
   type StoredSession,
 } from "./channel-journal.ts";
-import type { AgentEvent, Diagnostic, Spent } from "./event.ts";
-import { compactedText } from "./event.ts";
+import { type AgentEvent, compactedText, type Diagnostic, NOTHING_SPENT, type Spent } from "./event.ts";
 import { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
 import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
-import { NOTHING_SPENT } from "./spent.ts";
 import type { AgentTool } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";

@@ -18,12 +18,10 @@ import {
 import type { AgentMessage, AgentModel } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
-import type { ContextView } from "./context-view.ts";
-import { type MemoryView, memoryView } from "./context-view.ts";
-import { listenedTo } from "./deadline.ts";
-import type { AgentEvent, Spent } from "./event.ts";
-import { type Diagnostic, diagnosticOf } from "./event.ts";
-import { skillText } from "./skills/use-skill.ts";
+import { type ContextView, type MemoryView, memoryView } from "./context-view.ts";
+import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
+import { listenedTo } from "./limits.ts";
+import { skillText } from "./skills/skill-session.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
 

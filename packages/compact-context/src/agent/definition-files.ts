@@ -1,7 +1,6 @@
 import { readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
-import { requireList, requireText } from "../errors.ts";
 import { systemCode } from "../storage/fs/folders.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
@@ -25,9 +24,6 @@ export async function readDefinitions<T extends { readonly name: string }>(
   read: (text: string, path: string) => Read<T>,
   index?: string,
 ): Promise<Loaded<T>> {
-  requireList(folders, "folders", "Pass the paths of the folders as a list.");
-  for (const [index, folder] of folders.entries())
-    requireText(folder, `folders[${index}]`, "Pass the path of a folder.");
   const found = new Map<string, T>();
   const problems: Diagnostic[] = [];
   for (const folder of folders) {

@@ -3,10 +3,8 @@ import picomatch from "picomatch";
 import { errorMessage } from "../errors.ts";
 import { isInside, leadsTo } from "../memory/files/ensure.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
-import { orAborted, startDeadline } from "./deadline.ts";
-import type { AgentEvent } from "./event.ts";
-import { wordsOf } from "./event.ts";
-import type { AgentLimits } from "./limits.ts";
+import { type AgentEvent, wordsOf } from "./event.ts";
+import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
 import type { AgentTool, Permission } from "./tool.ts";
 
 /** A call that may be refused. */

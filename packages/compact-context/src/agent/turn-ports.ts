@@ -1,11 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
-import type { AgentMessage, AgentModel } from "./agent-message.ts";
+import { type AgentMessage, type AgentModel, bareModelName } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
-import type { Diagnostic, Spent } from "./event.ts";
-import { useSkillTool } from "./skills/use-skill.ts";
-import { addSpent, bareModelName, NOTHING_SPENT, spentOn } from "./spent.ts";
+import { addSpent, type Diagnostic, NOTHING_SPENT, type Spent, spentOn } from "./event.ts";
+import { useSkillTool } from "./skills/skill-session.ts";
 import { SUB_AGENT, type SubAgentHost, subAgentTool } from "./sub-agents/run-sub-agent.ts";
 import type { SubAgent } from "./sub-agents/sub-agent.ts";
 import type { AgentTool } from "./tool.ts";
@@ -14,16 +14,7 @@ import type { TurnPorts } from "./turn.ts";
 
 /** Waits, or less where it is interrupted. */
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
-  new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done, { once: true });
-    if (signal.aborted) done();
-  });
+  setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 
 /** Throws `InvalidConfig` where two tools have one name: only one of them could be called. */
 export function checkToolNames(state: AgentState): void {

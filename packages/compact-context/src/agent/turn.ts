@@ -3,19 +3,20 @@ import type { HostPreflight } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
-import type { AgentModel, AgentModelPart, AgentModelRequest, ThinkingLevel } from "./agent-message.ts";
 import {
   type AgentMessage,
+  type AgentModel,
+  type AgentModelPart,
+  type AgentModelRequest,
   type AgentReasoningPart,
   type AgentTextPart,
   type AgentToolCallPart,
   answerAll,
+  type ThinkingLevel,
 } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
-import { orAborted, startDeadline } from "./deadline.ts";
-import type { AgentEvent, TurnEnd } from "./event.ts";
-import { diagnosticOf, wordsOf } from "./event.ts";
-import type { AgentLimits } from "./limits.ts";
+import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts";
+import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
 import { argumentsOf, runCalls, type ToolRunOptions } from "./tool-runs.ts";
 
 /** Everything that a turn works with; the same for an agent and its sub-agents. */
