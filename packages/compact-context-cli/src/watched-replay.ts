@@ -9,6 +9,7 @@ import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
+import { hitView } from "./view/originals.ts";
 import { createPlayedRecord, type PlayedSession } from "./view/played-session.ts";
 import type { Originals } from "./view/session-record.ts";
 import type { CostView } from "./view/session-view.ts";
@@ -95,10 +96,7 @@ function searchOf(
       .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
     await whole;
     const { hits, problems } = await archive.search(text, { sessionId: REPLAYED, limit });
-    return {
-      hits: hits.map(({ archiveId, role, step, snippet }) => ({ session, archiveId, role, step, snippet })),
-      problems: problems.length,
-    };
+    return { hits: hits.map((hit) => hitView(hit, session)), problems: problems.length };
   };
 }
 

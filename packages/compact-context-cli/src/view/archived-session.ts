@@ -1,34 +1,28 @@
-import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import type { SessionState } from "compact-context/internal/core/view";
-import { readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
 import {
   type ArchivedConversation,
-  type ArchivedEntry,
   type ArchivedList,
-  type ArchivedStep,
   joinArchive,
   type StoredRecord,
   storedRecord,
 } from "./archived-steps.ts";
 import { createEventReader, readEventLine } from "./event-reader.ts";
 import {
-  createToolFacts,
+  countFates,
   EVENT_LAYERS,
   eventLayers,
-  kindOf,
   MESSAGE_LAYERS,
   shortPreview,
   stacked,
-  type ToolFacts,
   typedAsk,
 } from "./message-view.ts";
-import { createRecord, type Originals, rememberOpened, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead, CompactionView, Fate, FateView, MessageView } from "./session-view.ts";
-import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
-import { expandedPiece, textIn } from "./untrusted.ts";
+import { type CompactedMessage, createOriginals, hitView } from "./originals.ts";
+import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
+import type { CompactionHead } from "./session-view.ts";
+import { textIn } from "./untrusted.ts";
 
 /** An archive to look at. */
 export interface ArchiveSource {
@@ -44,7 +38,6 @@ export interface ArchiveSource {
 interface Loaded extends ArchivedConversation {
   readonly counter: TokenCounter;
   storedOf(step: number): StoredRecord;
-  toolOf(message: Message): ToolFacts;
 }
 
 /** A session of an archive; it is read when a reader first looks at it. */
@@ -53,18 +46,15 @@ export function createArchivedRecord(
   source: ArchiveSource,
   changed: () => void,
 ): { readonly record: SessionRecord } {
+  const { archive } = source;
   let loaded: Loaded = {
     counter: source.counterFor(undefined),
     messages: [],
     steps: [],
     storedOf: () => storedRecord(undefined, 0),
-    toolOf: () => ({}),
   };
   let loading: Promise<void> | undefined;
-  let indexing: Promise<SourceIndex> | undefined;
-  const stepOf = (head: CompactionHead): ArchivedStep | undefined =>
-    loaded.steps.find(({ step }) => step === head.archive?.step);
-  const originals: Originals = {
+  const originals = createOriginals({
     load: () => {
       loading ??= loadSession(sessionId, source, record).then((read) => {
         loaded = read;
@@ -72,39 +62,22 @@ export function createArchivedRecord(
       });
       return loading;
     },
-    count: () => loaded.messages.length,
-    message: (index) => messageView(loaded, index),
-    open: rememberOpened(async (head) => {
-      const step = stepOf(head);
-      if (step === undefined) return { messages: [], summary: [] };
-      indexing ??= indexSources(sourceTexts(loaded.messages));
-      return opened(step, loaded, await indexing);
-    }),
-    expand: (what) => expand(what, { loaded, sessionId, archive: source.archive }),
+    messages: () => loaded.messages,
+    compactions: () =>
+      loaded.steps.map(({ step, entries }) => ({ entries, summary: loaded.storedOf(step).text ?? "" })),
+    placeOf: (head) => loaded.steps.findIndex(({ step }) => step === head.archive?.step),
+    countMessage: (message) => loaded.counter.countMessage(message),
+    redact: (text) => text,
+    find: (id) => archive.findMessage(sessionId, id),
     async search(text, limit) {
-      const { hits, problems } = await source.archive.search(text, { sessionId, limit });
-      const places = new Map(loaded.messages.map(({ archiveId }, place) => [archiveId, place]));
-      return {
-        hits: hits.map(({ archiveId, role, step, snippet }) => {
-          const message = places.get(archiveId);
-          return { session: sessionId, archiveId, role, step, snippet, message };
-        }),
-        problems: problems.length,
-      };
+      const { hits, problems } = await archive.search(text, { sessionId, limit });
+      return { hits: hits.map((hit) => hitView(hit, sessionId)), problems: problems.length };
     },
-  };
+  });
   const record = createRecord({
     id: sessionId,
     source: "archive",
-    facts: {
-      layers: EVENT_LAYERS,
-      title: sessionId,
-      live: false,
-      window: 0,
-      trigger: 0,
-      budget: 0,
-      searchable: true,
-    },
+    facts: { ...NO_FACTS, layers: EVENT_LAYERS, title: sessionId, live: false, searchable: true },
     originals,
     changed,
   });
@@ -137,8 +110,7 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
   }
   const ask = joined.messages.map(({ message }) => typedAsk(message)).find((text) => text !== undefined);
   if (ask !== undefined) record.amend({ title: shortPreview(ask).slice(0, 200) });
-  const history = joined.messages.map(({ message }) => message);
-  return { ...joined, counter, storedOf, toolOf: createToolFacts(() => history) };
+  return { ...joined, counter, storedOf };
 }
 
 /** The model that the session's first estimate was made for. */
@@ -169,88 +141,9 @@ async function readEvents(
   }
 }
 
-function messageView({ messages, counter, toolOf }: Loaded, index: number): MessageView | undefined {
-  const archived = messages[index];
-  if (archived === undefined) return undefined;
-  const { message, archiveId } = archived;
-  return {
-    index,
-    role: message.role,
-    kind: kindOf(message),
-    archiveId,
-    ...toolOf(message),
-    tokens: counter.countMessage(message),
-    at: message.meta?.timestamp,
-    preview: shortPreview(readableMessage(message)),
-  };
-}
-
-function opened(
-  step: ArchivedStep,
-  { steps, storedOf, toolOf }: Loaded,
-  index: SourceIndex,
-): Pick<CompactionView, "messages" | "summary"> {
-  const replaced = new Set<number>();
-  for (const { step: one, entries } of steps) {
-    if (one > step.step) break;
-    for (const { place, fate } of entries) if (place !== undefined && fate !== "kept") replaced.add(place);
-  }
-  return {
-    messages: step.entries.map((entry) => ({
-      ...fateView(entry, steps.indexOf(step)),
-      ...toolOf(entry.message),
-    })),
-    summary: summaryPieces(storedOf(step.step).text ?? "", { index, has: (place) => replaced.has(place) }),
-  };
-}
-
-function* sourceTexts(messages: Loaded["messages"]): Generator<SourceText> {
-  for (const [place, { message, archiveId }] of messages.entries()) {
-    yield { message: place, archiveId, role: message.role, text: readableMessage(message) };
-  }
-}
-
-function fateView(
-  { place, message, archiveId, layer, fate, tokens, tokensAfter, reason }: ArchivedStep["entries"][number],
-  compaction: number,
-): FateView {
-  const isSummary = message.meta?.summaryVersion !== undefined;
-  return {
-    message: place,
-    summaryOf: isSummary && compaction > 0 ? compaction - 1 : undefined,
-    role: message.role,
-    kind: kindOf(message),
-    layer,
-    fate,
-    tokens,
-    tokensAfter,
-    archiveId,
-    reason,
-    preview: shortPreview(readableMessage(message)),
-  };
-}
-
-async function expand(
-  { archiveId: id, message: place, offset }: Parameters<Originals["expand"]>[0],
-  { loaded, sessionId, archive }: { loaded: Loaded; sessionId: string; archive: Archive },
-): ReturnType<Originals["expand"]> {
-  const known = place === undefined ? undefined : loaded.messages[place];
-  const found = known ?? (id === undefined ? undefined : await archive.findMessage(sessionId, id));
-  if (found === undefined) return undefined;
-  const at =
-    known === undefined ? loaded.messages.findIndex((one) => one.archiveId === found.archiveId) : place;
-  return {
-    archiveId: found.archiveId,
-    message: at === undefined || at < 0 ? undefined : at,
-    role: found.message.role,
-    redacted: found.redacted,
-    ...expandedPiece(readableMessage(found.message), offset),
-  };
-}
-
 /** One list of the archive with what is stored beside it. */
 interface Told {
-  readonly entries: readonly ArchivedEntry[];
+  readonly entries: readonly CompactedMessage[];
   readonly stored: StoredRecord;
   readonly summaryTokens: number;
 }
@@ -320,8 +213,7 @@ function countsOf({
   entries,
   stored,
 }: Told): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "fates"> {
-  const fates: Partial<Record<Fate, number>> = {};
-  for (const { fate } of entries) fates[fate] = (fates[fate] ?? 0) + 1;
+  const fates = countFates(entries);
   const left = entries.length - (fates.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
   return {
     messagesBefore: entries.length,

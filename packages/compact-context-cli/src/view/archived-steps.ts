@@ -7,29 +7,17 @@ import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import { type FixedTokens, fateOf, layerKeyOf } from "./message-view.ts";
-import type { Fate, LayerKey } from "./session-view.ts";
+import type { CompactedMessage } from "./originals.ts";
+import type { Fate } from "./session-view.ts";
 import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
 export interface ArchivedStep {
   /** The archive's number. */
   readonly step: number;
-  readonly entries: readonly ArchivedEntry[];
+  readonly entries: readonly CompactedMessage[];
   /** How many messages the session had by then. */
   readonly messages: number;
-}
-
-export interface ArchivedEntry {
-  /** Place in the session; undefined for a summary. */
-  readonly place: number | undefined;
-  readonly message: Message;
-  readonly archiveId: string;
-  readonly layer: LayerKey;
-  readonly fate: Fate;
-  readonly tokens: number;
-  readonly tokensAfter: number;
-  /** Why, in words for a person, where that was stored. */
-  readonly reason?: string;
 }
 
 export interface ArchivedConversation {
@@ -72,7 +60,7 @@ export function joinArchive(lists: readonly ArchivedList[], facts: Facts): Archi
     const next = placed[index + 1]?.list;
     const derived = next === undefined ? fatesByState(facts.state, step, messages) : fatesByList(list, next);
     const fates: FateOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
-    return { step, messages: count, entries: entriesOf(list, fates, facts) };
+    return { step, messages: count, entries: entriesOf(list, fates, { ...facts, index }) };
   });
   return { messages, steps };
 }
@@ -164,21 +152,28 @@ function archiveIdOf(hash: string): string {
   return hash.padStart(10, "0").slice(-10);
 }
 
-function entriesOf(list: readonly Placed[], fateOf: FateOf, { keep, countMessage }: Facts): ArchivedEntry[] {
+function entriesOf(
+  list: readonly Placed[],
+  fateOf: FateOf,
+  { keep, countMessage, index }: Facts & { readonly index: number },
+): CompactedMessage[] {
   const layers = layersOf(
     list.map(({ archived }) => archived.message),
     keep,
   );
-  return list.map((entry, index) => {
-    const { message, archiveId } = entry.archived;
-    const { fate, left, reason, ...stored } = fateOf(entry, index);
+  return list.map((entry, at) => {
+    const { archived, place } = entry;
+    const { message } = archived;
+    const { fate, left, reason, ...stored } = fateOf(entry, at);
     const tokens = stored.tokens ?? countMessage(message);
     const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
-    const layer: LayerName = layers[index] ?? "remainder";
+    const layer: LayerName = layers[at] ?? "remainder";
+    const isEarlier = message.meta?.summaryVersion !== undefined && index > 0;
     return {
-      place: entry.place,
-      message,
-      archiveId,
+      place,
+      summaryOf: isEarlier ? index - 1 : undefined,
+      listed: archived,
+      role: message.role,
       fate,
       tokens,
       layer: layerKeyOf(layer, message.role),
@@ -226,36 +221,21 @@ export function statedMessages(value: object | undefined): number | undefined {
 
 /** A summary record as it lies in the archive, of a list of so many messages. */
 export function storedRecord(value: object | undefined, messages: number): StoredRecord {
+  const text = textIn(value, "text");
   const fixed = recordIn(value, "fixedTokens");
   const fates = listIn(value, "fates")?.map(storedFate);
   const isWhole = fates?.length === messages && fates.every((fate) => fate !== undefined);
   return {
-    ...texts(value),
-    ...numbers(value),
+    text,
+    at: textIn(value, "at"),
+    model: textIn(value, "model"),
+    summarizer: text === undefined ? undefined : textIn(value, "summarizer"),
+    tokensBefore: numberIn(value, "tokensBefore"),
+    tokensAfter: numberIn(value, "tokensAfter"),
+    summaryTokens: numberIn(value, "tokens"),
     fixed: { system: numberIn(fixed, "system") ?? 0, tools: numberIn(fixed, "tools") ?? 0 },
     fates: isWhole ? fates : undefined,
   };
-}
-
-function texts(value: object | undefined): Pick<StoredRecord, "text" | "at" | "model" | "summarizer"> {
-  const [text, at, model, summarizer] = ["text", "at", "model", "summarizer"].map((name) =>
-    textIn(value, name),
-  );
-  return {
-    text,
-    at,
-    model,
-    summarizer: text === undefined ? undefined : summarizer,
-  };
-}
-
-function numbers(
-  value: object | undefined,
-): Pick<StoredRecord, "tokensBefore" | "tokensAfter" | "summaryTokens"> {
-  const [tokensBefore, tokensAfter, summaryTokens] = ["tokensBefore", "tokensAfter", "tokens"].map((name) =>
-    numberIn(value, name),
-  );
-  return { tokensBefore, tokensAfter, summaryTokens };
 }
 
 function storedFate(value: unknown): StoredFate | undefined {

@@ -1,22 +1,11 @@
-import {
-  argumentsValue,
-  type Message,
-  messageText,
-  type Role,
-  type ToolCallPart,
-  type ToolResultPart,
-} from "compact-context/internal/core/message";
+import { type Message, messageText, type Role } from "compact-context/internal/core/message";
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
-import { readableMessage } from "compact-context/internal/recall/recall";
 import type { Fate, LayerKey, MessageKind } from "./session-view.ts";
-import { textIn } from "./untrusted.ts";
 
 /** Most characters of a preview. */
 const PREVIEW = 240;
-/** Secrets are looked for in more than is shown: one that is cut in two would not be found. */
-const SEARCHED = 2000;
 
 /** What a message mostly is. */
 export function kindOf(message: Message): MessageKind {
@@ -24,41 +13,6 @@ export function kindOf(message: Message): MessageKind {
   const types = new Set(message.parts.map((part) => part.type));
   for (const kind of ["toolCall", "toolResult", "media"] as const) if (types.has(kind)) return kind;
   return types.has("text") || !types.has("reasoning") ? "text" : "reasoning";
-}
-
-/** The tool that a message is about, and the file or folder that was named to it. */
-export interface ToolFacts {
-  readonly tool?: string;
-  readonly path?: string;
-}
-
-const PATHS = ["file_path", "path", "filePath", "notebook_path", "file", "filename", "dir", "directory"];
-
-/** Finds tool and path of each message of a session: a result has those of its call. */
-export function createToolFacts(history: () => readonly Message[]): (message: Message) => ToolFacts {
-  const calls = new Map<string, ToolFacts>();
-  let read = 0;
-  const factsOf = (call: ToolCallPart): ToolFacts => {
-    const value = argumentsValue(call);
-    const path = PATHS.map((field) => textIn(value, field)).find((text) => text !== undefined);
-    return { tool: call.name, path: path?.slice(0, 240) };
-  };
-  return (message) => {
-    const all = history();
-    for (; read < all.length; read += 1)
-      for (const part of all[read]?.parts ?? [])
-        if (part.type === "toolCall") calls.set(part.id, factsOf(part));
-    const part = message.parts.find(
-      (one): one is ToolCallPart | ToolResultPart => one.type === "toolCall" || one.type === "toolResult",
-    );
-    if (part === undefined) return {};
-    return part.type === "toolCall" ? factsOf(part) : (calls.get(part.id) ?? { tool: part.name });
-  };
-}
-
-/** The beginning of a message on one line, secrets taken out. */
-export function previewOf(message: Message, redactText: (text: string) => string): string {
-  return shortPreview(redactText(readableMessage(message).slice(0, SEARCHED)));
 }
 
 /** The beginning of a text on one line. */
@@ -102,17 +56,14 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 ];
 
 /** The layers of a session that is told by events alone. */
-export const EVENT_LAYERS: readonly LayerKey[] = [
-  "tools",
-  "system",
-  "developer",
-  "pinned",
-  "summary",
-  "remainder",
-  "toolPairs",
-  "recent",
-  "messages",
-];
+export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
+
+/** How many messages had each fate. */
+export function countFates(entries: readonly { readonly fate: Fate }[]): Partial<Record<Fate, number>> {
+  const counts: Partial<Record<Fate, number>> = {};
+  for (const { fate } of entries) counts[fate] = (counts[fate] ?? 0) + 1;
+  return counts;
+}
 
 /** Tokens that stand beside the messages. */
 export interface FixedTokens {
@@ -152,10 +103,9 @@ export function eventLayers(fixed: readonly number[], told: ToldLayers, total: n
   const [tools = 0, system = 0, developer = 0] = fixed;
   const known: Partial<Record<LayerKey, number>> = { ...told, tools, system, developer };
   let rest = total;
-  const tokens = EVENT_LAYERS.map((layer) => {
+  return EVENT_LAYERS.map((layer) => {
     const part = layer === "messages" ? rest : Math.min(rest, known[layer] ?? 0);
     rest -= part;
     return part;
   });
-  return tokens;
 }

@@ -5,28 +5,22 @@ import type { CompactEvent, TokenCounter } from "compact-context/internal/core/p
 import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
 import { errorMessage } from "compact-context/internal/errors";
-import { readableMessage } from "compact-context/internal/recall/recall";
 import { createEventReader } from "./event-reader.ts";
 import {
-  createToolFacts,
+  countFates,
   type FixedTokens,
   fateOf,
-  kindOf,
   type LayerShare,
   layerKeyOf,
   MESSAGE_LAYERS,
-  previewOf,
-  shortPreview,
   stacked,
-  type ToolFacts,
 } from "./message-view.ts";
-import { createRecord, type Originals, rememberOpened, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead, CostView, Fate, FateView, MessageView, StepView } from "./session-view.ts";
-import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
-import { expandedPiece } from "./untrusted.ts";
+import { type CompactedList, type CompactedMessage, createOriginals, type Original } from "./originals.ts";
+import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
+import type { CompactionHead, CostView, StepView } from "./session-view.ts";
 
 /** A session whose messages are at hand while a manager plays it. */
-export interface PlayedSession extends PlayedTexts {
+export interface PlayedSession {
   readonly id: string;
   readonly title: string;
   readonly format: string | undefined;
@@ -36,6 +30,12 @@ export interface PlayedSession extends PlayedTexts {
   readonly policy: Policy;
   readonly system: string | undefined;
   readonly tools: readonly unknown[] | undefined;
+  /** Every message of the session, in order. */
+  readonly history: readonly Message[];
+  readonly counter: TokenCounter;
+  /** Finds among the messages that were archived while it was played. */
+  readonly search: Originals["search"];
+  redactText(text: string): string;
   /** What the provider reported of the call that so many messages stood before. */
   reported?(messages: number): Pick<StepView, "reported" | "cached" | "dollars"> | undefined;
 }
@@ -53,7 +53,15 @@ export interface PlayedRecord {
 /** The record of a session that is about to be played; `changed` is told after every change. */
 export function createPlayedRecord(session: PlayedSession, changed: () => void): PlayedRecord {
   const { counter, policy, window, budget } = session;
-  const known: KnownCompaction[] = [];
+  const compactions: KnownCompaction[] = [];
+  const messages = session.history.map(
+    (message): Original => ({
+      message,
+      get archiveId() {
+        return archiveId(message);
+      },
+    }),
+  );
   const record = createRecord({
     id: session.id,
     source: "transcript",
@@ -68,7 +76,14 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
       trigger: Math.min(budget, Math.ceil(window * policy.triggerPct), policy.maxTokens ?? window),
       searchable: true,
     },
-    originals: createPlayedOriginals(session, known),
+    originals: createOriginals({
+      messages: () => messages,
+      compactions: () => compactions,
+      placeOf: ({ index }) => index,
+      countMessage: (message) => counter.countMessage(message),
+      redact: session.redactText,
+      search: session.search,
+    }),
     changed,
   });
   const fixed: FixedTokens = {
@@ -87,9 +102,11 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
       const compaction = report.compacted
         ? record.addCompaction(headOf(report, { step: record.steps.length, at, elapsedMs, policy }))
         : undefined;
-      const entries = report.plan?.entries ?? [];
+      const planned = report.plan?.entries ?? [];
       if (compaction !== undefined) {
-        known.push({ entries, places: placesOf(entries, raw.length), summary, report });
+        const places = placesOf(planned, raw.length);
+        const entries = planned.map((entry, index) => compacted(entry, places[index], compactions));
+        compactions.push({ entries, summary: summary ?? "", version: report.summaryVersion });
       }
       record.addStep({
         at,
@@ -98,7 +115,7 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
         without: running(raw),
         ...session.reported?.(raw.length),
         compaction: compaction?.index,
-        before: compaction === undefined ? undefined : stacked(entries.map(shareOf), fixed),
+        before: compaction === undefined ? undefined : stacked(planned.map(shareOf), fixed),
       });
     },
     end: (cost) => record.amend({ live: false, cost }),
@@ -125,7 +142,7 @@ function sharesOf(messages: readonly Message[], { policy, counter }: PlayedSessi
 }
 
 function shareOf({ id, layer, role, tokens }: PlannedMessage): LayerShare {
-  return { layer: isSummaryId(id) ? "summary" : layerKeyOf(layer, role), tokens };
+  return { layer: SUMMARY_ID.test(id) ? "summary" : layerKeyOf(layer, role), tokens };
 }
 
 function headOf(
@@ -138,8 +155,7 @@ function headOf(
   },
 ): Omit<CompactionHead, "index"> {
   const { archive, summarizer } = report;
-  const fates: Partial<Record<Fate, number>> = {};
-  for (const entry of report.plan?.entries ?? []) fates[fateOf(entry)] = (fates[fateOf(entry)] ?? 0) + 1;
+  const fates = countFates((report.plan?.entries ?? []).map((entry) => ({ fate: fateOf(entry) })));
   return {
     step: more.step,
     at: more.at,
@@ -158,23 +174,8 @@ function headOf(
   };
 }
 
-/** What a compaction did, as the manager told it. */
-interface KnownCompaction {
-  readonly entries: readonly PlannedMessage[];
-  /** For each entry its place in the session; undefined for a summary. */
-  readonly places: readonly (number | undefined)[];
-  readonly summary: string | undefined;
-  readonly report: CompactionReport;
-}
-
-/** What is at hand of the session. */
-interface PlayedTexts {
-  /** Every message of the session, in order. */
-  readonly history: readonly Message[];
-  readonly counter: TokenCounter;
-  /** Finds among the messages that were archived while it was played. */
-  readonly search: Originals["search"];
-  redactText(text: string): string;
+interface KnownCompaction extends CompactedList {
+  readonly version: number | undefined;
 }
 
 const SUMMARY_ID = /^compact-summary-v(\d+)$/;
@@ -201,165 +202,24 @@ function createPlaces(
   };
 }
 
-/** True for a summary that an earlier compaction put into the list. */
-function isSummaryId(id: string): boolean {
-  return SUMMARY_ID.test(id);
-}
-
-/** The texts of a session whose messages are at hand. */
-function createPlayedOriginals(session: PlayedTexts, known: readonly KnownCompaction[]): Originals {
-  const { history, redactText } = session;
-  const byArchiveId = new Map<string, number>();
-  let hashed = 0;
-  let indexing: Promise<SourceIndex> | undefined;
-  const toolOf = createToolFacts(() => history);
-  const placeOf = (id: string): number | undefined => {
-    for (; hashed < history.length && !byArchiveId.has(id); hashed += 1) {
-      const message = history[hashed];
-      if (message !== undefined && !byArchiveId.has(archiveId(message)))
-        byArchiveId.set(archiveId(message), hashed);
-    }
-    return byArchiveId.get(id);
-  };
-  return {
-    count: () => history.length,
-    message: (index) => messageView(history[index], index, { ...session, toolOf }),
-    open: rememberOpened(async (head) => {
-      const compaction = known[head.index];
-      if (compaction === undefined) return { messages: [], summary: [] };
-      const shown = { history, known, redactText, toolOf };
-      indexing ??= indexSources(sourceTexts(history));
-      const index = await indexing;
-      const replaced = replacedBy(known.slice(0, head.index + 1));
-      return {
-        messages: compaction.entries.map((entry, place) =>
-          fateView(entry, compaction.places[place], { ...shown, head }),
-        ),
-        summary: summaryPieces(redactText(compaction.summary ?? ""), {
-          index,
-          has: (place) => replaced.has(place),
-        }),
-      };
-    }),
-    async expand({ archiveId: id, message, offset }) {
-      const index = message ?? (id === undefined ? undefined : placeOf(id));
-      const original = index === undefined ? undefined : history[index];
-      if (original === undefined || index === undefined) return undefined;
-      const text = readableMessage(original);
-      const safe = redactText(text);
-      return {
-        archiveId: archiveId(original),
-        message: index,
-        role: original.role,
-        redacted: safe !== text,
-        ...expandedPiece(safe, offset),
-      };
-    },
-    async search(text, limit) {
-      const found = await session.search(text, limit);
-      const hits = found.hits.map((hit) => {
-        const message = placeOf(hit.archiveId);
-        return message === undefined ? hit : { ...hit, message };
-      });
-      return { ...found, hits };
-    },
-  };
-}
-
-function messageView(
-  message: Message | undefined,
-  index: number,
-  { counter, redactText, toolOf }: PlayedTexts & Pick<Shown, "toolOf">,
-): MessageView | undefined {
-  if (message === undefined) return undefined;
-  const at = message.meta?.timestamp;
-  return {
-    index,
-    role: message.role,
-    kind: kindOf(message),
-    ...safeFacts(toolOf(message), redactText),
-    tokens: counter.countMessage(message),
-    at,
-    archiveId: archiveId(message),
-    preview: previewOf(message, redactText),
-  };
-}
-
-/** A path may hold a secret as any text may. */
-function safeFacts({ tool, path }: ToolFacts, redactText: (text: string) => string): ToolFacts {
-  return { tool, path: path === undefined ? undefined : redactText(path) };
-}
-
-interface Shown {
-  readonly history: readonly Message[];
-  readonly known: readonly KnownCompaction[];
-  redactText(text: string): string;
-  toolOf(message: Message): ToolFacts;
-}
-
-function fateView(
+function compacted(
   entry: PlannedMessage,
   place: number | undefined,
-  { head, ...shown }: Shown & { readonly head: CompactionHead },
-): FateView {
-  const { role, tokens, tokensAfter, reason } = entry;
-  const message = place === undefined ? undefined : shown.history[place];
-  const common = { role, fate: fateOf(entry), tokens, tokensAfter, reason };
-  if (message === undefined || place === undefined) {
-    const summaryOf = earlierSummary(entry.id, head, shown.known);
-    const text = summaryOf === undefined ? "" : (shown.known[summaryOf]?.summary ?? "");
-    return {
-      ...common,
-      summaryOf,
-      kind: "summary",
-      layer: "summary",
-      preview: shortPreview(shown.redactText(text.slice(0, 2000))),
-    };
-  }
-  return {
-    ...common,
-    message: place,
-    kind: kindOf(message),
-    ...safeFacts(shown.toolOf(message), shown.redactText),
-    layer: layerKeyOf(entry.layer, role),
-    archiveId: archiveId(message),
-    preview: previewOf(message, shown.redactText),
-  };
-}
-
-function earlierSummary(
-  id: string,
-  head: CompactionHead,
-  known: readonly KnownCompaction[],
-): number | undefined {
+  earlier: readonly KnownCompaction[],
+): CompactedMessage {
+  const { id, role, tokens, tokensAfter, reason } = entry;
   const version = Number(SUMMARY_ID.exec(id)?.[1]);
-  const made = known.findLastIndex(
-    ({ report }, index) => index < head.index && report.summaryVersion === version,
-  );
-  return made < 0 ? undefined : made;
-}
-
-/** What this summary or those folded into it replaced, wholly or in part. */
-function replacedBy(known: readonly KnownCompaction[]): ReadonlySet<number> {
-  const replaced = new Set<number>();
-  for (const { entries, places } of known) {
-    entries.forEach(({ action }, index) => {
-      const place = places[index];
-      if (place !== undefined && action !== "keep") replaced.add(place);
-    });
-  }
-  return replaced;
-}
-
-function* sourceTexts(history: readonly Message[]): Generator<SourceText> {
-  for (const [place, message] of history.entries()) {
-    yield {
-      message: place,
-      archiveId: archiveId(message),
-      role: message.role,
-      text: readableMessage(message),
-    };
-  }
+  const summaryOf = place === undefined ? earlier.findLastIndex((one) => one.version === version) : -1;
+  return {
+    place,
+    summaryOf: summaryOf < 0 ? undefined : summaryOf,
+    role,
+    layer: layerKeyOf(entry.layer, role),
+    fate: fateOf(entry),
+    tokens,
+    tokensAfter,
+    reason,
+  };
 }
 
 type Lines = readonly { readonly name: string; readonly value: string }[];

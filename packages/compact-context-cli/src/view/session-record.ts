@@ -29,6 +29,9 @@ export interface SessionFacts {
   readonly searchable: boolean;
 }
 
+/** Of a session of which nothing is known yet. */
+export const NO_FACTS = { window: 0, trigger: 0, budget: 0 } as const;
+
 /** Where the texts of a session come from; each is asked only when a reader looks. */
 export interface Originals {
   /** Reads what the rest needs, where that is put off until a reader looks. */
@@ -208,23 +211,4 @@ function headOf({
 }: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
   const { cost, format, layers, model, ...rest } = facts;
   return { id, source, ...rest, format, model };
-}
-
-/** Compactions of one session that stay opened: readers go back and forth, and reload. */
-const MOST_OPENED = 16;
-
-/** Opens each compaction once for all who look at it; what was looked at longest ago is forgotten first. */
-export function rememberOpened(open: Originals["open"]): Originals["open"] {
-  const opened = new Map<number, ReturnType<Originals["open"]>>();
-  return (head) => {
-    const found = opened.get(head.index) ?? open(head);
-    opened.delete(head.index);
-    opened.set(head.index, found);
-    found.catch(() => opened.delete(head.index));
-    for (const oldest of opened.keys()) {
-      if (opened.size <= MOST_OPENED) break;
-      opened.delete(oldest);
-    }
-    return found;
-  };
 }

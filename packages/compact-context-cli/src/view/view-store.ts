@@ -1,6 +1,6 @@
 import { createEventReader, type EventReader, type ToldEvent } from "./event-reader.ts";
 import { EVENT_LAYERS } from "./message-view.ts";
-import { createRecord, type SessionRecord } from "./session-record.ts";
+import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
 import {
   type LiveNotice,
   type SessionHead,
@@ -140,15 +140,7 @@ function createEventSession(id: string, changed: () => void): EventSession {
   const record = createRecord({
     id,
     source: "events",
-    facts: {
-      layers: EVENT_LAYERS,
-      title: id,
-      live: true,
-      window: 0,
-      trigger: 0,
-      budget: 0,
-      searchable: false,
-    },
+    facts: { ...NO_FACTS, layers: EVENT_LAYERS, title: id, live: true, searchable: false },
     originals: {
       count: () => 0,
       message: () => undefined,
