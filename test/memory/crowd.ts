@@ -91,5 +91,5 @@ export function checkLog(channel: string): number {
 /** What is left over in the folder of the lock. */
 export function leftOvers(channel: string): readonly string[] {
   const folder = join(channel, ".memory");
-  return existsSync(folder) ? readdirSync(folder).filter((name) => name !== "undo") : [];
+  return existsSync(folder) ? readdirSync(folder) : [];
 }

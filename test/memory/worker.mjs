@@ -4,7 +4,7 @@ import { writeSync } from "node:fs";
 import { createMemoryWriter } from "../../packages/compact-context/dist/memory/changes/writer.js";
 
 const [channelDir, name, first, rounds] = process.argv.slice(2);
-const writer = createMemoryWriter({ channelDir, undoable: 5 });
+const writer = createMemoryWriter({ channelDir });
 const say = (what) => writeSync(1, `${JSON.stringify(what)}\n`);
 const note = { author: "consolidation", reason: `worker ${name}`, sources: [name] };
 

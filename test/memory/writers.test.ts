@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
@@ -60,7 +60,6 @@ describe.skipIf(!possible)("processes that change one memory", () => {
       `${KILLS} kills: ${added.size} facts, ${counted} counts, ${halfWay} changes finished by others`,
     );
     expect(added.size).toBeGreaterThan(0);
-    expect(readdirSync(join(channel, ".memory", "undo")).length).toBeLessThanOrEqual(50);
   });
 
   it(`MEM-11 ${WORKERS} processes at once lose no update`, { timeout: 120_000 }, async () => {

@@ -7,9 +7,8 @@ import {
   readMemory,
 } from "compact-context/internal/memory/changes/check";
 import type { MemoryItem } from "compact-context/internal/memory/changes/document";
-import type { UndoResult } from "compact-context/internal/memory/changes/journal";
 import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
-import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
+import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { openArchive } from "../archive.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import { readConfig } from "../files/config.ts";

@@ -7,11 +7,10 @@ import { relationOf } from "../learning/relation.ts";
 import { linesOf } from "../markdown.ts";
 import { DAY } from "../ranking/dates.ts";
 import { LOG_FILE, readLog } from "./change-log.ts";
-import { type ChannelFolder, type ChannelPlace, findChannel } from "./channel-files.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, readDocument, slug } from "./document.ts";
-import { pendingChange } from "./journal.ts";
+import { itemsOf, type MemoryDocument, type MemoryItem, plainWords, readDocument } from "./document.ts";
 import type { MemoryFileName } from "./operation.ts";
 import { RETIRED_FILE, retiredAs } from "./retired.ts";
+import { type ChannelFolder, type ChannelPlace, findChannel, readPending } from "./store.ts";
 
 export interface MemoryOverviewFile {
   /** `workspace` files are people's and never written. */
@@ -145,10 +144,11 @@ function unreadable(place: string, error: unknown): MemoryProblem {
 async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
   const where = { kind: "unfinished", place: ".memory/pending.json" } as const;
   try {
-    const pending = await pendingChange(place);
+    const pending = await readPending(place);
     if (pending === undefined) return [];
     const hint = "The next change finishes it; nothing is lost.";
-    return [{ ...where, severity: "warning", message: `the change ${pending} is not finished`, hint }];
+    const message = `the change ${pending.change.id} is not finished`;
+    return [{ ...where, severity: "warning", message, hint }];
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;
     return [{ ...where, severity: "error", message: error.message, hint: error.hint }];
@@ -274,7 +274,7 @@ function returned(items: readonly PlacedItem[], retired: string): readonly Memor
 
 function duplicates(items: readonly PlacedItem[]): readonly MemoryProblem[] {
   return items.flatMap((item, index) => {
-    const first = items.slice(0, index).find((other) => slug(other.text) === slug(item.text));
+    const first = items.slice(0, index).find((other) => plainWords(other.text) === plainWords(item.text));
     if (first === undefined) return [];
     return [warning("duplicate", item, `the same as ${first.place}`, "Take one of them out.")];
   });

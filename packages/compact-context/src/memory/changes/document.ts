@@ -74,14 +74,18 @@ export function itemsOf(document: MemoryDocument): readonly MemoryItem[] {
   return document.sections.flatMap(({ items }) => items);
 }
 
-/** Letters and digits of any script, in lower case. */
-export function slug(text: string): string {
+/** The words of a text in lower case, letters and digits of any script: the same for texts that say the same. */
+export function plainWords(text: string): string {
   return text
     .normalize("NFKC")
     .toLowerCase()
-    .replace(/[^\p{L}\p{M}\p{N}]+/gu, "-")
-    .replace(/^-|-$/g, "")
-    .slice(0, 80);
+    .replace(/[^\p{L}\p{M}\p{N}]+/gu, " ")
+    .trim();
+}
+
+/** The beginning of a text for an id. */
+export function slug(text: string): string {
+  return plainWords(text).replaceAll(" ", "-").slice(0, 80);
 }
 
 function itemOf(

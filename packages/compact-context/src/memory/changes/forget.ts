@@ -4,12 +4,11 @@ import { CHANNEL_FILES } from "../files/ensure.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 import { shareIn, topicTerms } from "../learning/meaning.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
-import { CHANGED_FILES, findItem, type Texts } from "./apply.ts";
-import { editLog, LOG_FILE } from "./change-log.ts";
-import type { ChannelPlace } from "./channel-files.ts";
+import { type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./change-log.ts";
 import { readMark } from "./document.ts";
-import { UNDO_FOLDER } from "./journal.ts";
 import type { DoneOperation, ForgottenIn } from "./operation.ts";
+import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
+import type { ChannelPlace } from "./store.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
@@ -34,10 +33,10 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
 export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
   const forgets = done.flatMap(({ operation, id }) => (operation.op === "forget" ? [{ operation, id }] : []));
   if (forgets.length === 0) return undefined;
-  const items = forgets.flatMap(({ id }) => findItem(before, id)?.item.text ?? []);
-  const said = forgets.flatMap(({ operation }) => operation.said ?? []);
   const isForgotten = forgottenBy(
-    [...items, ...said],
+    forgets.flatMap(({ operation, id }) =>
+      [findItem(before, id)?.item.text ?? [], operation.said ?? []].flat(),
+    ),
     forgets.flatMap(({ operation }) => operation.topic ?? []),
   );
   const noted = done.flatMap(({ operation }) => ("text" in operation ? [operation.text.toLowerCase()] : []));
@@ -46,37 +45,41 @@ export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsFo
 
 /** The Markdown files without the lines that speak of it; what it took out is noted in `removed`. */
 export function scrubTexts(texts: Texts, isForgotten: IsForgotten, removed: ForgottenIn[]): Texts {
-  return Object.fromEntries(
-    CHANGED_FILES.flatMap((file) => {
-      const text = texts[file];
-      return text === undefined ? [] : [[file, scrubLines(text, isForgotten, file, removed)]];
-    }),
-  );
+  const scrubbed = CHANGED_FILES.map((file) => {
+    const text = texts[file];
+    if (text === undefined) return [file, undefined];
+    const { lines, pieces } = scrubLines(text.split("\n"), isForgotten);
+    if (pieces > 0) removed.push({ file, pieces });
+    return [file, pieces > 0 ? lines.join("\n") : text];
+  });
+  return Object.fromEntries(scrubbed);
 }
 
-const HEADING = /^(#{1,6}\s+(?:\d{4}-\d\d-\d\dT[\d:]+Z)?)/;
+const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;
 
-function scrubLines(text: string, isForgotten: IsForgotten, file: string, removed: ForgottenIn[]): string {
+/** Lines without those that speak of it and what is indented below them; of a heading its mark and date stay. */
+function scrubLines(
+  lines: readonly string[],
+  isForgotten: IsForgotten,
+): { readonly lines: readonly string[]; readonly pieces: number } {
   let pieces = 0;
   let inItem = false;
-  const kept = text.split("\n").flatMap((line) => {
+  const kept = lines.flatMap((line) => {
     if (inItem && /^\s+\S/.test(line)) return [];
     inItem = false;
     if (/^\s*<!--.*-->\s*$/.test(line) || line.trim() === "") return [line];
     const words = readMark(line) === undefined ? line : line.replace(/<!--[^>]*-->\s*$/, "");
     if (!isForgotten(words.replace(/<!--.*?-->/g, ""))) return [line];
     pieces += 1;
-    const heading = HEADING.exec(line)?.[1];
-    if (heading !== undefined) return [`${heading}(forgotten)`.replace("Z(", "Z (")];
-    inItem = true;
-    return [];
+    const heading = HEADING.exec(line)?.[0];
+    inItem = heading === undefined;
+    return heading === undefined ? [] : [`${heading}(forgotten)`];
   });
-  if (pieces > 0) removed.push({ file, pieces });
-  return pieces === 0 ? text : kept.join("\n");
+  return { lines: kept, pieces };
 }
 
 /**
- * Takes it out of all else in the channel's folder: the log of changes, what can be undone, messages that wait, and the two logs of
+ * Takes it out of all else in the channel's folder: the log of changes, messages that wait, and the two logs of
  * conversations. It is done before the Markdown files change: who is killed in between can ask again.
  */
 export async function scrubFolder(
@@ -84,76 +87,38 @@ export async function scrubFolder(
   isForgotten: IsForgotten,
   removed: ForgottenIn[],
 ): Promise<void> {
-  await scrubLog(place, isForgotten, removed);
-  for (const folder of [UNDO_FOLDER, "pending"]) {
-    for (const file of await filesUnder(join(place.work, folder))) {
-      const text = (await readMemoryFile(file))?.text ?? "";
-      const edited =
-        folder === UNDO_FOLDER ? undoWithout(text, isForgotten) : withoutSentences(text, isForgotten);
-      if (edited.pieces === 0) continue;
-      await writeMemoryFile(file, edited.text);
-      removed.push({ file: `.memory/${folder}`, pieces: edited.pieces });
-    }
+  const note = (file: string, pieces: number): void => {
+    if (pieces > 0) removed.push({ file, pieces });
+  };
+  note(LOG_FILE, await scrubLog(place, isForgotten));
+  const waiting = join(place.work, "pending");
+  for (const name of await readdir(waiting).catch((): string[] => [])) {
+    const path = join(waiting, name);
+    const text = (await readMemoryFile(path))?.text ?? "";
+    const edited = editStrings(text, (value) => {
+      const sentences = rawSentencesOf(value);
+      const kept = sentences.filter((sentence) => !isForgotten(sentence));
+      return kept.length === sentences.length ? value : kept.join(" ");
+    });
+    if (edited.pieces > 0) await writeMemoryFile(path, edited.text);
+    note(".memory/pending", edited.pieces);
   }
-  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context]) {
-    const pieces = await blotOut(join(place.channelDir, name), isForgotten);
-    if (pieces > 0) removed.push({ file: name, pieces });
-  }
+  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context])
+    note(name, await blotOut(join(place.channelDir, name), isForgotten));
 }
 
-async function scrubLog(
-  place: ChannelPlace,
-  isForgotten: IsForgotten,
-  removed: ForgottenIn[],
-): Promise<void> {
-  const path = join(place.channelDir, LOG_FILE);
-  const log = (await readMemoryFile(path))?.text ?? "";
-  let pieces = 0;
-  const edited = editLog(log, (text) => {
-    // The id of a section is made of its heading.
-    if (!isForgotten(text) && !isForgotten(text.replaceAll("-", " "))) return text;
-    pieces += 1;
-    return "[forgotten]";
-  });
-  if (pieces === 0) return;
-  await writeMemoryFile(path, edited);
-  removed.push({ file: LOG_FILE, pieces });
-}
-
-async function filesUnder(folder: string): Promise<readonly string[]> {
-  const entries = await readdir(folder, { withFileTypes: true, recursive: true }).catch(() => []);
-  return entries.filter((entry) => entry.isFile()).map((entry) => join(entry.parentPath, entry.name));
-}
-
-/** A record for undo, its Markdown without the lines and its operations without the words. */
-function undoWithout(
+/** JSON with every text in it edited, and how many were changed; a text that is no JSON stays. */
+function editStrings(
   json: string,
-  isForgotten: IsForgotten,
-): { readonly text: string; readonly pieces: number } {
-  const removed: ForgottenIn[] = [];
-  const text = JSON.stringify(JSON.parse(json), (_, value: unknown) => {
-    if (typeof value !== "string") return value;
-    if (value.includes("\n")) return scrubLines(value, isForgotten, UNDO_FOLDER, removed);
-    if (!isForgotten(value) && !isForgotten(value.replaceAll("-", " "))) return value;
-    removed.push({ file: UNDO_FOLDER, pieces: 1 });
-    return "[forgotten]";
-  });
-  return { text, pieces: removed.length };
-}
-
-/** JSON text without the sentences, in whatever string of it they stand. */
-function withoutSentences(
-  json: string,
-  isForgotten: IsForgotten,
+  edit: (value: string, name: string) => string,
 ): { readonly text: string; readonly pieces: number } {
   let pieces = 0;
   try {
-    const text = JSON.stringify(JSON.parse(json), (_, value: unknown) => {
+    const text = JSON.stringify(JSON.parse(json), (name, value: unknown) => {
       if (typeof value !== "string") return value;
-      const kept = rawSentencesOf(value).filter((sentence) => !isForgotten(sentence));
-      if (kept.length === rawSentencesOf(value).length) return value;
-      pieces += 1;
-      return kept.join(" ");
+      const edited = edit(value, name);
+      if (edited !== value) pieces += 1;
+      return edited;
     });
     return { text, pieces };
   } catch {
@@ -161,11 +126,52 @@ function withoutSentences(
   }
 }
 
+/** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
+const NO_WORDS = new Set("time author undoes before after op file target trust ifVersion".split(" "));
+
+/** Edits their lines, the rest of a change the texts that people worded; lines that cannot be read leave. */
+async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
+  let pieces = 0;
+  const scrubEntry = ({ edits, ...change }: LogEntry): LogEntry => {
+    const edited = editStrings(JSON.stringify(change), (value, name) => {
+      // The id of a section is made of its heading.
+      const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
+      return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
+    });
+    const scrubbed = edits?.map((edit) => scrubEdit(edit, isForgotten));
+    pieces += edited.pieces + (scrubbed ?? []).reduce((sum, one) => sum + one.pieces, 0);
+    return { ...(JSON.parse(edited.text) as LogEntry), edits: scrubbed?.map(({ edit }) => edit) };
+  };
+  const { changes } = await readLog(place.channelDir);
+  const entries = changes.map(scrubEntry);
+  if (pieces > 0) await rewriteLog(place.channelDir, () => entries);
+  return pieces;
+}
+
+function scrubEdit(
+  edit: FileEdit,
+  isForgotten: IsForgotten,
+): { readonly edit: FileEdit; readonly pieces: number } {
+  let pieces = 0;
+  const scrub = (lines: readonly string[]): readonly string[] => {
+    const scrubbed = scrubLines(lines, isForgotten);
+    pieces += scrubbed.pieces;
+    return scrubbed.lines;
+  };
+  const hunks = edit.hunks.map(({ at, out, put, above, below }) => ({
+    at,
+    out: scrub(out),
+    put: scrub(put),
+    above: scrub(above),
+    below: scrub(below),
+  }));
+  return pieces === 0 ? { edit, pieces } : { edit: { ...edit, hunks, scrubbed: true }, pieces };
+}
+
 /** Writes over the sentences where they stand: somebody may be adding to the file meanwhile. */
 async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> {
   const bytes = await readFile(path).catch(() => undefined);
-  if (bytes === undefined || bytes.length === 0) return 0;
-  const spots = spotsIn(bytes, isForgotten);
+  const spots = bytes === undefined ? [] : spotsIn(bytes, isForgotten);
   if (spots.length === 0) return 0;
   const handle = await open(path, "r+");
   try {
@@ -177,34 +183,26 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   return spots.length;
 }
 
+/** Where in the lines of JSON the sentences stand, in bytes. */
 function spotsIn(
   bytes: Buffer,
   isForgotten: IsForgotten,
-): { readonly at: number; readonly length: number }[] {
+): readonly { readonly at: number; readonly length: number }[] {
   const spots: { at: number; length: number }[] = [];
   for (let start = 0; start < bytes.length; ) {
     const next = bytes.indexOf(10, start);
-    const end = next < 0 ? bytes.length : next;
-    const line = bytes.subarray(start, end);
-    for (const sentence of forgottenSentences(line.toString("utf8"), isForgotten)) {
+    const line = bytes.subarray(start, next < 0 ? bytes.length : next);
+    const found = new Set<string>();
+    editStrings(line.toString("utf8"), (value) => {
+      for (const sentence of rawSentencesOf(value)) if (isForgotten(sentence)) found.add(sentence);
+      return value;
+    });
+    for (const sentence of found) {
       const written = Buffer.from(JSON.stringify(sentence).slice(1, -1), "utf8");
       for (let at = line.indexOf(written); at >= 0; at = line.indexOf(written, at + written.length))
         spots.push({ at: start + at, length: written.length });
     }
-    start = end + 1;
+    start += line.length + 1;
   }
   return spots;
-}
-
-function forgottenSentences(line: string, isForgotten: IsForgotten): readonly string[] {
-  const found: string[] = [];
-  try {
-    JSON.parse(line, (_, value: unknown) => {
-      if (typeof value === "string") found.push(...rawSentencesOf(value).filter(isForgotten));
-      return value;
-    });
-  } catch {
-    return [];
-  }
-  return [...new Set(found)];
 }

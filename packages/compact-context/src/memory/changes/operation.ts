@@ -28,76 +28,50 @@ export interface MemoryOrigin {
   readonly source?: string;
 }
 
-/** A new item in a section of MEMORY.md, which is made where it is missing. */
-export interface AddItem extends MemoryOrigin {
-  readonly op: "add";
-  /** A section's heading or id. */
-  readonly section: string;
-  readonly text: string;
-}
-
-/** A newer text in the place of an item; the old one stays in the list of retired items. */
-export interface SupersedeItem extends MemoryOrigin {
-  readonly op: "supersede";
-  readonly target: string;
-  readonly text: string;
-}
-
-/** Takes out an item that is no longer true; it stays in the list of retired items and is not learned again. */
-export interface InvalidateItem {
-  readonly op: "invalidate";
-  readonly target: string;
-  readonly why?: string;
-}
-
-/**
- * Takes out what must not be kept, wherever the channel's folder tells it: files, log, backups, waiting messages. Only
- * fingerprints stay, so that it is not learned again; it cannot be undone.
- */
-export interface ForgetItem {
-  readonly op: "forget";
-  /** An item's id; left out for what is no item yet. */
-  readonly target?: string;
-  /** Words that name it: other lines that hold all of them go too. Never logged. */
-  readonly topic?: string;
-  /** A statement that tells it, word for word. Never logged. */
-  readonly said?: string;
-  readonly why?: string;
-}
-
-/** A new section at the end of HISTORY.md. */
-export interface AddSection {
-  readonly op: "addSection";
-  readonly heading: string;
-  readonly text: string;
-}
-
-/** One section of HISTORY.md in place of several, which are moved to its archive. */
-export interface FoldSections {
-  readonly op: "foldSections";
-  readonly sections: readonly string[];
-  readonly heading: string;
-  readonly text: string;
-}
-
-/** Another text for SESSION.md. */
-export interface ReplaceFile {
-  readonly op: "replaceFile";
-  readonly text: string;
-  /** The file's `version` when it was read, `null` where there was none; refused as `changed` when it is another one now. */
-  readonly ifVersion: string | null;
-  readonly mayShrink?: boolean;
-}
-
-/** What may be asked of a channel's memory. Items and sections are named by the ids that `readMemory` gives. */
+/** What may be asked of a channel's memory. Items and sections are named by the ids that `read` gives. */
 export type MemoryOperation =
-  | AddItem
-  | SupersedeItem
-  | InvalidateItem
-  | ForgetItem
-  | AddSection
-  | FoldSections
-  | ReplaceFile;
+  /** A new item in a section of MEMORY.md, named by heading or id, which is made where it is missing. */
+  | ({ readonly op: "add"; readonly section: string; readonly text: string } & MemoryOrigin)
+  /** A newer text in the place of an item; the old one goes to the list of retired items. */
+  | ({ readonly op: "supersede"; readonly target: string; readonly text: string } & MemoryOrigin)
+  /** Takes out an item that is no longer true; it goes to the list of retired items and is not learned again. */
+  | { readonly op: "invalidate"; readonly target: string; readonly why?: string }
+  /**
+   * Takes out what must not be kept, wherever the channel's folder tells it: files, log, waiting messages. Only
+   * fingerprints stay, so that it is not learned again; it cannot be undone.
+   */
+  | {
+      readonly op: "forget";
+      /** An item's id; left out for what is no item yet. */
+      readonly target?: string;
+      /** Words that name it: other lines that hold all of them go too. Never logged. */
+      readonly topic?: string;
+      /** A statement that tells it, word for word. Never logged. */
+      readonly said?: string;
+      readonly why?: string;
+    }
+  /** A new section at the end of HISTORY.md. */
+  | { readonly op: "addSection"; readonly heading: string; readonly text: string }
+  /** One section of HISTORY.md in place of several, which are moved to its archive. */
+  | {
+      readonly op: "foldSections";
+      readonly sections: readonly string[];
+      readonly heading: string;
+      readonly text: string;
+    }
+  /**
+   * Another text for SESSION.md. `ifVersion` is the file's `version` when it was read, `null` where there was none;
+   * refused as `changed` when it is another one now.
+   */
+  | {
+      readonly op: "replaceFile";
+      readonly text: string;
+      readonly ifVersion: string | null;
+      readonly mayShrink?: boolean;
+    };
+
+/** The operations of one kind. */
+export type Operation<Op extends MemoryOperation["op"]> = Extract<MemoryOperation, { readonly op: Op }>;
 
 /** Why an operation was not done. */
 export type RefusalReason =
@@ -156,6 +130,6 @@ export interface MemoryChangeResult {
   readonly refused: readonly RefusedOperation[];
   /** What was forgotten, file by file; empty where nothing was to be. */
   readonly forgotten: readonly ForgottenIn[];
-  /** Versions of the files that were changed, as `readMemory` gives them. */
+  /** Versions of the files that were changed, as `read` gives them. */
   readonly versions: Partial<Readonly<Record<MemoryFileName, string>>>;
 }

@@ -1,10 +1,10 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ensureChannel } from "../files/ensure.ts";
-import { diffLines, mergeTexts } from "./journal.ts";
+import { hunksBetween, inverse, patch } from "./patch.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
 let channelDir: string;
@@ -22,7 +22,7 @@ beforeEach(async () => {
   channelDir = await mkdtemp(join(tmpdir(), "compact-undo-"));
   await ensureChannel(channelDir);
   time = Date.UTC(2026, 10, 22);
-  writer = createMemoryWriter({ channelDir, now: () => (time += 1000), undoable: 4 });
+  writer = createMemoryWriter({ channelDir, now: () => (time += 1000) });
 });
 afterEach(() => rm(channelDir, { recursive: true }));
 
@@ -81,38 +81,129 @@ it("a line that a person edited since is not taken back", async () => {
 
 it("what can be undone is bounded; a change that is too old says so", async () => {
   const { changeId } = await add("Fact zero stands here.");
-  for (const word of ["one", "two", "three", "four"]) await add(`Fact ${word} stands here.`);
-  expect((await readdir(join(channelDir, ".memory", "undo"))).length).toBe(4);
+  for (let round = 0; round < 16; round += 1) {
+    const { version } = await writer.read("SESSION.md");
+    const page = Array.from(
+      { length: 1_000 },
+      (_, line) => `- line ${line} of round ${round}, ${"word ".repeat(16)}`,
+    );
+    const replace = { op: "replaceFile", text: page.join("\n"), ifVersion: version } as const;
+    expect((await writer.apply([replace], note)).done).toHaveLength(1);
+  }
+  expect((await stat(join(channelDir, "memory-log.jsonl"))).size).toBeLessThan(2_500_000);
+  const { changes } = await writer.log();
+  expect(changes).toHaveLength(17);
   await expect(writer.undo(changeId)).rejects.toMatchObject({ code: "NotFound" });
   await expect(writer.undo("c-nothing")).rejects.toMatchObject({ code: "NotFound" });
+  expect((await writer.undo(changes.at(-1)?.id ?? "")).left).toEqual([]);
+  expect(await text("SESSION.md")).toContain("of round 14,");
 });
 
-it("the newest changes can be undone where the clock stands still or goes back", async () => {
+it("changes are listed as they came and can be undone where the clock stands still or goes back", async () => {
   let step = 0;
-  writer = createMemoryWriter({ channelDir, now: () => time - 1000 * (step++ % 3), undoable: 4 });
+  writer = createMemoryWriter({ channelDir, now: () => time - 1000 * (step++ % 3) });
   const ids: string[] = [];
   for (let each = 0; each < 20; each += 1) ids.push((await add(`Fact ${each} stands here.`)).changeId);
-  const kept = await readdir(join(channelDir, ".memory", "undo"));
-  expect(kept.sort()).toEqual(ids.slice(-4).map((id) => `${id}.json`));
+  expect((await writer.log()).changes.map(({ id }) => id)).toEqual(ids);
+  expect(new Set(ids).size).toBe(20);
+  for (const id of ids) expect((await writer.undo(id)).left).toEqual([]);
+  expect(await text("MEMORY.md")).not.toContain("stands here");
 });
 
-const lines = fc.array(fc.constantFrom<string>("a", "b", "c", "d"), { maxLength: 9 });
+it("MEM-14 a change is still taken back after something else of it was forgotten, and that does not come back", async () => {
+  const facts = [
+    "Bo is getting married in June.",
+    "The printer is on floor 2.",
+    "The door code is on the fridge.",
+  ];
+  const { done } = await writer.apply(
+    facts.map((words) => ({ op: "add", section: "Facts", text: words }) as const),
+    note,
+  );
+  const [bo = "", printer = "", door = ""] = done.map(({ id }) => id);
+  const { changeId = "" } = await writer.apply(
+    [
+      { op: "invalidate", target: door },
+      { op: "supersede", target: bo, text: "Bo is getting married in July." },
+      { op: "supersede", target: printer, text: "The printer is on floor 3." },
+    ],
+    note,
+  );
+  await writer.apply([{ op: "forget", topic: "Bo married" }], { author: "person", reason: "asked" });
+  expect(await text("memory-log.jsonl")).not.toContain("married");
+  expect((await writer.undo(changeId)).left).toEqual([]);
+  expect(await text("MEMORY.md")).toMatch(/floor 2\..*\n(?:.*\n)?.*fridge/);
+  for (const file of ["MEMORY.md", "RETIRED.md", "memory-log.jsonl"])
+    expect(await text(file)).not.toContain("married");
+});
 
-it("a difference, done, gives the other text; a merge with nothing else changed gives what was wanted", () => {
+it("a channel of an earlier version: its records for undo leave, its log is read", async () => {
+  const undo = join(channelDir, ".memory", "undo");
+  await mkdir(undo, { recursive: true });
+  await writeFile(join(undo, "c-00000001abcd.json"), "{ not json");
+  const old = { id: "c-00000001abcd", time: "2026-11-01T00:00:00Z", ...note, sources: [], files: {} };
+  const line = JSON.stringify({ ...old, operations: [], refused: [] });
+  await writeFile(join(channelDir, "memory-log.jsonl"), `${line}\n`);
+  await add("The queue is called orders.");
+  expect(await readdir(join(channelDir, ".memory"))).toEqual([]);
+  expect((await writer.log()).changes).toHaveLength(2);
+  await expect(writer.undo(old.id)).rejects.toMatchObject({ code: "NotFound" });
+});
+
+const lines = fc.array(fc.constantFrom<string>("a", "b", "c", "d", ""), { maxLength: 9 });
+const page = (of: readonly string[]): string => of.map((line) => `${line}\n`).join("");
+
+it("a difference, done, gives the other text, and taken back the first one", () => {
   fc.assert(
-    fc.property(lines, lines, lines, (base, one, other) => {
-      const made = [...base];
-      for (const { from, to, lines: put } of diffLines(base, one).toReversed())
-        made.splice(from, to - from, ...put);
-      expect(made).toEqual(one);
-      const page = (of: readonly string[]): string => of.map((line) => `${line}\n`).join("");
-      expect(mergeTexts(page(base), page(base), page(one)).text).toBe(page(one));
-      expect(mergeTexts(page(base), page(one), page(base)).text).toBe(page(one));
-      const { text: merged, left } = mergeTexts(page(base), page(one), page(other));
-      if (left.length === 0 && base.length > 0) {
-        const added = other.filter((line) => !base.includes(line));
-        for (const line of added) expect(merged.split("\n")).toContain(line);
-      }
+    fc.property(lines, lines, (base, other) => {
+      const hunks = hunksBetween(page(base), page(other));
+      expect(patch(page(base), hunks, true)).toEqual({ text: page(other), left: [] });
+      expect(patch(page(other), inverse(hunks), true)).toEqual({ text: page(base), left: [] });
     }),
   );
+});
+
+it("done to a text that was changed elsewhere, a difference changes its own lines alone, and can be taken back", () => {
+  const words = (prefix: string): fc.Arbitrary<string[]> =>
+    fc.uniqueArray(fc.nat(99), { maxLength: 4 }).map((all) => all.map((each) => `${prefix} ${each}`));
+  fc.assert(
+    fc.property(
+      words("top"),
+      words("old"),
+      words("new"),
+      words("end"),
+      words("by hand"),
+      (top, old, put, end, hand) => {
+        const before = [...top, "one", "two", "three", ...old, "four", "five", "six", ...end];
+        const hunks = hunksBetween(
+          page(before),
+          page([...top, "one", "two", "three", ...put, "four", "five", "six", ...end]),
+        );
+        const edited = [...hand, ...before, ...hand];
+        const after = [
+          ...hand,
+          ...top,
+          "one",
+          "two",
+          "three",
+          ...put,
+          "four",
+          "five",
+          "six",
+          ...end,
+          ...hand,
+        ];
+        expect(patch(page(edited), hunks, false)).toEqual({ text: page(after), left: [] });
+        expect(patch(page(after), inverse(hunks), false)).toEqual({ text: page(edited), left: [] });
+        // What is there already is not done twice.
+        expect(patch(page(after), hunks, false)).toEqual({ text: page(after), left: [] });
+      },
+    ),
+  );
+});
+
+it("lines of a person keep their line ends, and lines that they changed are left", () => {
+  const hunks = hunksBetween("a\nb\nc\n", "a\nB\nc\n");
+  expect(patch("0\r\na\nb\r\nc", hunks, false).text).toBe("0\r\na\nB\r\nc");
+  expect(patch("a\nb by hand\nc\n", hunks, false)).toEqual({ text: "a\nb by hand\nc\n", left: hunks });
 });

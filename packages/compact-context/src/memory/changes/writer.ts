@@ -1,34 +1,11 @@
 import { randomUUID } from "node:crypto";
-import { join } from "node:path";
-import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { sweepTemps } from "../../storage/fs/files.ts";
-import { takeClaim } from "../files/claim.ts";
 import { getChannelSessionPath } from "../files/ensure.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { CHANGED_FILES, planChange, type Texts } from "./apply.ts";
-import { loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
-import {
-  type ChannelFolder,
-  type ChannelPlace,
-  findChannel,
-  openChannel,
-  type ReadFiles,
-  readFiles,
-  textsOf,
-} from "./channel-files.ts";
+import { type LogEntry, loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
-import {
-  commitChange,
-  DEFAULT_UNDO,
-  type FileEdit,
-  nextChangeId,
-  planUndo,
-  recoverChange,
-  type UndoResult,
-} from "./journal.ts";
 import type {
   ChangeNote,
   ForgottenIn,
@@ -36,7 +13,19 @@ import type {
   MemoryFileName,
   MemoryOperation,
 } from "./operation.ts";
-import { isForgottenBy, RETIRED_FILE } from "./retired.ts";
+import { inverse, patch } from "./patch.ts";
+import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
+import { isForgottenBy, RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";
+import {
+  type ChannelFolder,
+  type ChannelPlace,
+  commitChange,
+  findChannel,
+  type ReadFiles,
+  readFiles,
+  textsOf,
+  withChannel,
+} from "./store.ts";
 
 export interface MemoryWriterOptions extends ChannelFolder {
   /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
@@ -47,8 +36,6 @@ export interface MemoryWriterOptions extends ChannelFolder {
   readonly now?: () => number;
   /** For ids of changes. */
   readonly randomId?: () => string;
-  /** Changes that can be undone; 50. */
-  readonly undoable?: number;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -59,7 +46,7 @@ export interface MemoryWriter {
   apply(operations: readonly MemoryOperation[], note: ChangeNote): Promise<MemoryChangeResult>;
   /**
    * Makes the files what they were before a change, as far as no later change touched the same lines. With `partial`
-   * also when that is only a part of it. `NotFound` for a change that is not in the log or too old for a backup.
+   * also when that is only a part of it. `NotFound` for a change that the log does not have, or no longer can undo.
    */
   undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
   /** Tells texts that say again what was forgotten. */
@@ -68,52 +55,68 @@ export interface MemoryWriter {
   log(): Promise<ReadLog>;
 }
 
+export interface UndoResult {
+  /** Of the change that took it back; undefined when nothing was done. */
+  readonly changeId: string | undefined;
+  readonly left: readonly UndoLeft[];
+}
+
+/** A part of a change that cannot be taken back, because the lines were changed again. */
+export interface UndoLeft {
+  readonly file: ChangedFile;
+  /** Lines of the file as the change left it, from 1; the last one included. */
+  readonly line: number;
+  readonly lastLine: number;
+  /** Later changes of that file, newest first: taking these back first makes the rest possible. */
+  readonly later: readonly string[];
+}
+
+const WAIT_MS = 30_000;
 const inTurn = createKeyedMutex();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireOptions(options, "options", "Pass the channel's folder: { channelDir }.");
   requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
-  const ports: Ports = {
-    redactor: withToldSecrets(options.redactor ?? createRedactor()),
-    now: options.now ?? Date.now,
-    randomId: options.randomId ?? randomUUID,
-    undoable: options.undoable ?? DEFAULT_UNDO,
-  };
-  const alone = <T>(work: (place: ChannelPlace) => Promise<T>): Promise<T> =>
-    inTurn(options.channelDir, async () => {
-      const place = await openChannel(options);
-      return withChannel(place, options.waitMs ?? WAIT_MS, () => work(place));
-    });
+  const { redactText } = options.redactor ?? createRedactor();
+  const now = options.now ?? Date.now;
+  const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
+    inTurn(options.channelDir, () =>
+      withChannel(options, options.waitMs ?? WAIT_MS, async (place) =>
+        work({
+          place,
+          files: await readFiles(place),
+          time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
+          redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
+          id: `c-${Math.floor(now() / 1000).toString(36)}${(options.randomId ?? randomUUID)().slice(0, 6)}`,
+        }),
+      ),
+    );
   return {
     async read(file) {
       const found = (await readFiles(await findChannel(options)))[file];
       return readDocument(file, found?.text ?? "", found?.version ?? null);
     },
-    apply: (operations, note) => alone((place) => applyAll({ place, ports }, operations, note)),
-    undo: (changeId, { partial = false } = {}) =>
-      alone((place) => undoOne({ place, ports }, changeId, partial)),
+    apply: (operations, note) => alone((hands) => applyAll(hands, operations, note)),
+    undo: (changeId, { partial = false } = {}) => alone((hands) => undoOne(hands, changeId, partial)),
     async forgotten() {
       const files = await readFiles(await findChannel(options));
       return isForgottenBy(files[RETIRED_FILE]?.text ?? "");
     },
-    log: async () => readLog((await findChannel(options)).channelDir),
+    async log() {
+      const { changes, problems } = await readLog((await findChannel(options)).channelDir);
+      return { changes: changes.map(({ edits: _, ...change }) => change), problems };
+    },
   };
 }
 
-function withToldSecrets({ redactText }: Pick<Redactor, "redactText">): Pick<Redactor, "redactText"> {
-  return { redactText: (text) => withoutToldSecrets(redactText(text)) };
-}
-
-interface Ports {
-  readonly redactor: Pick<Redactor, "redactText">;
-  readonly now: () => number;
-  readonly randomId: () => string;
-  readonly undoable: number;
-}
-
+/** What one change works with. */
 interface Hands {
   readonly place: ChannelPlace;
-  readonly ports: Ports;
+  readonly files: ReadFiles;
+  /** ISO 8601, to the second. */
+  readonly time: string;
+  readonly redactor: Pick<Redactor, "redactText">;
+  readonly id: string;
 }
 
 async function applyAll(
@@ -121,21 +124,21 @@ async function applyAll(
   operations: readonly MemoryOperation[],
   note: ChangeNote,
 ): Promise<MemoryChangeResult> {
-  const { place, ports } = hands;
-  const time = timeOf(ports);
-  const files = await readFiles(place);
-  const { redactor } = ports;
+  const { place, files, time, redactor } = hands;
+  const before = textsOf(files);
   const sessionVersion = files["SESSION.md"]?.version ?? null;
-  const context = { author: note.author, time, redactor, sessionVersion };
-  const { texts: planned, done, refused } = planChange(textsOf(files), operations, context);
-  const isForgotten = forgottenIn(textsOf(files), done);
+  const plan = planChange(before, operations, { author: note.author, time, redactor, sessionVersion });
+  const { done, refused } = plan;
+  let { texts } = plan;
+  const isForgotten = forgottenIn(before, done);
   const forgotten: ForgottenIn[] = [];
-  const texts = isForgotten === undefined ? planned : scrubTexts(planned, isForgotten, forgotten);
-  if (isForgotten !== undefined) await scrubFolder(place, isForgotten, forgotten);
-  const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
-  if (items.length > 0) forgotten.unshift({ file: "MEMORY.md", pieces: items.length });
-  const change = await commit({ ...hands, keeps: isForgotten === undefined }, edits(files, texts), {
-    time,
+  if (isForgotten !== undefined) {
+    const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
+    if (items.length > 0) forgotten.push({ file: "MEMORY.md", pieces: items.length });
+    texts = scrubTexts(texts, isForgotten, forgotten);
+    await scrubFolder(place, isForgotten, forgotten);
+  }
+  const change = await commit(hands, texts, isForgotten === undefined, {
     author: note.author,
     reason: redactor.redactText(note.reason),
     sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
@@ -146,8 +149,14 @@ async function applyAll(
       message,
     })),
   });
-  const versions = change === undefined ? {} : versionsOf(change);
-  return { changeId: change?.id, done, refused, forgotten: summed(forgotten), versions };
+  const versions = Object.entries(change?.files ?? {}).map(([file, { after }]) => [file, after ?? undefined]);
+  return {
+    changeId: change?.id,
+    done,
+    refused,
+    forgotten: summed(forgotten),
+    versions: Object.fromEntries(versions),
+  };
 }
 
 function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
@@ -156,89 +165,88 @@ function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
   return [...files].map(([file, pieces]) => ({ file, pieces }));
 }
 
-async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
-  const { place, ports } = hands;
-  const time = timeOf(ports);
-  const files = await readFiles(place);
-  const plan = await planUndo(place, textsOf(files), { changeId, date: time.slice(0, 10) });
-  if (plan.left.length > 0 && !partial) return { changeId: undefined, left: plan.left };
-  const change = await commit({ ...hands, keeps: true }, edits(files, plan.texts), {
-    time,
-    author: "undo",
-    reason: `takes back ${changeId}`,
-    sources: [],
-    operations: [],
-    refused: [],
-    undoes: changeId,
-  });
-  return { changeId: change?.id, left: plan.left };
-}
-
+/** Brings the files to these texts; undefined where they say that already. */
 async function commit(
-  { place, ports, keeps }: Hands & { readonly keeps: boolean },
-  changed: readonly FileEdit[],
-  change: Omit<MemoryChange, "id" | "files">,
+  { place, files, time, id }: Hands,
+  texts: Texts,
+  keeps: boolean,
+  change: Omit<MemoryChange, "id" | "time" | "files">,
 ): Promise<MemoryChange | undefined> {
+  const edits = CHANGED_FILES.map((file) => ({ file, before: files[file]?.text, after: texts[file] }));
+  const changed = edits.filter(({ before, after }) => before !== after);
   if (changed.length === 0) return undefined;
-  const id = await nextChangeId(place, ports);
-  return commitChange(place, { change: { id, ...change }, edits: changed, keeps }, ports.undoable);
+  return commitChange(place, { change: { id, time, ...change }, edits: changed, keeps });
 }
 
-function edits(files: ReadFiles, texts: Texts): readonly FileEdit[] {
-  return CHANGED_FILES.filter((file) => files[file]?.text !== texts[file]).map((file) => ({
-    file,
-    before: files[file]?.text,
-    after: texts[file],
-  }));
-}
-
-function versionsOf({ files }: MemoryChange): MemoryChangeResult["versions"] {
-  const changed = Object.entries(files).flatMap(([file, { after }]) =>
-    after === null ? [] : [[file, after]],
+async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
+  const { changes } = await readLog(hands.place.channelDir);
+  const index = changes.findIndex(({ id }) => id === changeId);
+  const change = changes[index];
+  if (change === undefined)
+    throw new CompactError("NotFound", `the log has no change ${changeId}`, {
+      place: changeId,
+      hint: "Look at the list of changes for its id.",
+    });
+  const { texts, left } = withoutChange(hands, change, changes.slice(index + 1));
+  if (left.length > 0 && !partial) return { changeId: undefined, left };
+  const undone = await commit(
+    hands,
+    left.length > 0 ? texts : notLearnedAgain(texts, change, hands.time),
+    true,
+    {
+      author: "undo",
+      reason: `takes back ${changeId}`,
+      sources: [],
+      operations: [],
+      refused: [],
+      undoes: changeId,
+    },
   );
-  return Object.fromEntries(changed);
+  return { changeId: undone?.id, left };
 }
 
-function timeOf({ now }: Ports): string {
-  return `${new Date(now()).toISOString().slice(0, 19)}Z`;
-}
-
-// ---- the lock
-
-const LOCK = "lock";
-/** Milliseconds to wait for the lock. */
-const WAIT_MS = 30_000;
-
-/**
- * Runs work as the only process that changes the channel, after whatever another one left half-way is finished. An owner
- * that has ended is taken over at once; what it writes it writes over the very text that it read.
- */
-async function withChannel<T>(place: ChannelPlace, waitMs: number, work: () => Promise<T>): Promise<T> {
-  const path = join(place.work, LOCK);
-  const start = performance.now();
-  for (let round = 0; ; round++) {
-    const taken = await takeClaim(path, { fromItself: false });
-    if ("claim" in taken) {
-      const stopKeeping = taken.claim.keep();
-      try {
-        for (const folder of [place.work, place.channelDir]) await sweepTemps(folder, Date.now());
-        await recoverChange(place);
-        return await work();
-      } finally {
-        stopKeeping();
-        await taken.claim.release();
-      }
-    }
-    if (performance.now() - start > waitMs) throw stillHeld(path, taken.owner.pid);
-    await sleep(2 + ((process.pid + 7 * round) % 20));
+/** What the files would be without a change. */
+function withoutChange(
+  { files }: Hands,
+  { id, edits, files: versions }: LogEntry,
+  after: readonly LogEntry[],
+): { readonly texts: Texts; readonly left: readonly UndoLeft[] } {
+  if (edits === undefined)
+    throw new CompactError("NotFound", `what takes ${id} back is no longer kept`, {
+      place: id,
+      hint: "Only the newest changes can be taken back; the log says what it did, so it can be done by hand.",
+    });
+  const texts: Partial<Record<ChangedFile, string>> = textsOf(files);
+  const left: UndoLeft[] = [];
+  for (const { file, hunks, openEnd, scrubbed } of edits) {
+    const isSame = scrubbed !== true && files[file]?.version === versions[file]?.after;
+    const undone = patch(files[file]?.text ?? "", inverse(hunks), isSame);
+    const text = isSame && openEnd === true ? undone.text.replace(/(?:\r\n|\n|\r)$/, "") : undone.text;
+    texts[file] = text === "" && versions[file]?.before === null ? undefined : text;
+    const later = after
+      .filter((one) => one.files[file] !== undefined)
+      .map((one) => one.id)
+      .toReversed();
+    for (const { at, out } of undone.left)
+      left.push({ file, line: at + 1, lastLine: at + Math.max(1, out.length), later });
   }
+  return { texts, left };
 }
 
-function stillHeld(path: string, pid: number): CompactError {
-  return new CompactError("Conflict", `another process (${pid}) is changing this memory`, {
-    place: path,
-    hint: "Try again when it is done; a process that has ended loses the lock by itself.",
-  });
+/** What was added and taken back is not wanted: a later extraction must not add it again. */
+function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: string): Texts {
+  const before = texts[RETIRED_FILE] ?? "";
+  let retired = before;
+  for (const { op, text } of operations) {
+    if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
+    retired = withRetired(retired, {
+      text,
+      as: "invalidated",
+      date: time.slice(0, 10),
+      note: `undone, ${id}`,
+    });
+  }
+  return retired === before ? texts : { ...texts, [RETIRED_FILE]: retired };
 }
 
 // ---- SESSION.md by a host

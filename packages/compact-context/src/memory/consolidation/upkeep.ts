@@ -1,7 +1,7 @@
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "../changes/document.ts";
-import type { AddItem, ChangeNote, InvalidateItem, MemoryOperation } from "../changes/operation.ts";
+import type { ChangeNote, MemoryOperation, Operation } from "../changes/operation.ts";
 import { heldBy } from "../learning/meaning.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isTransient } from "../learning/statements.ts";
@@ -53,8 +53,8 @@ function isOurs({ writtenBy }: MemoryItem): boolean {
 }
 
 /** Items of passing state, and of two that say the same the older; what a person asked to remember is no passing state. */
-function outOfPlace(items: readonly MemoryItem[]): InvalidateItem[] {
-  return items.filter(isOurs).flatMap((item): InvalidateItem[] => {
+function outOfPlace(items: readonly MemoryItem[]): Operation<"invalidate">[] {
+  return items.filter(isOurs).flatMap((item): Operation<"invalidate">[] => {
     const again = items.find((other) => isSaidAgain(item, other));
     if (again !== undefined) return [{ op: "invalidate", target: item.id, why: `said again in ${again.id}` }];
     if (item.trust === "person" || !isTransient(item.text)) return [];
@@ -146,7 +146,7 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Done 
     reason: "it came up again and again",
     sources: ["SESSION.md", "HISTORY.md"],
   } as const;
-  return runTask<readonly AddItem[]>(
+  return runTask<readonly Operation<"add">[]>(
     { name: "promotion", byModel: () => promotionTask(notes), byProgram: () => recurring(notes) },
     (items) => write(context, items, note),
     context,
@@ -155,7 +155,7 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Done 
 }
 
 /** Rules and decisions of the session that entries of the history, told apart by their dates, say as well. */
-function recurring({ session, history, memory }: Notes): AddItem[] {
+function recurring({ session, history, memory }: Notes): Operation<"add">[] {
   const known = itemsOf(memory).map(({ text }) => text);
   const isNew = (text: string): boolean =>
     !isTransient(text) && !known.some((item) => sayTheSame(item, text));
@@ -164,7 +164,7 @@ function recurring({ session, history, memory }: Notes): AddItem[] {
     section: string,
     label: RegExp,
     trust: "person" | "agent",
-  ): AddItem[] =>
+  ): Operation<"add">[] =>
     items
       .filter((text) => isNew(text) && timesIn(history, text, label) >= TIMES)
       .map((text) => ({ op: "add", section, text, trust }));
@@ -186,7 +186,7 @@ ${RULES_OF_RECORDS}
 
 The object has one field, "promote": a list of at most ${MOST_AT_ONCE} {"section": "Constraints" | "Decisions" | "Facts", "text"}; an empty list when there is nothing. Copy the text from the notes where you can.`;
 
-function promotionTask(notes: Notes): SidecarTask<readonly AddItem[]> {
+function promotionTask(notes: Notes): SidecarTask<readonly Operation<"add">[]> {
   const memory = itemsOf(notes.memory).map(({ text }) => text);
   const session = [...notes.session.constraints, ...notes.session.decisions];
   const block = (name: string, text: string): string => `<${name}>\n${asData(text)}\n</${name}>`;
@@ -204,7 +204,7 @@ function promotionTask(notes: Notes): SidecarTask<readonly AddItem[]> {
 }
 
 /** Only what the notes themselves say; a rule only where a person asked for it. */
-function readPromotion({ promote: list }: { readonly promote?: unknown }, notes: Notes): AddItem[] {
+function readPromotion({ promote: list }: { readonly promote?: unknown }, notes: Notes): Operation<"add">[] {
   if (!Array.isArray(list)) throw new Error("promote must be a list");
   const history = itemsOf(notes.history).map(({ text }) => text);
   const asked = [
@@ -214,7 +214,7 @@ function readPromotion({ promote: list }: { readonly promote?: unknown }, notes:
   const said = [...asked, ...notes.session.decisions, ...history.map((text) => text.replace(DECIDED, ""))];
   const saysSo = (texts: readonly string[], text: string): boolean =>
     texts.some((one) => heldBy(text, one) >= FOUNDED);
-  return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): AddItem[] => {
+  return list.slice(0, MOST_AT_ONCE).flatMap((entry: unknown): Operation<"add">[] => {
     const { section, text } = (entry ?? {}) as { readonly section?: unknown; readonly text?: unknown };
     if (typeof text !== "string") throw new Error("every entry of promote needs a text");
     if (isTransient(text) || !saysSo(said, text)) return [];

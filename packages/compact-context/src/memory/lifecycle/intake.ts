@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Message } from "../../core/message.ts";
 import { createKeyedMutex, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { WORK_FOLDER } from "../changes/channel-files.ts";
+import { WORK_FOLDER } from "../changes/store.ts";
 import { consolidate } from "../consolidation/by-model.ts";
 import { upkeep } from "../consolidation/upkeep.ts";
 import { takeClaim } from "../files/claim.ts";

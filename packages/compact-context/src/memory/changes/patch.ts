@@ -1,0 +1,183 @@
+import { linesOf, replaceLines } from "../markdown.ts";
+
+/** Lines of a text that were replaced; without their ends. */
+export interface Hunk {
+  /** The first line that was taken out, or the one before which lines were put in; from 0, in the text as it was. */
+  readonly at: number;
+  readonly out: readonly string[];
+  readonly put: readonly string[];
+  /** Up to three unchanged lines on either side, by which the place is found when others have moved. */
+  readonly above: readonly string[];
+  readonly below: readonly string[];
+}
+
+const CONTEXT = 3;
+
+/** What makes `after` of `before`, with as few changed lines as can be. */
+export function hunksBetween(before: string, after: string): readonly Hunk[] {
+  const old = textLines(before);
+  const places = differences(old, textLines(after));
+  return places.map(({ at, out, put }, index) => {
+    const last = places[index - 1];
+    const from = Math.max(at - CONTEXT, last === undefined ? 0 : last.at + last.out.length);
+    const behind = at + out.length;
+    const to = Math.min(behind + CONTEXT, places[index + 1]?.at ?? old.length);
+    return { at, out, put, above: old.slice(from, at), below: old.slice(behind, to) };
+  });
+}
+
+/** The hunks that take these back. */
+export function inverse(hunks: readonly Hunk[]): readonly Hunk[] {
+  let shift = 0;
+  return hunks.map(({ at, out, put, above, below }) => {
+    const moved = at + shift;
+    shift += put.length - out.length;
+    return { at: moved, out: put, put: out, above, below };
+  });
+}
+
+/**
+ * The text with the hunks done to it. In the `same` text that they were made for they have their places; in another one
+ * they belong where their lines, or for lines to be put in those around them, are found nearest. `left` are those whose
+ * lines were changed meanwhile; what the text holds already is not put in twice.
+ */
+export function patch(
+  text: string,
+  hunks: readonly Hunk[],
+  same: boolean,
+): { readonly text: string; readonly left: readonly Hunk[] } {
+  const lines = textLines(text);
+  const left: Hunk[] = [];
+  let patched = text;
+  let shift = 0;
+  for (const hunk of hunks) {
+    const near = hunk.at + shift;
+    const at = same ? near : placeOf(lines, near, hunk);
+    if (at === "left") left.push(hunk);
+    if (typeof at !== "number") continue;
+    lines.splice(at, hunk.out.length, ...hunk.put);
+    patched = replaceLines(patched, at, at + hunk.out.length, hunk.put);
+    shift = at - hunk.at + hunk.put.length - hunk.out.length;
+  }
+  return { text: patched, left };
+}
+
+/** A line, or `done` where the text holds already what the hunk makes, or `left` where its lines are not there. */
+function placeOf(lines: readonly string[], near: number, hunk: Hunk): number | "done" | "left" {
+  const { out, put, above, below } = hunk;
+  const found = bestPlace(lines, near, out, hunk);
+  const made = bestPlace(lines, near, put, hunk);
+  if (made?.whole === true && found?.whole !== true) return "done";
+  if (put.some(isTelling) && made !== undefined && made.score >= 1 && made.score >= (found?.score ?? 0))
+    return "done";
+  if (out.length === 0 && above.length + below.length === 0) return lines.length;
+  return found !== undefined && (found.score > 0 || out.some(isTelling)) ? found.at : "left";
+}
+
+interface Found {
+  readonly at: number;
+  /** How many lines around it are as they were; blank ones count little. */
+  readonly score: number;
+  /** All of them are; of no lines at all that tells something only between others. */
+  readonly whole: boolean;
+}
+
+/** Of the places where these lines stand the one whose surroundings agree most; of equal ones the nearest. */
+function bestPlace(
+  lines: readonly string[],
+  near: number,
+  wanted: readonly string[],
+  { above, below }: Hunk,
+): Found | undefined {
+  let best: Found | undefined;
+  const before = above.toReversed();
+  for (let at = 0; at + wanted.length <= lines.length; at += 1) {
+    if (!wanted.every((line, index) => lines[at + index] === line)) continue;
+    const one = agreeing(before, (index) => lines[at - 1 - index]);
+    const other = agreeing(below, (index) => lines[at + wanted.length + index]);
+    const score = [...one, ...other].reduce((sum, line) => sum + (isTelling(line) ? 1 : 0.1), 0);
+    const isNearer = Math.abs(at - near) < Math.abs((best?.at ?? 0) - near);
+    const isWhole = one.length === above.length && other.length === below.length;
+    const isBetween = above.length > 0 && below.length > 0;
+    if (best === undefined || score > best.score || (score === best.score && isNearer))
+      best = { at, score, whole: isWhole && (wanted.length > 0 || isBetween) };
+  }
+  return best;
+}
+
+function agreeing(
+  wanted: readonly string[],
+  lineAt: (index: number) => string | undefined,
+): readonly string[] {
+  const end = wanted.findIndex((line, index) => lineAt(index) !== line);
+  return end < 0 ? wanted : wanted.slice(0, end);
+}
+
+function isTelling(line: string): boolean {
+  return line.trim() !== "";
+}
+
+/** Lines without the empty one behind the last line end: what is added at the end is then apart from it. */
+function textLines(text: string): string[] {
+  const lines = linesOf(text);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+/** Beyond so many comparisons what differs counts as one place. */
+const MOST_CELLS = 4_000_000;
+
+type Place = Pick<Hunk, "at" | "out" | "put">;
+
+function differences(old: readonly string[], wanted: readonly string[]): readonly Place[] {
+  let start = 0;
+  while (start < old.length && start < wanted.length && old[start] === wanted[start]) start += 1;
+  let end = 0;
+  const most = Math.min(old.length, wanted.length) - start;
+  while (end < most && old[old.length - 1 - end] === wanted[wanted.length - 1 - end]) end += 1;
+  const out = old.slice(start, old.length - end);
+  const put = wanted.slice(start, wanted.length - end);
+  if (out.length + put.length === 0) return [];
+  if (out.length * put.length === 0 || out.length * put.length > MOST_CELLS) return [{ at: start, out, put }];
+  return placesOf(out, put).map((place) => ({ ...place, at: place.at + start }));
+}
+
+function placesOf(one: readonly string[], other: readonly string[]): readonly Place[] {
+  const common = commonLines(one, other);
+  const places: { at: number; out: string[]; put: string[] }[] = [];
+  const open = (at: number): (typeof places)[number] => {
+    const last = places.at(-1);
+    if (last !== undefined && last.at + last.out.length === at) return last;
+    const next = { at, out: [], put: [] };
+    places.push(next);
+    return next;
+  };
+  let [i, j] = [0, 0];
+  while (i < one.length || j < other.length) {
+    const [gone, added] = [one[i], other[j]];
+    if (gone === added) {
+      i += 1;
+      j += 1;
+    } else if (gone === undefined || (added !== undefined && common(i, j + 1) >= common(i + 1, j))) {
+      open(i).put.push(added ?? "");
+      j += 1;
+    } else {
+      open(i).out.push(gone);
+      i += 1;
+    }
+  }
+  return places;
+}
+
+/** For every pair of places how many lines the rests have in common, in order. */
+function commonLines(one: readonly string[], other: readonly string[]): (i: number, j: number) => number {
+  const width = other.length + 1;
+  const table = new Uint32Array((one.length + 1) * width);
+  for (let i = one.length - 1; i >= 0; i -= 1) {
+    for (let j = other.length - 1; j >= 0; j -= 1) {
+      const at = i * width + j;
+      const both = (table[at + width + 1] ?? 0) + 1;
+      table[at] = one[i] === other[j] ? both : Math.max(table[at + width] ?? 0, table[at + 1] ?? 0);
+    }
+  }
+  return (i, j) => table[i * width + j] ?? 0;
+}

@@ -1,0 +1,230 @@
+import { lstat, mkdir, realpath, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
+import { CompactError, hasCode } from "../../errors.ts";
+import { sweepTemps } from "../../storage/fs/files.ts";
+import { takeClaim } from "../files/claim.ts";
+import { isInside, leadsTo, outside } from "../files/ensure.ts";
+import { type MemoryFile, readMemoryFile, versionOf, writeMemoryFile } from "../files/write-file.ts";
+import { checkUser } from "../scope.ts";
+import { appendChange, type FileChange, type FileEdit, type MemoryChange, readLog } from "./change-log.ts";
+import { hunksBetween, inverse, patch } from "./patch.ts";
+import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
+
+// How a change gets to the disk. One process at a time holds the channel's lock. It writes down what it is about to do
+// (`.memory/pending.json`, put in its place by a rename: from then on the change happens), writes each file over the very
+// text that was read, adds one line to the log and removes what it wrote down. Who takes the lock next does the same with
+// what a process left that was killed in between.
+
+/** The folder in a channel where the runtime keeps its lock and what waits. */
+export const WORK_FOLDER = ".memory";
+
+export interface ChannelFolder {
+  /** The folder of one channel; nothing outside it is written. */
+  readonly channelDir: string;
+  /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
+  readonly workspaceDir?: string;
+  /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
+  readonly user?: string;
+}
+
+/** Where a channel's files really are. */
+export interface ChannelPlace {
+  readonly channelDir: string;
+  readonly work: string;
+  /** The file itself, links followed. Throws `NotFound` for one that a link puts elsewhere. */
+  path(file: ChangedFile): Promise<string>;
+}
+
+/** Finds a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
+export async function findChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
+  await checkUser(channelDir, user);
+  const channel = await leadsTo(resolve(channelDir));
+  const root = workspaceDir === undefined ? channel : await leadsTo(resolve(workspaceDir));
+  if (!isInside(root, channel)) throw outside(channelDir);
+  return {
+    channelDir: channel,
+    work: join(channel, WORK_FOLDER),
+    async path(file) {
+      const path = join(channel, file);
+      const real = await realpath(path).catch(() => path);
+      if (!isInside(root, real)) throw outside(path);
+      return real;
+    },
+  };
+}
+
+/** Files of a channel as they were read; undefined where there is none. */
+export type ReadFiles = Partial<Readonly<Record<ChangedFile, MemoryFile | undefined>>>;
+
+export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {
+  const read = CHANGED_FILES.map(
+    async (file) => [file, await readMemoryFile(await place.path(file))] as const,
+  );
+  return Object.fromEntries(await Promise.all(read));
+}
+
+export function textsOf(files: ReadFiles): Texts {
+  return Object.fromEntries(CHANGED_FILES.map((file) => [file, files[file]?.text]));
+}
+
+/**
+ * Runs work as the only process that changes the channel, after what another one left half-way is finished. An owner that
+ * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in `waitMs`.
+ */
+export async function withChannel<T>(
+  folder: ChannelFolder,
+  waitMs: number,
+  work: (place: ChannelPlace) => Promise<T>,
+): Promise<T> {
+  await findChannel(folder);
+  await mkdir(folder.channelDir, { recursive: true });
+  const place = await findChannel(folder);
+  await mkdir(place.work, { recursive: true, mode: 0o700 });
+  if (!(await lstat(place.work)).isDirectory()) throw outside(place.work);
+  const path = join(place.work, "lock");
+  const start = performance.now();
+  for (let round = 0; ; round += 1) {
+    const taken = await takeClaim(path, { fromItself: false });
+    if ("claim" in taken) {
+      const stopKeeping = taken.claim.keep();
+      try {
+        for (const each of [place.work, place.channelDir]) await sweepTemps(each, Date.now());
+        await recover(place);
+        return await work(place);
+      } finally {
+        stopKeeping();
+        await taken.claim.release();
+      }
+    }
+    if (performance.now() - start > waitMs)
+      throw new CompactError("Conflict", `another process (${taken.owner.pid}) is changing this memory`, {
+        place: path,
+        hint: "Try again when it is done; a process that has ended loses the lock by itself.",
+      });
+    await sleep(2 + ((process.pid + 7 * round) % 20));
+  }
+}
+
+/** Everything a change does. */
+interface Pending {
+  readonly change: Omit<MemoryChange, "files">;
+  readonly edits: readonly TextEdit[];
+  /** False for a change that cannot be undone. */
+  readonly keeps?: boolean;
+}
+
+/** A file's text before and after a change; undefined where there is no file. */
+export interface TextEdit {
+  readonly file: ChangedFile;
+  readonly before?: string;
+  readonly after?: string;
+}
+
+const PENDING = "pending.json";
+
+/** Makes a change durable, then does it. */
+export async function commitChange(place: ChannelPlace, pending: Pending): Promise<MemoryChange> {
+  await writeMemoryFile(join(place.work, PENDING), JSON.stringify(pending));
+  return finish(place, pending, false);
+}
+
+async function recover(place: ChannelPlace): Promise<void> {
+  // Until 0.1 whole files were kept there for undo; the log has it now.
+  await rm(join(place.work, "undo"), { recursive: true, force: true });
+  const pending = await readPending(place);
+  if (pending === undefined) return;
+  const { changes } = await readLog(place.channelDir);
+  await finish(
+    place,
+    pending,
+    changes.some(({ id }) => id === pending.change.id),
+  );
+}
+
+/** What was not finished. It is put in its place whole: where it cannot be read, what it would have done is not known. */
+export async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
+  const path = join(place.work, PENDING);
+  const text = (await readMemoryFile(path))?.text;
+  if (text === undefined) return undefined;
+  let cause: unknown;
+  try {
+    const pending = JSON.parse(text) as Partial<Pending> | null;
+    if (typeof pending?.change?.id === "string" && Array.isArray(pending.edits)) return pending as Pending;
+  } catch (error) {
+    cause = error;
+  }
+  throw new CompactError("StorageFailed", "a change that was not finished cannot be read", {
+    place: path,
+    hint: "Delete that file: the change in it is lost, the files stay as they are.",
+    cause,
+  });
+}
+
+async function finish(
+  place: ChannelPlace,
+  { change, edits, keeps = true }: Pending,
+  isLogged: boolean,
+): Promise<MemoryChange> {
+  const files: Partial<Record<ChangedFile, FileChange>> = {};
+  const undo: FileEdit[] = [];
+  for (const edit of edits.filter(({ file }) => CHANGED_FILES.includes(file))) {
+    const done = await writeEdit(place, edit);
+    files[edit.file] = done.change;
+    undo.push(done.edit);
+  }
+  const whole: MemoryChange = { ...change, files };
+  if (!isLogged) await appendChange(place.channelDir, keeps ? { ...whole, edits: undo } : whole);
+  await rm(join(place.work, PENDING), { force: true });
+  return whole;
+}
+
+const MOST_CONFLICTS = 20;
+
+/** Over the very text that was read. */
+async function writeEdit(
+  place: ChannelPlace,
+  edit: TextEdit,
+): Promise<{ readonly change: FileChange; readonly edit: FileEdit }> {
+  const { file } = edit;
+  const path = await place.path(file);
+  for (let attempt = 1; ; attempt += 1) {
+    const read = await readMemoryFile(path);
+    const { before, after, gaveWay } = mergedWith(read?.text, edit);
+    try {
+      if (after !== read?.text) await putText(path, after, read);
+    } catch (error) {
+      if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
+      continue;
+    }
+    const openEnd = /[^\r\n]$/.test(before ?? "") || undefined;
+    return {
+      change: { before: versionOrNull(before), after: versionOrNull(after), gaveWay },
+      edit: { file, hunks: hunksBetween(before ?? "", after ?? ""), openEnd },
+    };
+  }
+}
+
+async function putText(path: string, text: string | undefined, read: MemoryFile | undefined): Promise<void> {
+  if (text === undefined) await rm(path, { force: true });
+  else await writeMemoryFile(path, text, { ifVersion: read?.version ?? null });
+}
+
+/** The edit as it is done to what the file says now: what a person saved meanwhile stays, and their lines win. */
+function mergedWith(
+  now: string | undefined,
+  { before, after }: TextEdit,
+): Omit<TextEdit, "file"> & { readonly gaveWay?: boolean } {
+  if (now === before || now === after) return { before, after };
+  const planned = hunksBetween(before ?? "", after ?? "");
+  const { text, left } = patch(now ?? "", planned, false);
+  const gaveWay = left.length > 0 || undefined;
+  if (text !== now) return { before: now, after: text, gaveWay };
+  // It was written before its process ended, and edited since.
+  const done = planned.filter((hunk) => !left.includes(hunk));
+  return { before: patch(now, inverse(done), false).text, after: now, gaveWay };
+}
+
+function versionOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : versionOf(text);
+}
