@@ -1,4 +1,13 @@
-import { FORBIDS, LASTING, LEAD, NEGATED, PERMITS, STRONG_CHANGE, TELLS_CHANGE, WEAK_CHANGE } from "./language.ts";
+import {
+  FORBIDS,
+  LASTING,
+  LEAD,
+  NEGATED,
+  PERMITS,
+  STRONG_CHANGE,
+  TELLS_CHANGE,
+  WEAK_CHANGE,
+} from "./language.ts";
 
 /** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
 export function topicTerms(text: string): ReadonlySet<string> {
