@@ -195,6 +195,19 @@ const HAS_HINT = new RegExp(HINT, "i");
 const HARMLESS =
   /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|url$|uri$/i;
 
+const ANY_NAME = new RegExp(SECRET_NAME, "i");
+let lastText = "";
+let lastHasName = false;
+
+/** True where the name of a secret stands in the text: several finders ask this of the same text. */
+export function hasSecretName(text: string): boolean {
+  if (text !== lastText) {
+    lastHasName = ANY_NAME.test(text);
+    lastText = text;
+  }
+  return lastHasName;
+}
+
 /** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
 export function isSecretName(name: string): boolean {
   return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));

@@ -280,6 +280,8 @@ interface Compiled {
   readonly format: TokenFormat;
   readonly kind: string;
   readonly prefix: string;
+  /** The code of the prefix's third character, or -1. */
+  readonly third: number;
   readonly parts: readonly (string | Run)[];
 }
 
@@ -342,9 +344,13 @@ function tokenAt(
   candidates: readonly Compiled[],
   walkers: Walkers,
 ): Finding | undefined {
-  const atBoundary = isAtBoundary(text, start);
+  let atBoundary: boolean | undefined;
   for (const candidate of candidates) {
-    const { prefix, format, kind } = candidate;
+    const { prefix, third, format, kind } = candidate;
+    // The first two characters are there. The third spares most calls.
+    if (third >= 0 && third !== text.charCodeAt(start + 2)) continue;
+    if (!text.startsWith(prefix, start)) continue;
+    atBoundary ??= isAtBoundary(text, start);
     const begins = atBoundary || (prefix.length >= 4 && isAfterDash(text, start));
     const end = begins || format.check !== undefined ? endAt(text, start, candidate, walkers) : undefined;
     if (end !== undefined && isToken(text.slice(start + prefix.length, end), format, begins))
@@ -353,13 +359,7 @@ function tokenAt(
   return undefined;
 }
 
-function endAt(
-  text: string,
-  start: number,
-  { prefix, parts }: Compiled,
-  walkers: Walkers,
-): number | undefined {
-  if (!text.startsWith(prefix, start)) return undefined;
+function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {
   const reach = endOfToken(text, start, parts, walkers);
   // A full stop ends the sentence, not the token.
   return reach !== undefined && text.charAt(reach - 1) === "." ? reach - 1 : reach;
@@ -456,7 +456,8 @@ function compiled(format: TokenFormat): Compiled {
   const [prefix] = parts;
   if (typeof prefix !== "string" || prefix.length < 2)
     throw new RangeError(`${format.shape} does not begin with two characters of its own`);
-  return { format, kind: `token:${format.issuer}`, prefix, parts };
+  const third = prefix.length > 2 ? prefix.charCodeAt(2) : -1;
+  return { format, kind: `token:${format.issuer}`, prefix, third, parts };
 }
 
 function beginnings(formats: readonly Compiled[]): Map<number, Compiled[]> {

@@ -1,6 +1,7 @@
 import {
   type Finding,
   HINT,
+  hasSecretName,
   isBareSecret,
   isFilledIn,
   isGiven,
@@ -60,7 +61,7 @@ const KIND = "named-value";
 
 /** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
 export function* findKeyValues(text: string): Generator<Finding> {
-  yield* valuesOf(text, NAMES, besideName);
+  if (hasSecretName(text)) yield* valuesOf(text, NAMES, besideName);
   if (text.includes("-")) yield* valuesOf(text, FLAG, (_, match) => secretAfter(text, atFlag(match)));
   yield* valuesOf(text, LONG_VALUE, generatedAfter);
   if (text.includes("key ")) yield* valuesOf(text, HINTED_FLAG, generatedAfterFlag);

@@ -1,5 +1,6 @@
 import {
   type Finding,
+  hasSecretName,
   isFilledIn,
   isGiven,
   isMixed,
@@ -8,27 +9,27 @@ import {
   looksGenerated,
   SECRET_NAME,
 } from "./finding.ts";
+import { createWordGate, type WordGate } from "./words.ts";
 
 /** Where a secret stands because of what is around it. */
 interface Place {
   readonly kind: string;
-  /** Two groups: what stays, and the secret; every repetition bounded. Compiled when it is first looked for. */
-  readonly pattern: () => RegExp;
+  /** Two groups: what stays, and the secret; every repetition bounded. */
+  readonly source: string;
   readonly isSecret: (value: string, before: string) => boolean;
   /** Text without which the pattern has nothing to find. */
   readonly needs: string;
+  /** The name of a secret must be in the text. */
+  readonly named: boolean;
 }
 
 type Judge = Place["isSecret"];
 
 /** `before`, `value` and `behind` are sources of patterns; a space that does not open a class means one to eight blanks. */
-function place(kind: string, isSecret: Judge, source: readonly [string, string, string?], needs = ""): Place {
-  let compiled: RegExp | undefined;
-  const compile = (): RegExp => {
-    const [before, value, behind = ""] = source.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
-    return new RegExp(`(${before})(${value})${behind}`, "gi");
-  };
-  return { kind, isSecret, needs, pattern: () => (compiled ??= compile()) };
+function place(kind: string, isSecret: Judge, parts: readonly [string, string, string?], needs = ""): Place {
+  const [before = "", value, behind = ""] = parts.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
+  const named = parts.some((part) => part?.includes(SECRET_NAME));
+  return { kind, isSecret, needs, named, source: `(${before})(${value})${behind}` };
 }
 
 const { raw } = String;
@@ -106,7 +107,7 @@ const COMMANDS: readonly Place[] = [
   ),
   ...[
     [
-      "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|[Pp]s[Ee]xec(?:\\.exe)?|PSEXEC(?:\\.EXE)?|useradd|usermod",
+      "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod",
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
@@ -117,9 +118,15 @@ const COMMANDS: readonly Place[] = [
     ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
   ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
   place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}|(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<<) ["']?`,
+    raw`\b(?:net user \S{1,64}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
+  place(
+    "command-line",
+    isGivenWord,
+    [raw`\b(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<< ["']?`, WORD],
+    "<<<",
+  ),
   place(
     "command-line",
     isFilledIn,
@@ -173,11 +180,16 @@ const COMMANDS: readonly Place[] = [
     "2)",
   ),
   // A user and a password in a call
-  place("call", isGivenWord, [
-    raw`(?:\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10})|[Bb]asic_?[Aa]uth|[.](?:auth|login)|\bauth[ \t]{0,2}=)[ \t]{0,2}\(?(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],[ \t]{0,4}){0,2}[^"'\n;,]{0,12}["']`,
-    raw`[^"'\s]{6,256}`,
-    `(?=["'])`,
-  ]),
+  ...[
+    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=)`,
+    raw`(?:basic_?auth|[.](?:auth|login))`,
+  ].map((callee) =>
+    place("call", isGivenWord, [
+      raw`${callee}[ \t]{0,2}\(?(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],[ \t]{0,4}){0,2}[^"'\n;,]{0,12}["']`,
+      raw`[^"'\s]{6,256}`,
+      `(?=["'])`,
+    ]),
+  ),
 ];
 
 const STATEMENTS: readonly Place[] = [
@@ -212,7 +224,7 @@ const STATEMENTS: readonly Place[] = [
     "credentials-file",
     isFilledIn,
     [
-      raw`(?<=^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:`,
+      raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:`,
       raw`[^\s:]{3,128}`,
       raw`(?=\r?\n|$)`,
     ],
@@ -221,7 +233,7 @@ const STATEMENTS: readonly Place[] = [
   place(
     "credentials-file",
     () => true,
-    [raw`(?<=^|\n)[a-z_][\w-]{0,31}:`, raw`\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}`],
+    [raw`(?:^|\n)[a-z_][\w-]{0,31}:`, raw`\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}`],
     ":$",
   ),
   place(
@@ -348,20 +360,35 @@ const PROSE: readonly Place[] = [
 
 const PLACES: readonly Place[] = [...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...PROSE];
 
+const patterns: RegExp[] = [];
+let gate: WordGate | undefined;
+
+/** Of a place; compiled when it is first searched for. */
+function patternOf(index: number, { source }: Place): RegExp {
+  const pattern = patterns[index] ?? new RegExp(source, "gi");
+  patterns[index] = pattern;
+  return pattern;
+}
+
 /** Secrets that show by their place: addresses, headers, command lines, statements, tables, markup, prose. */
-export function* findPlaces(text: string): Generator<Finding> {
-  for (const found of PLACES) {
-    if (!text.includes(found.needs)) continue;
-    const pattern = found.pattern();
+export function findPlaces(text: string): Finding[] {
+  gate ??= createWordGate(PLACES.map(({ source }) => source.slice(1)));
+  const open = gate.open(text);
+  const hasName = hasSecretName(text);
+  const findings: Finding[] = [];
+  for (let index = 0; index < PLACES.length; index += 1) {
+    const searched = PLACES[index] as Place;
+    if (open[index] === 0 || (searched.named && !hasName) || !text.includes(searched.needs)) continue;
+    const pattern = patternOf(index, searched);
+    // Most texts have none, and going through the matches begins with a copy of the pattern.
     if (text.search(pattern) < 0) continue;
     for (const match of text.matchAll(pattern)) {
-      const finding = findingOf(found, match);
-      if (finding !== undefined) yield finding;
+      const finding = findingOf(searched, match);
+      if (finding !== undefined) findings.push(finding);
     }
   }
-  yield* findSpoken(text);
-  yield* findColumns(text);
-  yield* findInserted(text);
+  findings.push(...findSpoken(text), ...(hasName ? findColumns(text) : []), ...findInserted(text));
+  return findings;
 }
 
 function findingOf(

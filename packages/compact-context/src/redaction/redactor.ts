@@ -64,18 +64,43 @@ const LONG = 256;
 /** Shorter texts that are remembered once nothing was found in them: roles, names of tools, keys, ids. */
 const HARMLESS = 4096;
 
-const BASE64 = /[A-Za-z0-9+/_-]{24,65536}/g;
 const BEGINNING = 24;
+const LONGEST_RUN = 65_536;
 const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
+/** The characters of base64, in both alphabets. */
+const IN_BASE64 = new Uint8Array(128);
+for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
+  IN_BASE64[character.charCodeAt(0)] = 1;
+
+const inBase64 = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at);
+  return code < 128 && IN_BASE64[code] === 1;
+};
+
+/** Runs of at least 24 characters of base64. Every 24th character is looked at, because a run cannot lie between two. */
+function* runsOfBase64(text: string): Generator<Span> {
+  let from = 0;
+  for (let probe = BEGINNING - 1; probe < text.length; probe += BEGINNING) {
+    if (!inBase64(text, probe)) continue;
+    let start = probe;
+    while (start > from && inBase64(text, start - 1)) start -= 1;
+    let end = probe + 1;
+    while (end < text.length && inBase64(text, end)) end += 1;
+    for (let at = start; end - at >= BEGINNING; at += LONGEST_RUN)
+      yield { start: at, end: Math.min(end, at + LONGEST_RUN) };
+    from = end;
+    probe = end;
+  }
+}
 
 /** Runs of base64 whose text holds a secret; what does not begin with a text is not decoded any further. */
 function* findEncoded(text: string): Generator<Finding> {
-  for (const { 0: run, index } of text.matchAll(BASE64)) {
-    if (!PRINTED.test(decoded(run.slice(0, BEGINNING)))) continue;
-    const inner = decoded(run);
+  for (const { start, end } of runsOfBase64(text)) {
+    if (!PRINTED.test(decoded(text.slice(start, start + BEGINNING)))) continue;
+    const inner = decoded(text.slice(start, end));
     if (!INNER.some((find) => !find(inner)[Symbol.iterator]().next().done)) continue;
-    const padding = /^={0,2}/.exec(text.slice(index + run.length, index + run.length + 2))?.[0].length ?? 0;
-    yield { start: index, end: index + run.length + padding, kind: "base64" };
+    const padding = /^={0,2}/.exec(text.slice(end, end + 2))?.[0].length ?? 0;
+    yield { start, end: end + padding, kind: "base64" };
   }
 }
 

@@ -1,0 +1,45 @@
+import { describe, expect, it } from "vitest";
+import { beginningsOf, createWordGate } from "./words.ts";
+
+describe("what a pattern begins with", () => {
+  it.each([
+    [String.raw`\bcookie["']?:`, ["cookie"]],
+    [String.raw`\b(?:bearer|basic)[ \t]`, ["bearer", "basic"]],
+    [
+      String.raw`\b(?:api[_-]?key|(?:secret|my)[ )|]key|7za?|mysqli?_c)`,
+      ["api", "secret", "my", "7z", "mysql"],
+    ],
+    [String.raw`\b(?:passw(?:or)?d|\x41b)`, undefined],
+    [String.raw`\b(?:one)?two`, undefined],
+    [String.raw`\b[a-z]ab`, undefined],
+    ["(?:one|two)", undefined],
+    [String.raw`\ba?b`, undefined],
+    [String.raw`\bone|two`, undefined],
+    [String.raw`\bone|\btwo)|three`, ["one", "two"]],
+  ])("%s", (source, words) => {
+    expect(beginningsOf(source)).toEqual(words);
+  });
+});
+
+describe("the gate of words", () => {
+  const gate = createWordGate([String.raw`\b(?:curl|my)\b`, String.raw`\b7zr?`, "[?&]sig="]);
+  const open = (text: string): number[] => [...gate.open(text)];
+
+  it.each([
+    ["", [0, 0, 1]],
+    ["CURL it", [1, 0, 1]],
+    ["é7Z", [0, 1, 1]],
+    ["(my", [1, 0, 1]],
+    ["dummy xcurl a7zr _my", [0, 0, 1]],
+    ["cur", [0, 0, 1]],
+  ])("%s", (text, expected) => {
+    expect(open(text)).toEqual(expected);
+  });
+
+  it("is open wherever the pattern matches", () => {
+    for (const text of ["a curl", "\ncurl", "ｃurl curl", "My", "x-7zr", "7z"]) {
+      expect(open(text)[0] === 1 || !/\b(?:curl|my)\b/i.test(text)).toBe(true);
+      expect(open(text)[1] === 1 || !/\b7zr?/i.test(text)).toBe(true);
+    }
+  });
+});
