@@ -24,46 +24,48 @@ export interface MemoryOverviewFile {
 
 /** The memory files that a recall reads, with their sections and items; those that are missing are left out. */
 export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
-  return (await readEach(folder)).flatMap((one) => {
-    if (one.failed) throw one.error;
-    return one.file === undefined ? [] : [one.file];
+  return (await readEach(folder)).flatMap(({ file, error }) => {
+    if (error !== undefined) throw error;
+    return file === undefined ? [] : [file];
   });
 }
 
-type ReadOne = { readonly name: string } & (
-  | { readonly failed: false; readonly file: MemoryOverviewFile | undefined }
-  | { readonly failed: true; readonly error: unknown }
-);
+interface ReadOne {
+  /** As problems name it. */
+  readonly name: string;
+  readonly file?: MemoryOverviewFile;
+  readonly error?: unknown;
+}
 
 async function readEach(folder: ChannelFolder): Promise<readonly ReadOne[]> {
   requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
   requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
   const { channelDir } = await findChannel(folder);
-  const { workspaceDir = channelDir } = folder;
-  const own = (["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map(
-    (file) => ({ place: "channel", name: file, file, path: join(channelDir, file) }) as const,
-  );
-  const shared = {
-    place: "workspace",
-    name: "workspace MEMORY.md",
-    file: "MEMORY.md",
-    path: join(workspaceDir, WORKSPACE_FILES.memory),
-  } as const;
-  const all = folder.workspaceDir === undefined ? own : [...own, shared];
-  return Promise.all(
-    all.map(async ({ place, name, file, path }): Promise<ReadOne> => {
-      try {
-        await refuseOutside(path, [channelDir, workspaceDir]);
-        const found = await readMemoryFile(path);
-        if (found === undefined) return { name, failed: false, file: undefined };
-        const { text, version, modified } = found;
-        const document = readDocument(file, text, version);
-        return { name, failed: false, file: { place, path, document, modified, characters: text.length } };
-      } catch (error) {
-        return { name, failed: true, error };
-      }
-    }),
-  );
+  const { workspaceDir } = folder;
+  const readOne = async (
+    place: "channel" | "workspace",
+    dir: string,
+    file: MemoryFileName,
+  ): Promise<ReadOne> => {
+    const path = join(dir, file);
+    const name = place === "channel" ? file : `workspace ${file}`;
+    try {
+      await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
+      const found = await readMemoryFile(path);
+      if (found === undefined) return { name };
+      const { text, version, modified } = found;
+      const document = readDocument(file, text, version);
+      return { name, file: { place, path, document, modified, characters: text.length } };
+    } catch (error) {
+      return { name, error };
+    }
+  };
+  return Promise.all([
+    ...(["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map((file) =>
+      readOne("channel", channelDir, file),
+    ),
+    ...(workspaceDir === undefined ? [] : [readOne("workspace", workspaceDir, WORKSPACE_FILES.memory)]),
+  ]);
 }
 
 export interface MemoryProblem {
@@ -92,28 +94,12 @@ export interface CheckOptions extends ChannelFolder {
   readonly now: number;
 }
 
-interface CheckedFile extends MemoryOverviewFile {
-  readonly name: string;
-}
-
-type PlacedItem = MemoryItem & { readonly place: string };
-
-/** Characters beyond which a file is worth folding or cleaning up, and days after which it may be out of date. */
-const CHECKED: Readonly<Record<MemoryFileName, { readonly chars: number; readonly days: number }>> = {
-  "SESSION.md": { chars: 12_000, days: 30 },
-  "MEMORY.md": { chars: 12_000, days: 180 },
-  "HISTORY.md": { chars: 20_000, days: Number.POSITIVE_INFINITY },
-};
-const LONG_ITEM = 1_000;
-
 /** What is wrong or doubtful in a channel's memory and its workspace's, by file and line; changes nothing. */
 export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
   const read = await readEach(options);
   const place = await findChannel(options);
   const redactor = options.redactor ?? createRedactor();
-  const files = read.flatMap(({ name, ...one }) =>
-    one.failed || one.file === undefined ? [] : [{ ...one.file, name }],
-  );
+  const files = read.flatMap(({ name, file }) => (file === undefined ? [] : [{ ...file, name }]));
   const retired = (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text ?? "";
   const items = files
     .filter(({ document }) => document.file === "MEMORY.md")
@@ -121,7 +107,18 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
       itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
     );
   return [
-    ...read.flatMap((one) => (one.failed ? [unreadable(one.name, one.error)] : [])),
+    ...read.flatMap(({ name, error }) =>
+      error === undefined
+        ? []
+        : [
+            problem(
+              "unreadable",
+              name,
+              errorMessage(error),
+              "Put a plain file there that this user may read.",
+            ),
+          ],
+    ),
     ...files.flatMap((file) => [
       ...malformed(file),
       ...secrets(file, redactor),
@@ -131,175 +128,176 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
     ...returned(items, retired),
     ...duplicates(items),
     ...conflicts(items),
-    ...(await logProblems(place.channelDir)),
+    ...(await logProblems(place)),
     ...(await unfinished(place)),
   ];
 }
 
-function unreadable(place: string, error: unknown): MemoryProblem {
-  const hint = "Put a plain file there that this user may read.";
-  return { kind: "unreadable", severity: "error", place, message: errorMessage(error), hint };
+interface CheckedFile extends MemoryOverviewFile {
+  readonly name: string;
 }
 
-async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
-  const where = { kind: "unfinished", place: ".memory/pending.json" } as const;
-  try {
-    const pending = await readPending(place);
-    if (pending === undefined) return [];
-    const hint = "The next change finishes it; nothing is lost.";
-    const message = `the change ${pending.change.id} is not finished`;
-    return [{ ...where, severity: "warning", message, hint }];
-  } catch (error) {
-    if (!CompactError.isInstance(error)) throw error;
-    return [{ ...where, severity: "error", message: error.message, hint: error.hint }];
-  }
+type PlacedItem = MemoryItem & { readonly place: string };
+
+const ERRORS: readonly MemoryProblem["kind"][] = ["malformed", "secret", "unreadable", "unfinished"];
+
+function problem(
+  kind: MemoryProblem["kind"],
+  place: string,
+  message: string,
+  hint: string,
+  severity: MemoryProblem["severity"] = ERRORS.includes(kind) ? "error" : "warning",
+): MemoryProblem {
+  return { kind, severity, place, message, hint };
 }
 
-function malformed({ name, document }: CheckedFile): readonly MemoryProblem[] {
-  const problems: MemoryProblem[] = [];
-  const add = (line: number, message: string, hint: string): void => {
-    problems.push({ kind: "malformed", severity: "error", place: `${name}:${line}`, message, hint });
-  };
-  const lines = linesOf(document.text);
-  lines.forEach((line, index) => {
-    if (/^(?:<{7} |={7}$|>{7} )/.test(line)) {
-      add(
-        index + 1,
-        "a conflict of a merge is not resolved",
-        "Keep one of the two texts and delete the marks.",
-      );
-    }
-    if (/[\0\uFFFD]/.test(line))
-      add(index + 1, "the line holds bytes that are no text", "Save the file as UTF-8.");
-  });
-  const open = document.text.lastIndexOf("<!--");
-  if (open >= 0 && !document.text.includes("-->", open)) {
-    const line = linesOf(document.text.slice(0, open)).length;
-    add(line, "a comment is opened and never closed", "Close it with -->, or take the <!-- out.");
+/** Lines that are wrong wherever they stand: what they hold, the problem, and what to do. */
+const WRONG_LINES: readonly (readonly [RegExp, string, string])[] = [
+  [
+    /^(?:<{7} |={7}$|>{7} )/,
+    "a conflict of a merge is not resolved",
+    "Keep one of the two texts and delete the marks.",
+  ],
+  [/[\0\uFFFD]/, "the line holds bytes that are no text", "Save the file as UTF-8."],
+];
+
+function malformed({ name, document: { text } }: CheckedFile): readonly MemoryProblem[] {
+  const lines = linesOf(text);
+  const at = (line: number, message: string, hint: string): MemoryProblem =>
+    problem("malformed", `${name}:${line}`, message, hint);
+  const problems = lines.flatMap((line, index) =>
+    WRONG_LINES.filter(([wrong]) => wrong.test(line)).map(([, message, hint]) =>
+      at(index + 1, message, hint),
+    ),
+  );
+  const open = text.lastIndexOf("<!--");
+  if (open >= 0 && !text.includes("-->", open)) {
+    const line = linesOf(text.slice(0, open)).length;
+    problems.push(
+      at(line, "a comment is opened and never closed", "Close it with -->, or take the <!-- out."),
+    );
   }
   const fence = openFence(lines);
   if (fence > 0)
-    add(fence, "a code block is opened and never closed", "Close it with the marks that open it.");
+    problems.push(
+      at(fence, "a code block is opened and never closed", "Close it with the marks that open it."),
+    );
   return problems;
 }
 
 /** The line of a fence that nothing closes; 0 where all are closed. */
 function openFence(lines: readonly string[]): number {
-  let open: { readonly marks: string; readonly line: number } | undefined;
+  let [open, at] = ["", 0];
   lines.forEach((line, index) => {
     const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
     if (marks === undefined) return;
-    if (open === undefined) open = { marks, line: index + 1 };
-    else if (marks.startsWith(open.marks) && line.trim() === marks) open = undefined;
+    if (at === 0) [open, at] = [marks, index + 1];
+    else if (marks.startsWith(open) && line.trim() === marks) at = 0;
   });
-  return (open as { line: number } | undefined)?.line ?? 0;
+  return at;
 }
 
 function secrets(
-  { name, document }: CheckedFile,
+  { name, document: { text } }: CheckedFile,
   redactor: Pick<Redactor, "redactText">,
 ): readonly MemoryProblem[] {
-  const redacted = linesOf(redactor.redactText(document.text));
-  const lines = linesOf(document.text);
-  const found =
-    redacted.length === lines.length
-      ? lines.flatMap((line, index) => (line === redacted[index] ? [] : [index + 1]))
-      : [1];
-  return found.map((line) => ({
-    kind: "secret",
-    severity: "error",
-    place: `${name}:${line}`,
-    message: "the line looks like it holds a secret",
-    hint: "Take it out here, and change the secret: what reads the memory has read it.",
-  }));
+  const lines = linesOf(text);
+  const redacted = linesOf(redactor.redactText(text));
+  const isAligned = redacted.length === lines.length;
+  const found = lines.flatMap((line, index) => (isAligned && line !== redacted[index] ? [index + 1] : []));
+  const hint = "Take it out here, and change the secret: what reads the memory has read it.";
+  return (isAligned ? found : [1]).map((line) =>
+    problem("secret", `${name}:${line}`, "the line looks like it holds a secret", hint),
+  );
 }
 
+/** Characters beyond which a file is worth folding or cleaning up, and days after which it may be out of date. */
+const LIMITS: Readonly<Record<MemoryFileName, { readonly chars: number; readonly days: number }>> = {
+  "SESSION.md": { chars: 12_000, days: 30 },
+  "MEMORY.md": { chars: 12_000, days: 180 },
+  "HISTORY.md": { chars: 20_000, days: Number.POSITIVE_INFINITY },
+};
+const LONG_ITEM = 1_000;
+
 function large({ name, characters, document }: CheckedFile): readonly MemoryProblem[] {
-  const problems: MemoryProblem[] = [];
-  const add = (place: string, message: string, hint: string): void => {
-    problems.push({ kind: "oversized", severity: "warning", place, message, hint });
-  };
-  const most = CHECKED[document.file].chars;
-  if (characters > most) {
-    const hint =
-      document.file === "HISTORY.md" ? "Fold its oldest sections." : "Take out what no longer matters.";
-    add(name, `${characters} characters; more than ${most} are seldom read`, hint);
-  }
-  for (const { text, line } of itemsOf(document)) {
-    if (text.length > LONG_ITEM) {
-      add(
+  const most = LIMITS[document.file].chars;
+  const hint =
+    document.file === "HISTORY.md" ? "Fold its oldest sections." : "Take out what no longer matters.";
+  const message = `${characters} characters; more than ${most} are seldom read`;
+  const long = itemsOf(document).filter(({ text }) => text.length > LONG_ITEM);
+  return [
+    ...(characters > most ? [problem("oversized", name, message, hint)] : []),
+    ...long.map(({ text, line }) =>
+      problem(
+        "oversized",
         `${name}:${line}`,
         `one item of ${text.length} characters`,
         "Cut it into items that say one thing each.",
-      );
-    }
-  }
-  return problems;
+      ),
+    ),
+  ];
 }
 
 function stale({ name, modified, document }: CheckedFile, now: number): readonly MemoryProblem[] {
-  const { days } = CHECKED[document.file];
   const hint = "Look whether it still holds; a newer text supersedes it.";
-  const say = (place: string, time: number): MemoryProblem => ({
-    kind: "stale",
-    severity: "warning",
-    place,
-    message: `last written ${Math.floor((now - time) / DAY)} days ago`,
-    hint,
-  });
-  if (document.file === "SESSION.md") return now - modified > days * DAY ? [say(name, modified)] : [];
-  return itemsOf(document).flatMap(({ time, line }) => {
-    const at = Date.parse(time ?? "");
-    return now - at > days * DAY ? [say(`${name}:${line}`, at)] : [];
-  });
-}
-
-function warning(
-  kind: MemoryProblem["kind"],
-  { place }: PlacedItem,
-  message: string,
-  hint: string,
-): MemoryProblem {
-  return { kind, severity: "warning", place, message, hint };
+  const times: readonly (readonly [string, number])[] =
+    document.file === "SESSION.md"
+      ? [[name, modified]]
+      : itemsOf(document).map(({ time, line }) => [`${name}:${line}`, Date.parse(time ?? "")]);
+  return times
+    .map(([place, time]) => [place, Math.floor((now - time) / DAY)] as const)
+    .filter(([, days]) => days >= LIMITS[document.file].days)
+    .map(([place, days]) => problem("stale", place, `last written ${days} days ago`, hint));
 }
 
 function returned(items: readonly PlacedItem[], retired: string): readonly MemoryProblem[] {
-  return items.flatMap((item) => {
-    const entry = item.writtenBy === "person" ? undefined : retiredAs(retired, item.text);
-    if (entry === undefined) return [];
+  return items.flatMap(({ writtenBy, text, place }) => {
+    const entry = writtenBy === "person" ? undefined : retiredAs(retired, text);
     const hint = `Take it out, or its line out of ${RETIRED_FILE}.`;
-    return [warning("retired", item, `it was ${entry.as} before`, hint)];
+    return entry === undefined ? [] : [problem("retired", place, `it was ${entry.as} before`, hint)];
   });
 }
 
 function duplicates(items: readonly PlacedItem[]): readonly MemoryProblem[] {
-  return items.flatMap((item, index) => {
-    const first = items.slice(0, index).find((other) => plainWords(other.text) === plainWords(item.text));
-    if (first === undefined) return [];
-    return [warning("duplicate", item, `the same as ${first.place}`, "Take one of them out.")];
+  const first = new Map<string, string>();
+  return items.flatMap(({ text, place }) => {
+    const words = plainWords(text);
+    const known = first.get(words);
+    if (known !== undefined)
+      return [problem("duplicate", place, `the same as ${known}`, "Take one of them out.")];
+    first.set(words, place);
+    return [];
   });
 }
 
 /** Two items that tell different values of one thing. */
 function conflicts(items: readonly PlacedItem[]): readonly MemoryProblem[] {
+  const isApart = (one: MemoryItem, other: MemoryItem): boolean =>
+    relationOf(one.text, other.text) === "apart";
+  const hint = "Take out the one that is out of date; a recall gives the newer first.";
   return items.flatMap((newer, index) =>
-    items.slice(0, index).flatMap((older): MemoryProblem[] => {
-      const apart = (one: MemoryItem, other: MemoryItem): boolean =>
-        relationOf(one.text, other.text) === "apart";
-      if (apart(newer, older) && apart(older, newer)) return [];
-      const hint = "Take out the one that is out of date; a recall gives the newer first.";
-      return [warning("conflict", newer, `it may not hold together with ${older.place}`, hint)];
-    }),
+    items
+      .slice(0, index)
+      .filter((older) => !isApart(newer, older) || !isApart(older, newer))
+      .map((older) => problem("conflict", newer.place, `it may not hold together with ${older.place}`, hint)),
   );
 }
 
-async function logProblems(channelDir: string): Promise<readonly MemoryProblem[]> {
+async function logProblems({ channelDir }: ChannelPlace): Promise<readonly MemoryProblem[]> {
   const { problems } = await readLog(channelDir);
-  return problems.map(({ line, message }) => ({
-    kind: "log",
-    severity: message.includes("cut off") ? "warning" : "error",
-    place: `${LOG_FILE}:${line}`,
-    message,
-    hint: "Changes from before it can still be listed; what it said is lost.",
-  }));
+  const hint = "Changes from before it can still be listed; what it said is lost.";
+  return problems.map(({ line, message }) => problem("log", `${LOG_FILE}:${line}`, message, hint));
+}
+
+async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
+  const file = ".memory/pending.json";
+  try {
+    const pending = await readPending(place);
+    if (pending === undefined) return [];
+    const hint = "The next change finishes it; nothing is lost.";
+    return [problem("unfinished", file, `the change ${pending.change.id} is not finished`, hint, "warning")];
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    return [problem("unfinished", file, error.message, error.hint)];
+  }
 }

@@ -2,226 +2,9 @@ import type { TextModel, TextModelAnswer, TextModelMessage } from "../../core/po
 import { CompactError, errorMessage, requireOptions } from "../../errors.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
 import { platformTime, type TimePorts } from "../../summarizers/llm/options.ts";
-import { ask, type Breaker, createBreaker } from "../../summarizers/llm/run.ts";
+import { ask, createBreaker } from "../../summarizers/llm/run.ts";
 import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson, type JsonShape } from "./answer-json.ts";
-
-const MAX_OUTPUT_TOKENS = 2_000;
-const DEADLINE_MS = 30_000;
-/** The task, and once more with a word about what was wrong. */
-const MOST_REQUESTS = 2;
-const BREAKER = { failures: 3, pauseMs: 60_000 };
-/** Characters of a wrong answer that are shown to its writer. */
-const SHOWN = 4_000;
-
-/** A runner of tasks that remembers, across them, only whether its model is there at all. */
-export function createSidecar(ports: SidecarPorts): Sidecar {
-  requireOptions(ports, "ports", "Pass the model that small tasks go to: { model }.");
-  const context: Context = {
-    ports,
-    time: { ...platformTime, ...ports.time },
-    redact: ports.redact ?? redactBuiltIn,
-    counter: async () => ports.countText ?? countDefault(),
-    breaker: createBreaker(BREAKER),
-  };
-  return {
-    model: ports.model,
-    run: async (task, signal) => {
-      const outcome = await runTask(task, signal, context);
-      tell(ports, outcome.record);
-      return outcome;
-    },
-  };
-}
-
-/**
- * One task with a model of its own. Rejects with `SummarizerFailed` when no answer could be used in time, and with
- * `Aborted` when the signal is.
- */
-export async function runSidecarTask<T>(
-  task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal },
-): Promise<{ readonly output: T; readonly rawText: string; readonly record: SidecarRecord }> {
-  const { done, output, record, ...rest } = await createSidecar(task).run(task, task.signal);
-  if (done) return { output, record, ...(rest as { rawText: string }) };
-  const code = record.outcome === "aborted" ? "Aborted" : "SummarizerFailed";
-  throw new CompactError(
-    code,
-    `the task ${task.name} ${record.outcome}: ${record.detail ?? "no reason is known"}`,
-    {
-      hint: "Nothing was changed; ask again, or go on without it.",
-    },
-  );
-}
-
-interface Context {
-  readonly ports: SidecarPorts;
-  readonly time: TimePorts;
-  readonly redact: (text: string) => string;
-  readonly counter: () => Promise<(text: string) => number>;
-  readonly breaker: Breaker;
-}
-
-/** o200k_base, whose vocabulary is loaded for providers that report no usage only. */
-async function countDefault(): Promise<(text: string) => number> {
-  const loaded = import("../../tokens/encodings/o200k-base.ts");
-  return loaded.then(
-    ({ o200kBase }) => o200kBase.count,
-    () => fallbackTokens,
-  );
-}
-
-/** What a task used up so far. */
-interface Spent {
-  readonly startedAt: number;
-  requests: number;
-  inputTokens: number;
-  outputTokens: number;
-}
-
-async function runTask<T>(
-  task: SidecarTask<T>,
-  signal: AbortSignal | undefined,
-  context: Context,
-): Promise<SidecarOutcome<T>> {
-  const spent: Spent = { startedAt: context.time.clock(), requests: 0, inputTokens: 0, outputTokens: 0 };
-  const ended = (outcome: SidecarRecord["outcome"], repaired: boolean, detail?: string): SidecarRecord => ({
-    name: task.name,
-    model: context.ports.model.name,
-    outcome,
-    milliseconds: context.time.clock() - spent.startedAt,
-    requests: spent.requests,
-    repaired,
-    inputTokens: spent.inputTokens,
-    outputTokens: spent.outputTokens,
-    detail,
-  });
-  let messages = firstMessages(task, context);
-  let wrong = "";
-  for (let round = 1; round <= MOST_REQUESTS; round += 1) {
-    const reply = await request(task, { messages, signal, spent, context });
-    if ("outcome" in reply) {
-      return { done: false, output: undefined, record: ended(reply.outcome, false, reply.detail) };
-    }
-    const read = readAnswer(task, reply.answer);
-    if ("output" in read) {
-      return {
-        done: true,
-        output: read.output,
-        rawText: reply.answer.text,
-        record: ended("done", read.repaired),
-      };
-    }
-    wrong = read.wrong;
-    messages = [...firstMessages(task, context), ...hint(reply.answer.text, wrong)];
-  }
-  return { done: false, output: undefined, record: ended("failed", false, wrong) };
-}
-
-type Reply =
-  | { readonly answer: TextModelAnswer }
-  | { readonly outcome: SidecarRecord["outcome"]; readonly detail: string };
-
-async function request<T>(
-  task: SidecarTask<T>,
-  at: {
-    readonly messages: readonly TextModelMessage[];
-    readonly signal: AbortSignal | undefined;
-    readonly spent: Spent;
-    readonly context: Context;
-  },
-): Promise<Reply> {
-  const { messages, signal, spent, context } = at;
-  const { breaker, time, counter } = context;
-  const deadline = task.deadlineMs ?? DEADLINE_MS;
-  const milliseconds = deadline - (time.clock() - spent.startedAt);
-  if (signal?.aborted === true) return { outcome: "aborted", detail: "its caller gave it up" };
-  if (milliseconds <= 0) return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
-  if (!breaker.allows(time.clock()))
-    return { outcome: "skipped", detail: "the model failed too often of late" };
-  spent.requests += 1;
-  const asked = await ask(
-    context.ports.model,
-    { messages, maxOutputTokens: task.maxOutputTokens ?? MAX_OUTPUT_TOKENS, temperature: 0 },
-    { milliseconds, signal, time },
-  ).catch(() => undefined);
-  if (asked === undefined) {
-    breaker.undecided();
-    return { outcome: "aborted", detail: "its caller gave it up" };
-  }
-  if (asked.kind === "answer") {
-    breaker.succeeded();
-    return { answer: await counted(asked.answer, messages, spent, counter) };
-  }
-  breaker.failed(time.clock());
-  if (asked.kind === "timeout") return { outcome: "timeout", detail: `took longer than ${deadline} ms` };
-  return { outcome: "failed", detail: errorMessage(asked.error) };
-}
-
-async function counted(
-  answer: TextModelAnswer,
-  messages: readonly TextModelMessage[],
-  spent: Spent,
-  counter: Context["counter"],
-): Promise<TextModelAnswer> {
-  const text = typeof answer.text === "string" ? answer.text : "";
-  const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
-  const { input, output } = usage ?? (await countedUsage(messages, text, counter));
-  spent.inputTokens += input;
-  spent.outputTokens += output;
-  return { ...answer, text };
-}
-
-async function countedUsage(
-  messages: readonly TextModelMessage[],
-  text: string,
-  counter: Context["counter"],
-): Promise<{ readonly input: number; readonly output: number }> {
-  const countText = await counter();
-  return {
-    input: messages.reduce((sum, { content }) => sum + countText(content), 0),
-    output: countText(text),
-  };
-}
-
-function readAnswer<T>(
-  task: SidecarTask<T>,
-  { text, stop }: TextModelAnswer,
-): { readonly output: T; readonly repaired: boolean } | { readonly wrong: string } {
-  if (stop === "refusal") return { wrong: "the model refused" };
-  const json = answerJson(text, task.shape);
-  if (json === undefined && task.shape !== undefined) {
-    return { wrong: text.trim() === "" ? "the answer was empty" : "the answer holds no JSON" };
-  }
-  try {
-    return { output: task.parse(json?.text ?? text), repaired: json?.repaired ?? false };
-  } catch (error) {
-    return { wrong: stop === "length" ? `it was cut off: ${errorMessage(error)}` : errorMessage(error) };
-  }
-}
-
-function firstMessages<T>({ systemPrompt, prompt }: SidecarTask<T>, { redact }: Context): TextModelMessage[] {
-  return [
-    { role: "system", content: redact(systemPrompt) },
-    { role: "user", content: redact(prompt) },
-  ];
-}
-
-function hint(answer: string, wrong: string): TextModelMessage[] {
-  const content = `That answer cannot be used: ${wrong}. Answer again, shorter if it was cut off, with nothing but the JSON that was asked for.`;
-  const shown = answer.trim() === "" ? "(nothing)" : answer.slice(0, SHOWN);
-  return [
-    { role: "assistant", content: shown },
-    { role: "user", content },
-  ];
-}
-
-function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
-  try {
-    onTask?.(record);
-  } catch {
-    // Who listens must not break what it listens to.
-  }
-}
 
 /** A small piece of work for a model, beside the run. */
 export interface SidecarTask<T> {
@@ -279,4 +62,179 @@ export interface Sidecar {
   readonly model: TextModel;
   /** Never rejects. */
   run<T>(task: SidecarTask<T>, signal?: AbortSignal): Promise<SidecarOutcome<T>>;
+}
+
+const MAX_OUTPUT_TOKENS = 2_000;
+const DEADLINE_MS = 30_000;
+/** The task, and once more with a word about what was wrong. */
+const MOST_REQUESTS = 2;
+const BREAKER = { failures: 3, pauseMs: 60_000 };
+/** Characters of a wrong answer that are shown to its writer. */
+const SHOWN = 4_000;
+
+/** A runner of tasks that remembers, across them, only whether its model is there at all. */
+export function createSidecar(ports: SidecarPorts): Sidecar {
+  requireOptions(ports, "ports", "Pass the model that small tasks go to: { model }.");
+  const { model, redact = redactBuiltIn } = ports;
+  const time: TimePorts = { ...platformTime, ...ports.time };
+  const breaker = createBreaker(BREAKER);
+
+  /** One request; what the model said, or why there is nothing. */
+  const request = async (
+    task: SidecarTask<unknown>,
+    messages: readonly TextModelMessage[],
+    spent: { readonly start: number; requests: number },
+    signal: AbortSignal | undefined,
+  ): Promise<TextModelAnswer | Failure> => {
+    const { deadlineMs = DEADLINE_MS, maxOutputTokens = MAX_OUTPUT_TOKENS } = task;
+    const late: Failure = { outcome: "timeout", detail: `took longer than ${deadlineMs} ms` };
+    const milliseconds = deadlineMs - (time.clock() - spent.start);
+    if (signal?.aborted === true) return ABORTED;
+    if (milliseconds <= 0) return late;
+    if (!breaker.allows(time.clock())) return SKIPPED;
+    spent.requests += 1;
+    const asking = { messages, maxOutputTokens, temperature: 0 };
+    const asked = await ask(model, asking, { milliseconds, signal, time }).catch(() => undefined);
+    if (asked === undefined) {
+      breaker.undecided();
+      return ABORTED;
+    }
+    if (asked.kind === "answer") {
+      breaker.succeeded();
+      const { text } = asked.answer;
+      return { ...asked.answer, text: typeof text === "string" ? text : "" };
+    }
+    breaker.failed(time.clock());
+    return asked.kind === "timeout" ? late : { outcome: "failed", detail: errorMessage(asked.error) };
+  };
+
+  const run = async <T>(task: SidecarTask<T>, signal?: AbortSignal): Promise<SidecarOutcome<T>> => {
+    const spent = { start: time.clock(), requests: 0, inputTokens: 0, outputTokens: 0 };
+    const recorded = (
+      outcome: SidecarRecord["outcome"],
+      repaired = false,
+      detail?: string,
+    ): SidecarRecord => {
+      const { start, ...counts } = spent;
+      const milliseconds = time.clock() - start;
+      const record = {
+        name: task.name,
+        model: model.name,
+        outcome,
+        milliseconds,
+        repaired,
+        ...counts,
+        detail,
+      };
+      tell(ports, record);
+      return record;
+    };
+    const failed = ({ outcome, detail }: Failure): SidecarOutcome<T> => ({
+      done: false,
+      output: undefined,
+      record: recorded(outcome, false, detail),
+    });
+    const first: readonly TextModelMessage[] = [
+      { role: "system", content: redact(task.systemPrompt) },
+      { role: "user", content: redact(task.prompt) },
+    ];
+    let messages = first;
+    let wrong = "";
+    for (let round = 1; round <= MOST_REQUESTS; round += 1) {
+      const answer = await request(task, messages, spent, signal);
+      if ("outcome" in answer) return failed(answer);
+      const { input, output } = await tokensOf(messages, answer, ports);
+      spent.inputTokens += input;
+      spent.outputTokens += output;
+      const read = readAnswer(task, answer);
+      if ("output" in read)
+        return {
+          done: true,
+          output: read.output,
+          rawText: answer.text,
+          record: recorded("done", read.repaired),
+        };
+      wrong = read.wrong;
+      messages = [...first, ...correction(answer.text, wrong)];
+    }
+    return failed({ outcome: "failed", detail: wrong });
+  };
+  return { model, run };
+}
+
+interface Failure {
+  readonly outcome: "failed" | "timeout" | "aborted" | "skipped";
+  readonly detail: string;
+}
+
+const ABORTED: Failure = { outcome: "aborted", detail: "its caller gave it up" };
+const SKIPPED: Failure = { outcome: "skipped", detail: "the model failed too often of late" };
+
+function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
+  try {
+    onTask?.(record);
+  } catch {
+    // Who listens must not break what it listens to.
+  }
+}
+
+/** As the provider counted them; else by o200k_base, whose vocabulary is loaded for that only. */
+async function tokensOf(
+  messages: readonly TextModelMessage[],
+  { text, usage }: TextModelAnswer,
+  { countText }: SidecarPorts,
+): Promise<{ readonly input: number; readonly output: number }> {
+  const reported = usage === undefined ? undefined : normalizeUsage(usage);
+  if (reported !== undefined) return reported;
+  const count =
+    countText ??
+    (await import("../../tokens/encodings/o200k-base.ts").then(
+      ({ o200kBase }) => o200kBase.count,
+      () => fallbackTokens,
+    ));
+  return { input: messages.reduce((sum, { content }) => sum + count(content), 0), output: count(text) };
+}
+
+function readAnswer<T>(
+  task: SidecarTask<T>,
+  { text, stop }: TextModelAnswer,
+): { readonly output: T; readonly repaired: boolean } | { readonly wrong: string } {
+  if (stop === "refusal") return { wrong: "the model refused" };
+  const json = answerJson(text, task.shape);
+  if (json === undefined && task.shape !== undefined)
+    return { wrong: text.trim() === "" ? "the answer was empty" : "the answer holds no JSON" };
+  try {
+    return { output: task.parse(json?.text ?? text), repaired: json?.repaired ?? false };
+  } catch (error) {
+    return { wrong: stop === "length" ? `it was cut off: ${errorMessage(error)}` : errorMessage(error) };
+  }
+}
+
+function correction(answer: string, wrong: string): readonly TextModelMessage[] {
+  const content = `That answer cannot be used: ${wrong}. Answer again, shorter if it was cut off, with nothing but the JSON that was asked for.`;
+  const shown = answer.trim() === "" ? "(nothing)" : answer.slice(0, SHOWN);
+  return [
+    { role: "assistant", content: shown },
+    { role: "user", content },
+  ];
+}
+
+/**
+ * One task with a model of its own. Rejects with `SummarizerFailed` when no answer could be used in time, and with
+ * `Aborted` when the signal is.
+ */
+export async function runSidecarTask<T>(
+  task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal },
+): Promise<{ readonly output: T; readonly rawText: string; readonly record: SidecarRecord }> {
+  const outcome = await createSidecar(task).run(task, task.signal);
+  if (outcome.done) {
+    const { output, rawText, record } = outcome;
+    return { output, rawText, record };
+  }
+  const { record } = outcome;
+  throw new CompactError(
+    record.outcome === "aborted" ? "Aborted" : "SummarizerFailed",
+    `the task ${task.name} ${record.outcome}: ${record.detail ?? "no reason is known"}`,
+    { hint: "Nothing was changed; ask again, or go on without it." },
+  );
 }
