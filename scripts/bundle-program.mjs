@@ -22,8 +22,9 @@ const library = {
 };
 
 /**
- * The modules that entries share, each with what it imports and no chunk above has, in chunks that an entry needs whole or not at all: the root then loads 8 files and not 30,
- * which takes a quarter less of the processor, and a storage driver still loads `base.js` alone.
+ * The modules that entries share, in chunks that an entry needs whole or not at all. A chunk takes in what its modules import,
+ * unless a chunk above it has that. The root loads few files this way, and a storage driver loads `base.js` alone.
+ * `vocabulary` stands apart because `#vocabularies`, which `counting` imports, needs it: in one chunk they would be a cycle.
  */
 const SHARED = {
   base: /^(errors|core\/(archive|message|policy|units)|codecs\/native|tokens\/(models|models-table|usage)|storage\/keys|flush\/delivery|summarizers\/llm\/options)\.ts$/,
@@ -31,6 +32,7 @@ const SHARED = {
   redaction: /^redaction\//,
   config: /^config\/(layer|schema|settings)\.ts$/,
   codecs: /^codecs\//,
+  vocabulary: /^tokens\/bpe\/vocabulary\.ts$/,
   counting: /^(tokens\/encodings\/o200k-base|recall\/recall|summarizers\/extractive\/builtin)\.ts$/,
   manager: /^create-manager\.ts$/,
 };
