@@ -308,9 +308,20 @@ const ALGORITHM =
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value)) return false;
-  if (looksGenerated(value)) return true;
+  if (looksGenerated(value) || isShuffled(value)) return true;
   if (!isPasswordName(name) && !/secret/i.test(name)) return false;
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
+}
+
+/** Letters and digits in turns within one word: beside a name that is enough, alone it is not. */
+function isShuffled(value: string): boolean {
+  return (
+    value.length >= 12 &&
+    /^[\w.~+/=-]+$/.test(value) &&
+    digitSwitches(value) >= 2 &&
+    !isWords(value) &&
+    isMixed(value)
+  );
 }
 
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */

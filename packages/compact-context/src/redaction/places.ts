@@ -179,6 +179,19 @@ const COMMANDS: readonly Place[] = [
     [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
     "2)",
   ),
+  // What signs or checks with a secret
+  place("call", isGivenWord, [
+    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac)\(\s{0,8}[^,\n]{1,120},\s{0,8}b?["'\x60]`,
+    raw`[^"'\x60\s]{6,256}`,
+    raw`(?=["'\x60])`,
+  ]),
+  // The default of a placeholder: ${jwt.secret:…}, ${TOKEN:-…}
+  place(
+    "named-value",
+    isFilledIn,
+    [raw`\$\{${NAME}:-?`, raw`[^\s"'{}?$-][^\s"'{}]{3,256}`, raw`(?=\})`],
+    "${",
+  ),
   // A user and a password in a call
   ...[
     raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=)`,
@@ -288,7 +301,7 @@ const PASSWORDS = new RegExp(
 );
 const IN_WORD = /[\p{L}\p{N}_-]/u;
 const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|es|era|é|è|är|er|on|это)(?=[\\s:])|是|为|為|は|が|는|은|를";
+  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это)(?=[\\s:])|是|为|為|は|が|는|은|를";
 const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
 /** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
 const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
@@ -307,7 +320,7 @@ function* findSpoken(text: string): Generator<Finding> {
     // Scripts without blanks put a word behind the other.
     if (word < "\u3000" && IN_WORD.test(text.charAt(index - 1))) continue;
     for (const [pattern, isSecret] of [
-      [SAID, isSpoken],
+      [SAID, isPassword],
       [BEHIND, isDistinct],
     ] as const) {
       pattern.lastIndex = index + word.length;
@@ -323,8 +336,8 @@ const PROSE: readonly Place[] = [
     raw`\b(?:passcode|pin|api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
     `${SPOKEN}{4,256}`,
   ]),
-  place("prose", (value) => isSpoken(value, ""), [
-    raw`\b(?:credentials?|logins?|zugangsdaten|identifiants|log(?:ged)? in (?:with|as))[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
+  place("prose", isPassword, [
+    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
     `${SPOKEN}{6,128}`,
   ]),
   place(
@@ -342,6 +355,21 @@ const PROSE: readonly Place[] = [
       raw`(?=["'\x60])`,
     ],
     "passw",
+  ),
+  place("prose", isPassword, [
+    raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
+    `${SPOKEN}{6,128}?`,
+    raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
+  ]),
+  place(
+    "prose",
+    (value) => isFilledIn(value) && /\d|[!@#$%^&*+?~=]|^[A-Z]/.test(value),
+    [
+      raw`\b(?:log|sign)(?:ged|ed)?[ \-]?in\b[^\n]{0,48}? (?:with|and|using) (?:the )?password ["'\x60]?`,
+      raw`[^\s"'\x60,;]{5,128}`,
+      raw`(?=["'\x60]?(?:[\s,;]|$))`,
+    ],
+    "password",
   ),
   // Installers print what they drew for the first login on a line of its own.
   place(
@@ -481,20 +509,25 @@ function isGivenWord(value: string): boolean {
 
 /** A word of a sentence is no secret: digits or signs must be in it, and letters. */
 function isSpoken(value: string, before: string): boolean {
+  if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
   if (!isFilledIn(value) || /[()]|^\w+\.\w+$|^https?:|^[/.~]/.test(value)) return false;
   if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1)) && !isMixed(value)) return false;
-  if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   if (/token|key|credential/i.test(before))
     return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
   return value.length >= 5 && isQuotedSecret(value, "password");
 }
 
+/** What a sentence calls a password, whatever it is for. */
+function isPassword(value: string): boolean {
+  return isSpoken(value, "");
+}
+
 /** Behind a mere "password": letters and digits, and no name in code. */
-function isDistinct(value: string, before: string): boolean {
+function isDistinct(value: string): boolean {
   if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value) || !isMixed(value))
     return false;
-  return isSpoken(value, before);
+  return isPassword(value);
 }
 
 function looksRandom(value: string): boolean {
