@@ -314,7 +314,7 @@ export function isGiven(value: string, name: string): boolean {
 }
 
 /** Letters and digits in turns within one word: beside a name that is enough, alone it is not. */
-function isShuffled(value: string): boolean {
+export function isShuffled(value: string): boolean {
   return (
     value.length >= 12 &&
     /^[\w.~+/=-]+$/.test(value) &&

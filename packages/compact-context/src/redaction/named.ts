@@ -18,7 +18,7 @@ import {
 const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
 /** A tag of YAML, or the head of a block whose first line is the value. */
 const YAML = "(?:!!?\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
-const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
+const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
 const NAMES = new RegExp(SECRET_NAME, "gi");
 const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
@@ -42,7 +42,7 @@ const LONGEST_NAME = 160;
 /** `-storagekey value` */
 const HINTED_FLAG = /(?<![\w-])--?[a-z][\w-]{0,30}key["']?[ \t]{1,4}/gi;
 const DECLARED = new RegExp(
-  `(?:(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?\\s{0,24}(?:[.+]|\\|\\||\\?\\?|:)?=\\s{0,24}(?:(?:Some|new \\w{1,40})\\()?|\\s{1,24}(?:\\|\\||\\?\\?)\\s{1,24}|(?:\\s{1,8}by\\s{1,8}lazy\\s{0,4})?\\{\\s{0,24})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
+  `(?:(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?\\s{0,24}(?:[.+]|\\|\\||\\?\\?|:)?=\\s{0,24}(?:(?:Some|new \\w{1,40})\\()?|\\s{1,24}(?:\\|\\||\\?\\?)\\s{1,24}|(?:\\s{1,8}by\\s{1,8}lazy)?\\s{0,4}\\{(?:\\s{0,4}get;(?:\\s{0,4}\\w{3,16};){0,2}\\s{0,4}\\}\\s{0,4}=)?\\s{0,24})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
   "iy",
 );
 /** Whatever stands between a name and the next quoted text of its line: a call, a default, a pair's comma. */

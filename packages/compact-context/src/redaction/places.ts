@@ -4,33 +4,13 @@ import {
   isFilledIn,
   isGiven,
   isMixed,
-  isQuotedSecret,
   isSecretName,
-  looksGenerated,
   SECRET_NAME,
 } from "./finding.ts";
-import { createWordGate, type WordGate } from "./words.ts";
+import { createPlaceFinder, type Place, place } from "./place.ts";
+import { findSpoken, SENTENCES } from "./sentences.ts";
 
-/** Where a secret stands because of what is around it. */
-interface Place {
-  readonly kind: string;
-  /** Two groups: what stays, and the secret; every repetition bounded. */
-  readonly source: string;
-  readonly isSecret: (value: string, before: string) => boolean;
-  /** Text without which the pattern has nothing to find. */
-  readonly needs: string;
-  /** The name of a secret must be in the text. */
-  readonly named: boolean;
-}
-
-type Judge = Place["isSecret"];
-
-/** `before`, `value` and `behind` are sources of patterns; a space that does not open a class means one to eight blanks. */
-function place(kind: string, isSecret: Judge, parts: readonly [string, string, string?], needs = ""): Place {
-  const [before = "", value, behind = ""] = parts.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
-  const named = parts.some((part) => part?.includes(SECRET_NAME));
-  return { kind, isSecret, needs, named, source: `(${before})(${value})${behind}` };
-}
+// Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
 const { raw } = String;
 const NAME = `[\\w.-]{0,40}?(?:${SECRET_NAME})`;
@@ -106,8 +86,9 @@ const COMMANDS: readonly Place[] = [
     "curl",
   ),
   ...[
+    ["mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p"],
     [
-      "mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump|sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod",
+      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod",
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
@@ -179,6 +160,17 @@ const COMMANDS: readonly Place[] = [
     [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
     "2)",
   ),
+  // A setter of a password, and the networks and databases that take one as their last argument
+  place("call", isFilledIn, [
+    raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
+    raw`[^"'\s]{4,128}`,
+    raw`(?=["']\s{0,4}\))`,
+  ]),
+  place("call", isFilledIn, [
+    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']`,
+    raw`[^"'\s]{4,128}`,
+    `(?=["'])`,
+  ]),
   // What signs or checks with a secret
   place("call", isGivenWord, [
     raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac)\(\s{0,8}[^,\n]{1,120},\s{0,8}b?["'\x60]`,
@@ -221,6 +213,17 @@ const STATEMENTS: readonly Place[] = [
       raw`(?=' where \w{1,40}[ \t]{0,4}=[ \t]{0,4}'${NAME}')`,
     ],
     "'",
+  ),
+  place("named-value", () => true, [
+    raw`(?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']`,
+    raw`\d{4,8}`,
+    `(?=["'])`,
+  ]),
+  place(
+    "named-value",
+    isFilledIn,
+    [raw`\bvariable "${NAME}"\s{0,4}\{[^}]{0,400}?\bdefault\s{0,8}=\s{0,8}"`, raw`[^"\s]{4,512}`, `(?=")`],
+    "default",
   ),
   place("table", isGiven, [
     raw`(?:^|\n|[|│])[ \t]{0,40}[*\x60]{0,3}${NAME}[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]{2,40}|\t|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t])[*\x60"]{0,3}`,
@@ -290,148 +293,20 @@ const STATEMENTS: readonly Place[] = [
   ]),
 ];
 
-/** What a password is called in twenty languages. */
-const PASSWORDS = new RegExp(
-  [
-    "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
-    "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
-    "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
-  ].join("|"),
+let finder: ReturnType<typeof createPlaceFinder> | undefined;
+
+/** Secrets that show by their place, sentences among them. */
+export function findPlaces(text: string): Finding[] {
+  finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...SENTENCES]);
+  const columns = hasSecretName(text) ? findColumns(text) : [];
+  return [...finder(text), ...findSpoken(text), ...columns, ...findInserted(text)];
+}
+
+const NAMED_CELL = new RegExp(
+  `(?:${SECRET_NAME})["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
-const IN_WORD = /[\p{L}\p{N}_-]/u;
-const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это)(?=[\\s:])|是|为|為|は|が|는|은|를";
-const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
-/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
-const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
-
-/** Up to six words and what gives a value, or nothing but a blank; then the value. */
-const SAID = new RegExp(
-  `((?:[ \\t]{1,3}[\\p{L}'’.-]{1,16}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
-  "iuy",
-);
-const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?(?:[\\s,;]|\\.?$))`, "iuy");
-
-/** Passwords in sentences of twenty languages: `the password for the server is …`, `Mein Passwort lautet …`. */
-function* findSpoken(text: string): Generator<Finding> {
-  if (text.search(PASSWORDS) < 0) return;
-  for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
-    // Scripts without blanks put a word behind the other.
-    if (word < "\u3000" && IN_WORD.test(text.charAt(index - 1))) continue;
-    for (const [pattern, isSecret] of [
-      [SAID, isPassword],
-      [BEHIND, isDistinct],
-    ] as const) {
-      pattern.lastIndex = index + word.length;
-      const match = pattern.exec(text);
-      const finding = match === null ? undefined : findingOf({ kind: "prose", isSecret }, match);
-      if (finding !== undefined) yield finding;
-    }
-  }
-}
-
-const PROSE: readonly Place[] = [
-  place("prose", isSpoken, [
-    raw`\b(?:passcode|pin|api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
-    `${SPOKEN}{4,256}`,
-  ]),
-  place("prose", isPassword, [
-    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
-    `${SPOKEN}{6,128}`,
-  ]),
-  place(
-    "prose",
-    isSpoken,
-    [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
-    " to ",
-  ),
-  place(
-    "prose",
-    (value) => isQuotedSecret(value, "password"),
-    [
-      raw`\bpassw(?:or)?d(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was) ["'\x60]`,
-      raw`[^\s"'\x60]{3,128}`,
-      raw`(?=["'\x60])`,
-    ],
-    "passw",
-  ),
-  place("prose", isPassword, [
-    raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
-    `${SPOKEN}{6,128}?`,
-    raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
-  ]),
-  place(
-    "prose",
-    (value) => isFilledIn(value) && /\d|[!@#$%^&*+?~=]|^[A-Z]/.test(value),
-    [
-      raw`\b(?:log|sign)(?:ged|ed)?[ \-]?in\b[^\n]{0,48}? (?:with|and|using) (?:the )?password ["'\x60]?`,
-      raw`[^\s"'\x60,;]{5,128}`,
-      raw`(?=["'\x60]?(?:[\s,;]|$))`,
-    ],
-    "password",
-  ),
-  // Installers print what they drew for the first login on a line of its own.
-  place(
-    "prose",
-    looksGenerated,
-    [raw`\bpassword [^\n:]{0,60}:\s{2,8}`, raw`[\w-]{16,64}`, raw`(?=\s|$)`],
-    "password",
-  ),
-  place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
-  place("prose", looksGenerated, [
-    raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
-    raw`[\w.~+\/=\-]{24,512}`,
-    raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
-  ]),
-];
-
-const PLACES: readonly Place[] = [...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...PROSE];
-
-const patterns: RegExp[] = [];
-let gate: WordGate | undefined;
-
-/** Of a place; compiled when it is first searched for. */
-function patternOf(index: number, { source }: Place): RegExp {
-  const pattern = patterns[index] ?? new RegExp(source, "gi");
-  patterns[index] = pattern;
-  return pattern;
-}
-
-/** Secrets that show by their place: addresses, headers, command lines, statements, tables, markup, prose. */
-export function findPlaces(text: string): Finding[] {
-  gate ??= createWordGate(PLACES.map(({ source }) => source.slice(1)));
-  const open = gate.open(text);
-  const hasName = hasSecretName(text);
-  const findings: Finding[] = [];
-  for (let index = 0; index < PLACES.length; index += 1) {
-    const searched = PLACES[index] as Place;
-    if (open[index] === 0 || (searched.named && !hasName) || !text.includes(searched.needs)) continue;
-    const pattern = patternOf(index, searched);
-    // Most texts have none, and going through the matches begins with a copy of the pattern.
-    if (text.search(pattern) < 0) continue;
-    for (const match of text.matchAll(pattern)) {
-      const finding = findingOf(searched, match);
-      if (finding !== undefined) findings.push(finding);
-    }
-  }
-  findings.push(...findSpoken(text), ...(hasName ? findColumns(text) : []), ...findInserted(text));
-  return findings;
-}
-
-function findingOf(
-  { kind, isSecret }: Pick<Place, "kind" | "isSecret">,
-  match: RegExpExecArray,
-): Finding | undefined {
-  const [, before = "", found = ""] = match;
-  const value = kind === "prose" ? found.replace(/[.,;:!?)\]*]+$/, "") : found;
-  const start = match.index + before.length;
-  if (value === "" || !isSecret(value, before)) return undefined;
-  return { start, end: start + value.length, kind };
-}
-
-const NAMED_CELL = new RegExp(`(?:${SECRET_NAME})["'\x60*]{0,3}[ \\t]{0,40}(?=[,;\\t|│\\r\\n])`, "gi");
-const PARTED = /[,;\t|│]/;
+const PARTED = /[,;\t|│]| {2,40}/;
 const HEADING = /^[\w .:-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
@@ -449,7 +324,7 @@ function* findColumns(text: string): Generator<Finding> {
       end = endOfLine(text, at);
       const line = text.slice(at, end);
       const cells = line.split(columns.sign);
-      if (cells.length === columns.names.length) yield* givenCells(cells, columns.names, at);
+      if (cells.length === columns.names.length) yield* givenCells(line, cells, columns.names, at);
       else if (!RULE.test(line)) break;
     }
   }
@@ -460,22 +335,28 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-function columnsOf(line: string): { sign: string; names: string[] } | undefined {
-  const sign = line.length > 1000 ? undefined : PARTED.exec(line)?.[0];
-  if (sign === undefined) return undefined;
+function columnsOf(line: string): { sign: string | RegExp; names: string[] } | undefined {
+  const first = line.length > 1000 ? undefined : PARTED.exec(line)?.[0];
+  if (first === undefined) return undefined;
+  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,40}/ : first;
   const names = line.split(sign).map(bare);
   return names.every((name) => HEADING.test(name)) && names.some(isSecretName) ? { sign, names } : undefined;
 }
 
-function* givenCells(cells: readonly string[], names: readonly string[], at: number): Generator<Finding> {
-  let start = at;
+function* givenCells(
+  line: string,
+  cells: readonly string[],
+  names: readonly string[],
+  at: number,
+): Generator<Finding> {
+  let from = 0;
   for (const [index, cell] of cells.entries()) {
     const name = names[index] ?? "";
     const value = bare(cell);
-    const from = start + cell.indexOf(value);
+    const start = line.indexOf(cell, from) + cell.indexOf(value);
     if (isSecretName(name) && isGiven(value, name))
-      yield { start: from, end: from + value.length, kind: "table" };
-    start += cell.length + 1;
+      yield { start: at + start, end: at + start + value.length, kind: "table" };
+    from = line.indexOf(cell, from) + cell.length;
   }
 }
 
@@ -486,7 +367,7 @@ const INSERTED =
 function* findInserted(text: string): Generator<Finding> {
   if (text.search(INSERTED) < 0) return;
   for (const { 1: names = "", 2: values = "", indices } of text.matchAll(INSERTED))
-    yield* givenCells(values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
+    yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
 }
 
 /** True for the value of a cookie header. */
@@ -507,110 +388,6 @@ function isGivenWord(value: string): boolean {
   return isGiven(value, "password");
 }
 
-/** A word of a sentence is no secret: digits or signs must be in it, and letters. */
-function isSpoken(value: string, before: string): boolean {
-  if (/^\d+$/.test(value)) return /pin|passcode/i.test(before) && value.length >= 4;
-  if (!isFilledIn(value) || /[()]|^\w+\.\w+$|^https?:|^[/.~]/.test(value)) return false;
-  if (!/\d/.test(value) && !/[!@#$%^&*+?~=]/.test(value.slice(0, -1)) && !isMixed(value)) return false;
-  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
-  if (/token|key|credential/i.test(before))
-    return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
-  return value.length >= 5 && isQuotedSecret(value, "password");
-}
-
-/** What a sentence calls a password, whatever it is for. */
-function isPassword(value: string): boolean {
-  return isSpoken(value, "");
-}
-
-/** Behind a mere "password": letters and digits, and no name in code. */
-function isDistinct(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value) || !isMixed(value))
-    return false;
-  return isPassword(value);
-}
-
 function looksRandom(value: string): boolean {
   return value.length >= 32 || /\d/.test(value) || /[a-z][A-Z].*[a-z][A-Z]|=$/.test(value);
-}
-
-interface PersonalFact {
-  readonly kind: string;
-  readonly pattern: RegExp;
-  readonly isReal: (text: string) => boolean;
-}
-
-const digitsOf = (text: string): string => text.replace(/\D/g, "");
-
-/** Facts about people; every repetition is bounded. */
-const PERSONAL: readonly PersonalFact[] = [
-  {
-    kind: "email",
-    pattern: /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b/g,
-    isReal: (text) => !/^git@|@\d+x\./.test(text),
-  },
-  {
-    kind: "card",
-    pattern: /(?<![\w.-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w-])/g,
-    isReal: (text) => isCardNumber(digitsOf(text)),
-  },
-  {
-    kind: "iban",
-    pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g,
-    isReal: (text) => isIban(text.replace(/ /g, "")),
-  },
-  {
-    kind: "phone",
-    pattern: /(?<![\w.+/-])\+[1-9]\d{0,2}(?:[ .-]?\(?\d{1,4}\)?){2,6}(?![\w-])/g,
-    isReal: (text) => digitsOf(text).length >= 8 && digitsOf(text).length <= 15,
-  },
-  {
-    kind: "phone",
-    pattern:
-      /(?<![\w.+/-])(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}(?![\w.-]\d|\w)/g,
-    isReal: () => true,
-  },
-  {
-    kind: "phone",
-    pattern: /(?<![\w.+/-]|\d )0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,4}(?! ?[\w-])/g,
-    isReal: (text) => digitsOf(text).length >= 9 && digitsOf(text).length <= 12,
-  },
-  {
-    kind: "us-social-security",
-    pattern: /(?<![\w.-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
-    isReal: () => true,
-  },
-];
-
-/** E-mail addresses, telephone numbers, payment cards (Luhn), bank accounts (IBAN, mod 97), US social security numbers. */
-export function* findPersonal(text: string): Generator<Finding> {
-  if (!/\d|@/.test(text)) return;
-  for (const { kind, pattern, isReal } of PERSONAL) {
-    for (const { 0: match, index } of text.matchAll(pattern)) {
-      if (isReal(match)) yield { start: index, end: index + match.length, kind };
-    }
-  }
-}
-
-/** Luhn's checksum over 13 to 19 digits that do not all look the same. */
-function isCardNumber(digits: string): boolean {
-  if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
-  let sum = 0;
-  for (let place = 0; place < digits.length; place++) {
-    const digit = Number(digits[digits.length - 1 - place]);
-    const doubled = place % 2 === 1 ? digit * 2 : digit;
-    sum += doubled > 9 ? doubled - 9 : doubled;
-  }
-  return sum % 10 === 0;
-}
-
-/** ISO 13616: the number with its first four characters at the end is 1 modulo 97. */
-function isIban(account: string): boolean {
-  if (account.length < 15 || account.length > 34) return false;
-  let rest = 0;
-  for (const character of account.slice(4) + account.slice(0, 4)) {
-    const value = Number.parseInt(character, 36);
-    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
-  }
-  return rest === 1;
 }

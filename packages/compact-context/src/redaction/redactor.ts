@@ -14,7 +14,8 @@ import {
 import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
-import { findPersonal, findPlaces } from "./places.ts";
+import { findPersonal } from "./personal.ts";
+import { findPlaces } from "./places.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {

@@ -283,11 +283,14 @@ export async function commitNext(
   ifVersion: string,
   key: string,
 ): Promise<string> {
-  const base = await newestFile(place, seePlain);
-  if (base === undefined || `${base.number}.${base.content.fingerprint}` !== ifVersion) throw conflict(key);
-  const number = base.number + 1;
+  const [, digits = "0", fingerprint = ""] = /^(\d{1,15})\.(.+)$/.exec(ifVersion) ?? [];
+  const base = Number(digits);
+  const seen = await seePlain(versionFile(place, base));
+  if (seen === undefined || seen.fingerprint !== fingerprint) throw conflict(key);
+  const number = base + 1;
+  // Fails where another writer made that number: the base was not the newest.
   await linkOrConflict(temp.path, versionPath(place, number), key);
-  if (!(await isStillBase(place, base.number, base.content))) {
+  if (!(await isStillBase(place, base, seen))) {
     await unlinkIfThere(versionPath(place, number));
     throw conflict(key);
   }
@@ -316,15 +319,16 @@ async function isStillBase(place: Place, base: number, seen: Seen): Promise<bool
   return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
 }
 
+/** Shows a value that was committed to people, unless a newer one was shown meanwhile; removes old ones now and then. */
 async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
-  const numbers = await versionNumbers(place);
-  const newest = numbers.at(-1) ?? number;
-  if (newest === number) {
+  if (await isThere(versionPath(place, number + 1))) await dropTemp(temp.path);
+  else {
     await rename(temp.path, versionPath(place, 0));
     needed.delete(basename(temp.path));
-  } else await dropTemp(temp.path);
-  for (const old of numbers) {
-    if (old > 1 && old <= newest - KEPT_VERSIONS) await unlinkIfThere(versionPath(place, old));
+  }
+  if (number % KEPT_VERSIONS !== 0) return;
+  for (const old of await versionNumbers(place)) {
+    if (old > 1 && old <= number - KEPT_VERSIONS) await unlinkIfThere(versionPath(place, old));
   }
 }
 

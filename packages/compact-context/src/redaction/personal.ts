@@ -1,0 +1,84 @@
+import type { Finding } from "./finding.ts";
+
+// Facts about people: an optional layer, off unless it is asked for.
+
+interface PersonalFact {
+  readonly kind: string;
+  readonly pattern: RegExp;
+  readonly isReal: (text: string) => boolean;
+}
+
+const digitsOf = (text: string): string => text.replace(/\D/g, "");
+
+/** Facts about people; every repetition is bounded. */
+const PERSONAL: readonly PersonalFact[] = [
+  {
+    kind: "email",
+    pattern: /(?<![\w.+-])[\w.+-]{1,64}@(?:[A-Za-z0-9-]{1,63}\.){1,6}[A-Za-z]{2,24}\b/g,
+    isReal: (text) => !/^git@|@\d+x\./.test(text),
+  },
+  {
+    kind: "card",
+    pattern: /(?<![\w.-])[2-6]\d{3}(?:[ -]?\d{2,6}){2,4}(?![\w-])/g,
+    isReal: (text) => isCardNumber(digitsOf(text)),
+  },
+  {
+    kind: "iban",
+    pattern: /\b[A-Z]{2}\d{2}(?: ?[A-Z0-9]{1,4}){3,8}\b/g,
+    isReal: (text) => isIban(text.replace(/ /g, "")),
+  },
+  {
+    kind: "phone",
+    pattern: /(?<![\w.+/-])\+[1-9]\d{0,2}(?:[ .-]?\(?\d{1,4}\)?){2,6}(?![\w-])/g,
+    isReal: (text) => digitsOf(text).length >= 8 && digitsOf(text).length <= 15,
+  },
+  {
+    kind: "phone",
+    pattern:
+      /(?<![\w.+/-])(?:1[ .-])?(?:\([2-9]\d{2}\) ?|[2-9]\d{2}[.-])[2-9]\d{2}[ .-]\d{4}(?![\w.-]\d|\w)/g,
+    isReal: () => true,
+  },
+  {
+    kind: "phone",
+    pattern: /(?<![\w.+/-]|\d )0\d{2,4}[ /-]\d{3,4}[ -]?\d{3,4}(?! ?[\w-])/g,
+    isReal: (text) => digitsOf(text).length >= 9 && digitsOf(text).length <= 12,
+  },
+  {
+    kind: "us-social-security",
+    pattern: /(?<![\w.-])(?!000|666|9\d\d)\d{3}-(?!00)\d{2}-(?!0000)\d{4}(?![\w-])/g,
+    isReal: () => true,
+  },
+];
+
+/** E-mail addresses, telephone numbers, payment cards (Luhn), bank accounts (IBAN, mod 97), US social security numbers. */
+export function* findPersonal(text: string): Generator<Finding> {
+  if (!/\d|@/.test(text)) return;
+  for (const { kind, pattern, isReal } of PERSONAL) {
+    for (const { 0: match, index } of text.matchAll(pattern)) {
+      if (isReal(match)) yield { start: index, end: index + match.length, kind };
+    }
+  }
+}
+
+/** Luhn's checksum over 13 to 19 digits that do not all look the same. */
+function isCardNumber(digits: string): boolean {
+  if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
+  let sum = 0;
+  for (let place = 0; place < digits.length; place++) {
+    const digit = Number(digits[digits.length - 1 - place]);
+    const doubled = place % 2 === 1 ? digit * 2 : digit;
+    sum += doubled > 9 ? doubled - 9 : doubled;
+  }
+  return sum % 10 === 0;
+}
+
+/** ISO 13616: the number with its first four characters at the end is 1 modulo 97. */
+function isIban(account: string): boolean {
+  if (account.length < 15 || account.length > 34) return false;
+  let rest = 0;
+  for (const character of account.slice(4) + account.slice(0, 4)) {
+    const value = Number.parseInt(character, 36);
+    rest = (rest * (value > 9 ? 100 : 10) + value) % 97;
+  }
+  return rest === 1;
+}

@@ -1,0 +1,198 @@
+import { type Finding, isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated } from "./finding.ts";
+import { findingOf, type Place, place } from "./place.ts";
+
+// Secrets that people tell each other in sentences, in some twenty languages.
+
+const { raw } = String;
+
+/** What a password is called. */
+const PASSWORDS = new RegExp(
+  [
+    "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
+    "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
+    "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
+  ].join("|"),
+  "gi",
+);
+const IN_WORD = /[\p{L}\p{N}_-]/u;
+const GIVES =
+  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
+const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
+/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
+const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
+
+/** Up to six words and what gives a value, or nothing but a blank; then the value. */
+const SAID = new RegExp(
+  `((?:[ \\t]{1,3}[\\p{L}'’.-]{1,16}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|just|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
+  "iuy",
+);
+const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?(?:[\\s,;]|\\.?$))`, "iuy");
+
+/** Passwords in sentences: `the password for the server is …`, `Mein Passwort lautet …`. */
+export function* findSpoken(text: string): Generator<Finding> {
+  if (text.search(PASSWORDS) < 0) return;
+  for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
+    // Scripts without blanks put a word behind the other.
+    if (word < "\u3000" && IN_WORD.test(text.charAt(index - 1))) continue;
+    for (const [pattern, isSecret] of [
+      [SAID, isPassword],
+      [BEHIND, isDistinct],
+    ] as const) {
+      pattern.lastIndex = index + word.length;
+      const match = pattern.exec(text);
+      const finding = match === null ? undefined : findingOf({ kind: "prose", isSecret }, match);
+      if (finding !== undefined) yield finding;
+    }
+  }
+}
+
+const TOKENS = raw`api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave|ключ|токен`;
+const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
+
+export const SENTENCES: readonly Place[] = [
+  place("prose", isKey, [
+    raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
+    `${SPOKEN}{4,256}`,
+  ]),
+  place("prose", (value) => looksGenerated(value) || isShuffled(value), [
+    raw`\b(?:${TOKENS})\b[^\n:=]{0,48}?(?: [\-–—]|[:：]) ["'\x60«]?`,
+    raw`[\w.~+\/=\-]{12,512}`,
+    raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
+  ]),
+  // A PIN, and codes that are used once
+  place("prose", () => true, [
+    raw`(?:\bpin(?:[\x20\-]?(?:code|number|nummer))?|\bpasscode|暗証番号)(?:[ \t]{1,3}[\p{L}'’\w]{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
+    raw`\d{4,8}`,
+    raw`(?![\w-]|[.]\d)`,
+  ]),
+  place("prose", (value) => /\d/.test(value), [
+    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s) ["'\x60]?`,
+    raw`(?:\d{3}[\x20\-]?\d{3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})`,
+    raw`(?![\w-])`,
+  ]),
+  // A user and a password
+  place("prose", isPassword, [
+    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
+    `${SPOKEN}{6,128}`,
+  ]),
+  place("prose", isPassword, [
+    raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
+    `${SPOKEN}{6,128}?`,
+    raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
+  ]),
+  place(
+    "prose",
+    isWordGiven,
+    [
+      raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
+      raw`[^\s"'\x60,;]{4,128}`,
+      raw`(?=["'\x60]?(?:[\s,;]|$))`,
+    ],
+    "p",
+  ),
+  place(
+    "prose",
+    isPassword,
+    [
+      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+      raw`[^\s"'\x60,;]{5,128}`,
+      raw`(?=["'\x60]?(?:[\s,;]|$))`,
+    ],
+    "p",
+  ),
+  // Several words
+  place("prose", isPhrase, [
+    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) `,
+    raw`[a-z]{2,16}(?: [a-z]{2,16}){2,7}`,
+    raw`(?=\.?[ \t]{0,4}(?:\n|$))`,
+  ]),
+  place("prose", isPhrase, [
+    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:)? ["'“„«\x60]`,
+    raw`[^"'”“»\x60\n]{6,96}`,
+    raw`(?=["'”“»\x60])`,
+  ]),
+  place(
+    "prose",
+    isPassword,
+    [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
+    " to ",
+  ),
+  place(
+    "prose",
+    (value) => isQuotedSecret(value, "password"),
+    [
+      raw`\bpassw(?:or)?d(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was) ["'\x60]`,
+      raw`[^\s"'\x60]{3,128}`,
+      raw`(?=["'\x60])`,
+    ],
+    "passw",
+  ),
+  // Installers print what they drew for the first login on a line of its own.
+  place(
+    "prose",
+    looksGenerated,
+    [raw`\bpassword [^\n:]{0,60}:\s{2,8}`, raw`[\w-]{16,64}`, raw`(?=\s|$)`],
+    "password",
+  ),
+  place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
+  place("prose", looksGenerated, [
+    raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
+    raw`[\w.~+\/=\-]{24,512}`,
+    raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
+  ]),
+];
+
+const FILE_OR_HOST =
+  /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+const OF_CODE =
+  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+/** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
+const SAID_OF =
+  /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
+
+/** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
+function isJoined(value: string): boolean {
+  return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
+}
+
+/** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
+function isPassword(value: string): boolean {
+  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$/.test(value)) return false;
+  if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
+  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
+  const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);
+  if (!marked) return isJoined(value);
+  return value.length >= 5 && isQuotedSecret(value, "password");
+}
+
+/** A key or token must have been drawn by a machine. */
+function isKey(value: string, before: string): boolean {
+  if (!isPassword(value)) return false;
+  if (!/token|key|credential/i.test(before)) return true;
+  return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
+}
+
+/** Behind a user and "with the password" any word is one, unless it goes on about passwords. */
+function isWordGiven(value: string): boolean {
+  return (
+    isFilledIn(value) &&
+    !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
+    !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
+      value,
+    )
+  );
+}
+
+/** Several words are a phrase, unless they say what a phrase has to be. */
+function isPhrase(value: string): boolean {
+  return !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
+    value,
+  );
+}
+
+/** Behind a mere "password": letters and digits, and no name in code. */
+function isDistinct(value: string): boolean {
+  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value) || !isMixed(value))
+    return false;
+  return isPassword(value);
+}
