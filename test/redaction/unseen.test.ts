@@ -2,6 +2,7 @@ import { expect, it } from "vitest";
 import { redact } from "../../packages/compact-context/src/redaction/redactor.ts";
 import fifth from "./fifth.json" with { type: "json" };
 import fourth from "./fourth.json" with { type: "json" };
+import seventh from "./seventh.json" with { type: "json" };
 import sixth from "./sixth.json" with { type: "json" };
 import { HARMLESS, SECRETS } from "./unseen.ts";
 
@@ -17,6 +18,7 @@ const sets: readonly (readonly [string, readonly (readonly [string, string])[], 
   ["the fourth set", fourth.secrets as unknown as readonly (readonly [string, string])[], fourth.harmless],
   ["the fifth set", fifth.secrets as unknown as readonly (readonly [string, string])[], fifth.harmless],
   ["the sixth set", sixth.secrets as unknown as readonly (readonly [string, string])[], sixth.harmless],
+  ["the seventh set", seventh.secrets as unknown as readonly (readonly [string, string])[], seventh.harmless],
 ];
 
 it.each(sets)(

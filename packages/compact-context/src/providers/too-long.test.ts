@@ -62,6 +62,23 @@ const WORDINGS: readonly (readonly [source: string, wording: string, stated: Too
     "This model's maximum prompt length is 131072 but the request contains 537812 tokens",
     { input: 537_812, limit: 131_072 },
   ],
+  [
+    "Vertex",
+    "Unable to submit request because the input token count is 40000 but model only supports up to 32768. Reduce the input token count and try again.",
+    { input: 40_000, limit: 32_768 },
+  ],
+  [
+    "Text Generation Inference",
+    "Input validation error: `inputs` must have less than 4096 tokens. Given: 5000",
+    { input: 5_000, limit: 4_096 },
+  ],
+  ["Zhipu, 1261", "Prompt 超长", {}],
+  ["Mistral", "Too many tokens in prompt: 33000 > 32768", { input: 33_000, limit: 32_768 }],
+  [
+    "Cerebras",
+    "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192",
+    { input: 9_000, limit: 8_192 },
+  ],
   ["Groq (P)", "Please reduce the length of the messages or completion.", {}],
   [
     "OpenRouter (P)",

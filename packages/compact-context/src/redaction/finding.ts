@@ -164,7 +164,7 @@ export const SECRET_NAME: string = [
   "(?:pass|pw)(?=[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
   "pwd",
   "secret",
-  "token",
+  "(?<!public_?key[_-]?)token",
   "credentials?",
   "authorization",
   "oauth2[_-]?bearer",
@@ -178,7 +178,7 @@ const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -264,6 +264,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   /^.{0,12}(?:\.{3}|…|\*{3})/,
+  // Rules of validation
+  /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
 ];
 const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
@@ -313,15 +315,10 @@ export function isGiven(value: string, name: string): boolean {
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
-/** Letters and digits in turns within one word: beside a name that is enough, alone it is not. */
-export function isShuffled(value: string): boolean {
-  return (
-    value.length >= 12 &&
-    /^[\w.~+/=-]+$/.test(value) &&
-    digitSwitches(value) >= 2 &&
-    !isWords(value) &&
-    isMixed(value)
-  );
+/** Letters and digits in turns: enough beside a name that says what it is, alone not. */
+export function isShuffled(value: string, least = 12): boolean {
+  if (value.length < least || !/^[\w.~+/=-]+$/.test(value)) return false;
+  return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
 }
 
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
@@ -352,7 +349,7 @@ function plainName(name: string): string {
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 function isExpression(value: string): boolean {
-  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^[A-Za-z_$][\w$.:]*[([{]/.test(value))
+  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^[A-Za-z_$][\w$.:?!]*[([{]/.test(value))
     return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));

@@ -166,6 +166,16 @@ const COMMANDS: readonly Place[] = [
     raw`[^"'\s]{4,128}`,
     raw`(?=["']\s{0,4}\))`,
   ]),
+  place("call", isGivenWord, [
+    raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`,
+    raw`[^"'\s]{6,512}`,
+    raw`(?=["']\s{0,4}\))`,
+  ]),
+  place("header", isMixed, [
+    raw`\b(?:proxy_set_header|(?:set|add)_?header)[ \t(]{1,2}["']?${NAME}["']?[ \t,]{1,4}["']`,
+    raw`[\w.~+/=-]{6,512}`,
+    `(?=["'])`,
+  ]),
   place("call", isFilledIn, [
     raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']`,
     raw`[^"'\s]{4,128}`,
@@ -173,7 +183,7 @@ const COMMANDS: readonly Place[] = [
   ]),
   // What signs or checks with a secret
   place("call", isGivenWord, [
-    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac)\(\s{0,8}[^,\n]{1,120},\s{0,8}b?["'\x60]`,
+    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]`,
     raw`[^"'\x60\s]{6,256}`,
     raw`(?=["'\x60])`,
   ]),
@@ -190,7 +200,7 @@ const COMMANDS: readonly Place[] = [
     raw`(?:basic_?auth|[.](?:auth|login))`,
   ].map((callee) =>
     place("call", isGivenWord, [
-      raw`${callee}[ \t]{0,2}\(?(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],[ \t]{0,4}){0,2}[^"'\n;,]{0,12}["']`,
+      raw`${callee}[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
       raw`[^"'\s]{6,256}`,
       `(?=["'])`,
     ]),
@@ -361,7 +371,7 @@ function* givenCells(
 }
 
 const INSERTED =
-  /\binsert\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values\s{0,8}\(([^()]{1,4000})\)/dgi;
+  /\binsert\s{1,8}into[^(\n]{1,100}\(([^()]{1,400})\)\s{0,8}values\s{0,8}\(((?:[^()]|\([^()]{0,40}\)){1,4000})\)/dgi;
 
 /** `INSERT INTO users (name, password) VALUES (…)`. */
 function* findInserted(text: string): Generator<Finding> {

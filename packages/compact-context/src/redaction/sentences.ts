@@ -46,7 +46,8 @@ export function* findSpoken(text: string): Generator<Finding> {
   }
 }
 
-const TOKENS = raw`api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave|ключ|токен`;
+const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
+const TOKENS = raw`(?<!${LETTER})(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave|ключ|токен)`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
 export const SENTENCES: readonly Place[] = [
@@ -54,25 +55,29 @@ export const SENTENCES: readonly Place[] = [
     raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
     `${SPOKEN}{4,256}`,
   ]),
-  place("prose", (value) => looksGenerated(value) || isShuffled(value), [
-    raw`\b(?:${TOKENS})\b[^\n:=]{0,48}?(?: [\-–—]|[:：]) ["'\x60«]?`,
-    raw`[\w.~+\/=\-]{12,512}`,
+  place("prose", isDrawn, [
+    raw`${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?`,
+    raw`[\w.~+\/=\-]{8,512}`,
     raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
+  ]),
+  place("prose", isDrawn, [
+    raw`(?:токен[а-я]{0,3}(?: [а-я]{1,16}){0,2}[ :—\-]{1,4}|(?:キー|トークン|令牌|密钥|密匙)[^\n:：]{0,16}?[:：は是][ \t]{0,2}[「"]?)`,
+    raw`[\w.~+\/=\-]{8,512}`,
   ]),
   // A PIN, and codes that are used once
   place("prose", () => true, [
-    raw`(?:\bpin(?:[\x20\-]?(?:code|number|nummer))?|\bpasscode|暗証番号)(?:[ \t]{1,3}[\p{L}'’\w]{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
+    raw`(?:\bpin(?:[\x20\-]?(?:code|number|nummer))?|\bpasscode|暗証番号)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
     raw`\d{4,8}`,
     raw`(?![\w-]|[.]\d)`,
   ]),
   place("prose", (value) => /\d/.test(value), [
-    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s) ["'\x60]?`,
-    raw`(?:\d{3}[\x20\-]?\d{3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})`,
+    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s) ["'\x60]?`,
+    raw`(?:\d{3}[\x20\-]?\d{3}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})`,
     raw`(?![\w-])`,
   ]),
   // A user and a password
   place("prose", isPassword, [
-    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
+    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
     `${SPOKEN}{6,128}`,
   ]),
   place("prose", isPassword, [
@@ -100,6 +105,16 @@ export const SENTENCES: readonly Place[] = [
     ],
     "p",
   ),
+  place(
+    "prose",
+    isPassword,
+    [
+      raw`\b(?:use|with|set|put) ["'\x60]?`,
+      raw`[^\s"'\x60,;]{6,128}`,
+      raw`(?=["'\x60]? as (?:the |a |your |its )?(?:\w{1,16} )?(?:password|passphrase))`,
+    ],
+    " as ",
+  ),
   // Several words
   place("prose", isPhrase, [
     raw`\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) `,
@@ -107,7 +122,7 @@ export const SENTENCES: readonly Place[] = [
     raw`(?=\.?[ \t]{0,4}(?:\n|$))`,
   ]),
   place("prose", isPhrase, [
-    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:)? ["'“„«\x60]`,
+    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]`,
     raw`[^"'”“»\x60\n]{6,96}`,
     raw`(?=["'”“»\x60])`,
   ]),
@@ -135,9 +150,9 @@ export const SENTENCES: readonly Place[] = [
     "password",
   ),
   place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
-  place("prose", looksGenerated, [
+  place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
     raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
-    raw`[\w.~+\/=\-]{24,512}`,
+    raw`[\w.~+\/=\-]{12,512}`,
     raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
   ]),
 ];
@@ -172,6 +187,11 @@ function isKey(value: string, before: string): boolean {
   return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
 }
 
+/** What a sentence gives as a token: letters and digits in turns. */
+function isDrawn(value: string): boolean {
+  return looksGenerated(value) || isShuffled(value, 8);
+}
+
 /** Behind a user and "with the password" any word is one, unless it goes on about passwords. */
 function isWordGiven(value: string): boolean {
   return (
@@ -185,8 +205,11 @@ function isWordGiven(value: string): boolean {
 
 /** Several words are a phrase, unless they say what a phrase has to be. */
 function isPhrase(value: string): boolean {
-  return !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
-    value,
+  return (
+    value.includes(" ") &&
+    !/^(?:must|should|can|may|the|an?|is|not|optional|required|used|for|this|that|if|enter|your|no|empty|in|to|from)\b/i.test(
+      value,
+    )
   );
 }
 
