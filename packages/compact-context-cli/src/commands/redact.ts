@@ -2,7 +2,7 @@ import { createReadStream } from "node:fs";
 import { access, constants, stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { CompactError, escapeControl } from "compact-context/internal/errors";
-import { createBlockRedactor } from "compact-context/internal/redaction/finding";
+import { createBlockRedactor } from "compact-context/internal/redaction/private-keys";
 import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
 import { checkDestination, writeOutput } from "../files/output.ts";

@@ -1,9 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type Finding, findAround, findPrivateKeys, joinFindings, replaceFindings } from "./finding.ts";
+import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
 import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findPlaces } from "./places.ts";
+import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";
 
 const FINDERS = [

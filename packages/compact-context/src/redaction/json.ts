@@ -1,15 +1,14 @@
+import { type Finder, REDACTED } from "./finding.ts";
+import { isPair } from "./places.ts";
+import { withoutSplitSecrets } from "./private-keys.ts";
 import {
-  type Finder,
   isGiven,
   isHintingName,
   isPasswordName,
   isQuotedSecret,
   isSecretName,
   looksGenerated,
-  REDACTED,
-  withoutSplitSecrets,
-} from "./finding.ts";
-import { isPair } from "./places.ts";
+} from "./values.ts";
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;

@@ -1,9 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createMachine, findMatch } from "./custom-patterns.ts";
-import { createBlockRedactor } from "./finding.ts";
 import { ALPHABETS, checksumOf, partsOf, tokenFormats } from "./formats.ts";
 import { compileProgram, parsePattern } from "./patterns.ts";
+import { createBlockRedactor } from "./private-keys.ts";
 import { createRedactor, redact, WITHHELD } from "./redactor.ts";
 
 const R = "<REDACTED>";

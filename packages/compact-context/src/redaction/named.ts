@@ -1,5 +1,5 @@
+import type { Finding, Span } from "./finding.ts";
 import {
-  type Finding,
   HINT,
   hasSecretName,
   isBareSecret,
@@ -9,9 +9,8 @@ import {
   isQuotedSecret,
   looksGenerated,
   SECRET_NAME,
-  type Span,
   type ValueContext,
-} from "./finding.ts";
+} from "./values.ts";
 
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
 /** How a terminal colours a name. */

@@ -1,4 +1,5 @@
-import { type Finding, hasSecretName, SECRET_NAME } from "./finding.ts";
+import type { Finding } from "./finding.ts";
+import { hasSecretName, SECRET_NAME } from "./values.ts";
 import { createWordGate } from "./words.ts";
 
 /** Where a secret stands because of what is around it. */

@@ -1,14 +1,7 @@
-import {
-  type Finding,
-  hasSecretName,
-  isFilledIn,
-  isGiven,
-  isMixed,
-  isSecretName,
-  SECRET_NAME,
-} from "./finding.ts";
+import type { Finding } from "./finding.ts";
 import { createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
+import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 

@@ -5,7 +5,6 @@ import {
   type Finder,
   type Finding,
   findAround,
-  findPrivateKeys,
   joinFindings,
   replaceFindings,
   replacements,
@@ -16,6 +15,7 @@ import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
+import { findPrivateKeys } from "./private-keys.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {

@@ -1,5 +1,6 @@
-import { type Finding, isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated } from "./finding.ts";
+import type { Finding } from "./finding.ts";
 import { findingOf, type Place, place } from "./place.ts";
+import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated } from "./values.ts";
 
 // Secrets that people tell each other in sentences, in some twenty languages.
 

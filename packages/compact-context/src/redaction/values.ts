@@ -1,0 +1,278 @@
+// What names of secrets and secret values look like, and what only looks like one.
+
+/** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
+export const SECRET_NAME: string = [
+  "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
+  "(?<![a-z])psk(?=[\"'`]?\\s{0,3}[=:])",
+  "pa?ss?w(?:or?|r)?d",
+  "passphrase",
+  "passcode",
+  "(?:_|pg|db|sql|user|smtp|store|key|require|root|admin)pass(?![a-z])",
+  "(?:pass|pw)(?=[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
+  "pwd",
+  "secret",
+  "(?<!public_?key[_-]?)token",
+  "credentials?",
+  "authorization",
+  "oauth2[_-]?bearer",
+  "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
+].join("|");
+
+const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
+
+/**
+ * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
+ * because keys of maps and tokens of grammars are called so as well.
+ */
+export const HINT: string = [
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
+  "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
+  "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
+  "looker|mailchimp|mailgun|mapbox|mattermost|meraki|message[_-]?bird|mistral|netlify|new[_-]?relic|nytimes|okta|openai|plaid",
+  "private[_-]?ai|rapidapi|sendbird|sendgrid|sentry|snyk|sonar|squarespace|stripe|sumo|telegram|travis|twilio|twitch|twitter",
+  "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
+  "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
+  "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
+  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos|postmark|codeclimate|cc_test_reporter",
+].join("|");
+
+const HAS_HINT = new RegExp(HINT, "i");
+/** Names that hold a hint and still name no secret. */
+const HARMLESS =
+  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|url$|uri$/i;
+
+const ANY_NAME = new RegExp(SECRET_NAME, "i");
+let lastText = "";
+let lastHasName = false;
+
+/** True where the name of a secret stands in the text: several finders ask this of the same text. */
+export function hasSecretName(text: string): boolean {
+  if (text !== lastText) {
+    lastHasName = ANY_NAME.test(text);
+    lastText = text;
+  }
+  return lastHasName;
+}
+
+/** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
+export function isSecretName(name: string): boolean {
+  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
+}
+
+/** True for a name beside which a value that looks generated is a secret: `datadogId`, `keys`, `tokenForProd`. */
+export function isHintingName(name: string): boolean {
+  return name.length <= 200 && HAS_HINT.test(name) && !HARMLESS.test(name);
+}
+
+/** True for names whose value a person may have chosen: short, plain words, with spaces. */
+export function isPasswordName(name: string): boolean {
+  return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
+}
+
+/** Words that name a password as well as a test that passed, or a page's width: the value has to tell. */
+const AMBIGUOUS = /^(?:pass|pw)$/i;
+
+/** Where an unquoted value stands; enough to tell a value from code and from prose. */
+export interface ValueContext {
+  /** The name that the value is given to, or its end. */
+  readonly name: string;
+  /** What joins name and value: `=` without spaces, `= ` with, a flag (`--token value`), a scheme (`Bearer value`). */
+  readonly joint: "=" | "= " | ":" | "flag" | "scheme";
+  /** The name begins its line and the value ends it, as in YAML. */
+  readonly ownLine: boolean;
+  /** The character after the value; empty at the end. */
+  readonly next: string;
+}
+
+const TYPE_WORDS =
+  "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
+const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
+const STAND_INS =
+  "change[_-]?me|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
+const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
+
+/** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
+const BETWEEN_QUOTES = /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/;
+
+const PLACEHOLDERS: readonly RegExp[] = [
+  BETWEEN_QUOTES,
+  /^<[^>]*>?$/,
+  /^\$?\{.*\}?\}$/,
+  /^\$\{/,
+  /^\$[A-Z_][A-Z0-9_]*$/,
+  /^\$[({]/,
+  /^\\{1,3}\$/,
+  /^\$\d{1,3}\b/,
+  /^-?0x[0-9a-f_]+n?$/i,
+  /^%[A-Z_][A-Z0-9_]*%$/,
+  /^%[a-z@]$/,
+  /^\[[^\]]*\]$/,
+  /^[*x.•…#_-]+$/i,
+  /^[\w-]{0,16}x{8,}$/i,
+  /^.{0,12}(?:\.{3}|…|\*{3})/,
+  // Rules of validation
+  /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
+  /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
+];
+const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
+const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
+const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
+
+/** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
+export function isQuotedSecret(value: string, name: string): boolean {
+  if (isStandIn(value, name)) return false;
+  if (AMBIGUOUS.test(name)) return isGiven(value, name);
+  const words = value.trim().split(/\s+/, 4).length;
+  if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
+  if (isPasswordName(name)) return true;
+  if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
+  return !isWords(value) || /^[a-z]+\d+$/.test(value);
+}
+
+/** The names of specification 001, and what people choose who choose badly. */
+const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
+const WEAK =
+  /^(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+
+/** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
+export function isBareSecret(value: string, context: ValueContext): boolean {
+  const { name } = context;
+  if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
+    return true;
+  if (isStandIn(value, name) || isExpression(value) || isVariable(value, context)) return false;
+  if (AMBIGUOUS.test(name)) return isGiven(value, name);
+  if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
+  if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
+  if (context.joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value)) return false;
+  if (/^\/[\^[(\\]/.test(value)) return false;
+  if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
+  return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
+}
+
+const ALGORITHM =
+  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+
+/** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
+export function isGiven(value: string, name: string): boolean {
+  if (isStandIn(value, name) || isExpression(value)) return false;
+  if (looksGenerated(value) || isShuffled(value)) return true;
+  if (!isPasswordName(name) && !/secret/i.test(name)) return false;
+  return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
+}
+
+/** Letters and digits in turns: enough beside a name that says what it is, alone not. */
+export function isShuffled(value: string, least = 12): boolean {
+  if (value.length < least || !/^[\w.~+/=-]+$/.test(value)) return false;
+  return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
+}
+
+/** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
+export function isMixed(value: string): boolean {
+  if (!/\d/.test(value)) {
+    const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{10,}$/.test(value)));
+  }
+  return /[A-Za-z]/.test(value) && !ALGORITHM.test(value);
+}
+
+function isStandIn(value: string, name: string): boolean {
+  if (value.length < 3 || value.length > 8192) return value.length < 3;
+  if (NO_SECRET_WORD.test(value) || LINK.test(value) || PATH.test(value)) return true;
+  if (plainName(value) === plainName(name)) return true;
+  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+}
+
+/** True for a value that stands where a secret belongs and is no variable, template or word for one. */
+export function isFilledIn(value: string): boolean {
+  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[)|<REDACTED>/i.test(value)) return false;
+  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|changeme|placeholder)$/i.test(value);
+}
+
+function plainName(name: string): string {
+  return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
+}
+
+/** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
+function isExpression(value: string): boolean {
+  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^[A-Za-z_$][\w$.:?!]*[([{]/.test(value))
+    return true;
+  if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
+  return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+}
+
+/** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `decimal-literal`. */
+function isWords(value: string): boolean {
+  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d.*[A-Za-z].*\d|\d{4}/.test(value)) return false;
+  const words = value.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).filter((word) => word !== "");
+  const capitals = words.filter((word) => /^.+[A-Z]/.test(word) && /[a-z]/.test(word)).length;
+  return value.replace(/[^A-Za-z]/g, "").length >= 3.5 * words.length && capitals === 0;
+}
+
+/** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
+function isVariable(value: string, { joint }: ValueContext): boolean {
+  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
+  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value);
+}
+
+/** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
+function isChosenWord(value: string, context: ValueContext): boolean {
+  if (value.startsWith("-")) return false;
+  if (context.joint === "scheme") return value.length >= 8;
+  if (context.joint === "=") {
+    const code = NAMES_A_SECRET.test(value) ? /[,;:)\]}]/ : /[,)]/;
+    return !code.test(context.next) || value.length >= 24;
+  }
+  if (isDrawnOfLetters(value) || (value.length >= 32 && !isWords(value))) return true;
+  if (context.joint === "= ") return false;
+  if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
+  return context.joint === "flag"
+    ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
+    : context.ownLine;
+}
+
+const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+const LEAST_ENTROPY = 3.2;
+
+/**
+ * True for what a machine drew: letters and digits mixed, no words, a UUID among them. Fifteen characters at
+ * least; `user-service-2024` and `sha256` are names.
+ */
+export function looksGenerated(value: string): boolean {
+  if (UUID.test(value)) return true;
+  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value)) return false;
+  if (!/\d/.test(value)) return isDrawnOfLetters(value);
+  if (GROUPS.test(value)) return digitSwitches(value) >= 4;
+  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
+  const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
+  return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** `2F7J-B4O0-H9TP-QH1S`: keys that people are to type. */
+const GROUPS = /^[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}$/;
+
+/** Letters whose case turns far more often than that of words does. */
+function isDrawnOfLetters(value: string): boolean {
+  const least = /^[A-Za-z]+$/.test(value) ? 8 : Math.max(10, value.length * 0.4);
+  return /^[A-Za-z_-]{20,}$/.test(value) && caseSwitches(value) >= least;
+}
+
+/** How often capitals follow and precede small letters; names in camel case turn once a word. */
+function caseSwitches(value: string): number {
+  return value.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/g)?.length ?? 0;
+}
+
+/** How often letters and digits take turns; words with a number at the end have one. */
+function digitSwitches(value: string): number {
+  return value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
+}
+
+/** Bits by character, after Shannon. */
+function entropy(value: string): number {
+  const counts = new Map<string, number>();
+  for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
+  let bits = 0;
+  for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length);
+  return bits;
+}
