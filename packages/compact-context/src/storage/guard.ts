@@ -259,8 +259,8 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
       run({ kind: "write", key, options, work: (call) => driver.delete(key, { ...options, ...call }) }),
     entries: entries && ((prefix) => piecesOf(entries.call(driver, prefix), prefix, run)),
     purge: purge && ((prefix) => run({ kind: "write", key: prefix, work: () => purge.call(driver, prefix) })),
-    ...(leases === undefined ? {} : { leases: leasesOf(leases, run) }),
-    ...(outbox === undefined ? {} : { outbox: outboxOf(outbox, run) }),
+    leases: leases && leasesOf(leases, run),
+    outbox: outbox && outboxOf(outbox, run),
   };
 }
 
