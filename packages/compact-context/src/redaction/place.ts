@@ -1,6 +1,5 @@
 import type { Finding } from "./finding.ts";
 import { hasSecretName, SECRET_NAME } from "./values.ts";
-import { createWordGate } from "./words.ts";
 
 /** Where a secret stands because of what is around it. */
 export interface Place {
@@ -61,4 +60,127 @@ export function findingOf(
   const start = match.index + before.length;
   if (value === "" || !isSecret(value, before)) return undefined;
   return { start, end: start + value.length, kind };
+}
+
+// Which patterns may find something in a text, told from the words that it has: one pass over the text in place of one for
+// each pattern, of which there are sixty, and most of them look for words that few texts have.
+
+const ASCII = 128;
+/** Letters in lower case, digits and `_` as they are; 0 for what is not part of a word. */
+const FOLDED = new Uint8Array(ASCII);
+for (const character of "abcdefghijklmnopqrstuvwxyz0123456789_") {
+  FOLDED[character.charCodeAt(0)] = character.charCodeAt(0);
+  FOLDED[character.toUpperCase().charCodeAt(0)] = character.charCodeAt(0);
+}
+
+function foldedAt(text: string, at: number): number {
+  const code = text.charCodeAt(at);
+  return code < ASCII ? (FOLDED[code] as number) : 0;
+}
+
+/** Says which patterns may find something in a text. */
+export interface WordGate {
+  /** By pattern: 1 where it may; the same array for each text. */
+  open(text: string): Uint8Array;
+}
+
+/** A beginning of a word, in lower case, and the patterns that can begin with it. */
+interface Beginning {
+  readonly letters: string;
+  readonly patterns: number[];
+}
+
+/** `sources` are patterns that ignore case; one that may begin with anything may always find something. */
+export function createWordGate(sources: readonly string[]): WordGate {
+  const words = sources.map(beginningsOf);
+  const always = Uint8Array.from(words, (own) => (own === undefined ? 1 : 0));
+  const open = new Uint8Array(sources.length);
+  const byTwo: (Beginning[] | undefined)[] = Array.from({ length: ASCII * ASCII }, () => undefined);
+  for (const [pattern, own = []] of words.entries()) {
+    for (const letters of own) {
+      const code = letters.charCodeAt(0) * ASCII + letters.charCodeAt(1);
+      const known = byTwo[code] ?? [];
+      byTwo[code] = known;
+      const same = known.find((beginning) => beginning.letters === letters);
+      if (same === undefined) known.push({ letters, patterns: [pattern] });
+      else same.patterns.push(pattern);
+    }
+  }
+
+  const openAt = (text: string, at: number, beginnings: readonly Beginning[]): void => {
+    for (const { letters, patterns } of beginnings)
+      if (standsAt(text, at, letters)) for (const pattern of patterns) open[pattern] = 1;
+  };
+
+  return {
+    open(text) {
+      open.set(always);
+      let before = 0;
+      let letter = foldedAt(text, 0);
+      for (let at = 1; at < text.length; at += 1) {
+        const code = text.charCodeAt(at);
+        const next = code < ASCII ? (FOLDED[code] as number) : 0;
+        if (before === 0 && letter !== 0) {
+          const beginnings = byTwo[(letter << 7) | next];
+          if (beginnings !== undefined) openAt(text, at - 1, beginnings);
+        }
+        before = letter;
+        letter = next;
+      }
+      return open;
+    },
+  };
+}
+
+function standsAt(text: string, at: number, letters: string): boolean {
+  for (let index = 2; index < letters.length; index += 1)
+    if (foldedAt(text, at + index) !== letters.charCodeAt(index)) return false;
+  return true;
+}
+
+/**
+ * What each match of a pattern begins with, two characters or more of a word; undefined where one of its alternatives does
+ * not begin with `\b` and a word. A bracket that closes none ends the pattern.
+ */
+export function beginningsOf(source: string): readonly string[] | undefined {
+  const words = splitGroup(`(?:${source})`).alternatives.flatMap((alternative) =>
+    alternative.startsWith("\\b") ? wordsOf(alternative.slice(2)) : [""],
+  );
+  return words.every((word) => word.length >= 2) ? words : undefined;
+}
+
+/** The same without the checks: an empty text stands for an alternative that says nothing. */
+function wordsOf(source: string): readonly string[] {
+  if (!source.startsWith("(?:")) return [literalOf(source)];
+  const { alternatives, behind } = splitGroup(source);
+  return /^[?*{]/.test(behind) ? [""] : alternatives.flatMap(wordsOf);
+}
+
+const TOKEN = /\\.|\[(?:\\.|[^\]\\])*\]|./gs;
+
+/** The alternatives of the group that a source begins with, and what stands behind the group. */
+function splitGroup(source: string): { readonly alternatives: readonly string[]; readonly behind: string } {
+  const alternatives: string[] = [];
+  let depth = 0;
+  let start = "(?:".length;
+  let at = 0;
+  for (const [token] of source.matchAll(TOKEN)) {
+    if (token === "(") depth += 1;
+    if (token === ")") depth -= 1;
+    const ends = depth === 0;
+    if (ends || (depth === 1 && token === "|")) {
+      alternatives.push(source.slice(start, at));
+      start = at + 1;
+    }
+    at += token.length;
+    if (ends) break;
+  }
+  return { alternatives, behind: source.slice(at) };
+}
+
+/** The letters, digits and `_` that a pattern begins with, in lower case. */
+function literalOf(source: string): string {
+  const [literal = ""] = /^\w*/.exec(source) ?? [];
+  const isOptional = /^[?*{]/.test(source.slice(literal.length));
+  return literal.slice(0, isOptional ? -1 : undefined).toLowerCase();
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { beginningsOf, createWordGate } from "./words.ts";
+import { beginningsOf, createWordGate } from "./place.ts";
 
 describe("what a pattern begins with", () => {
   it.each([
