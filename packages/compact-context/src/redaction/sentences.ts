@@ -48,7 +48,7 @@ export function* findSpoken(text: string): Generator<Finding> {
 }
 
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
-const TOKENS = raw`(?<!${LETTER})(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave|ключ|токен)`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
 export const SENTENCES: readonly Place[] = [
@@ -62,15 +62,17 @@ export const SENTENCES: readonly Place[] = [
     raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
   ]),
   place("prose", isDrawn, [
-    raw`(?:токен[а-я]{0,3}(?: [а-я]{1,16}){0,2}[ :—\-]{1,4}|(?:キー|トークン|令牌|密钥|密匙)[^\n:：]{0,16}?[:：は是][ \t]{0,2}[「"]?)`,
+    raw`(?:(?:токен|ключ)[а-я]{0,3}(?: [а-я]{1,16}){0,2}[ :—\-]{1,4}|(?:キー|トークン|令牌|密钥|密匙)[^\n:：]{0,16}?[:：は是][ \t]{0,2}[「"]?)`,
     raw`[\w.~+\/=\-]{8,512}`,
   ]),
   // A PIN, and codes that are used once
-  place("prose", () => true, [
-    raw`(?:\bpin(?:[\x20\-]?(?:code|number|nummer))?|\bpasscode|暗証番号)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
-    raw`\d{4,8}`,
-    raw`(?![\w-]|[.]\d)`,
-  ]),
+  ...[raw`\b(?:pin(?:[\x20\-]?(?:code|number|nummer))?|passcode)`, "暗証番号"].map((pin) =>
+    place("prose", () => true, [
+      raw`${pin}(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
+      raw`\d{4,8}`,
+      raw`(?![\w-]|[.]\d)`,
+    ]),
+  ),
   place("prose", (value) => /\d/.test(value), [
     raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s) ["'\x60]?`,
     raw`(?:\d{3}[\x20\-]?\d{3}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})`,
