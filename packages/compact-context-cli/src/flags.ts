@@ -9,52 +9,8 @@ export interface FlagSpec {
   readonly help: string;
 }
 
-/** Flags without a value. */
-type SwitchName =
-  | "summary"
-  | "dry-run"
-  | "open"
-  | "debug"
-  | "partial"
-  | "view"
-  | "force"
-  | "json"
-  | "all"
-  | "pii"
-  | "new"
-  | "pending"
-  | "strict"
-  | "yes"
-  | "help";
-
-export type FlagName =
-  | SwitchName
-  | "model"
-  | "window"
-  | "target"
-  | "format"
-  | "strategy"
-  | "on-overflow"
-  | "summarizer"
-  | "deadline"
-  | "config"
-  | "archive"
-  | "session"
-  | "output"
-  | "port"
-  | "provider"
-  | "channel"
-  | "workspace"
-  | "user"
-  | "base-url"
-  | "upstream"
-  | "log"
-  | "tenant"
-  | "days"
-  | "max-bytes";
-
 /** Every flag there is; each command names those that it takes. */
-export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
+export const FLAGS = {
   model: { value: "NAME", help: "the model that will read on: decides window and tokenizer" },
   window: { value: "N", help: "the model's limit in tokens, such as 200k" },
   target: { value: "N", help: "tokens to aim for: 20000, 20k, or 25% of what it has now" },
@@ -113,7 +69,9 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
-};
+} as const satisfies Readonly<Record<string, FlagSpec>>;
+
+export type FlagName = keyof typeof FLAGS;
 
 /** Flags that decide a result: a command line that is offered to be run again must say them again. */
 export const DECIDING: readonly FlagName[] = [
@@ -131,7 +89,7 @@ export const DECIDING: readonly FlagName[] = [
 
 /** The flags that were given: text for those with a value, true for switches. */
 export type Flags = {
-  readonly [Name in FlagName]?: Name extends SwitchName ? true : string;
+  readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
 };
 
 /** Text that can be pasted into a shell as one word. */

@@ -210,8 +210,9 @@ function noValue(given: string, spec: FlagSpec): CompactError {
 
 /** Whoever writes `-o --json` forgot the file: nobody means one of that name. */
 function flagForValue(given: string, name: FlagName, value: string): CompactError {
+  const spec: FlagSpec = FLAGS[name];
   return new CompactError("InvalidUsage", `${given} needs a value, and ${value} begins with a dash`, {
-    hint: `Write ${given} ${FLAGS[name].value ?? "VALUE"}; where the value does begin with a dash, --${name}=${value}.`,
+    hint: `Write ${given} ${spec.value}; where the value does begin with a dash, --${name}=${value}.`,
   });
 }
 

@@ -152,10 +152,9 @@ const MOST_LISTED = 15;
 
 /** Shows numbered rows and asks for one; the answer as it was typed, empty where nobody can be asked. */
 async function choose(rows: readonly (readonly string[])[], { screen, input }: Chat): Promise<string> {
-  const { width, paint } = screen.terminal();
   const shown = rows.slice(0, MOST_LISTED).map((row, index) => [String(index + 1), ...row]);
-  const columns = shown[0]?.map((_, index, { length }) => ({ flexible: index === length - 1 })) ?? [];
-  screen.print([...table(shown, { columns, width, paint }), ""]);
+  const columns = shown[0]?.map((_, index, { length }) => (index === length - 1 ? "flexible" : "left")) ?? [];
+  screen.print([...table(shown, columns, screen.terminal()), ""]);
   return ((await input.ask("  Which one? Its number, or Enter to leave it: ")) ?? "").trim();
 }
 

@@ -60,7 +60,7 @@ function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, no
     title,
   ]);
   const { width, paint } = terminal;
-  const lines = table(rows, { columns: [{}, { flexible: true }], width, paint });
+  const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
     const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
     const said = facts.filter((fact) => fact !== "").join(" · ");
@@ -137,11 +137,7 @@ async function showStep(
       ({ line, problem }) => `  ${terminal.paint("warn", "!")} line ${line}: ${oneLine(problem)}`,
     ),
     "",
-    ...table(rows, {
-      columns: [{ align: "right" }, {}, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["right", "left", "left", "flexible"], terminal),
     "",
     terminal.paint(
       "faint",

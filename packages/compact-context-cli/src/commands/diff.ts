@@ -104,11 +104,7 @@ export function diffView(comparison: Comparison, { terminal, settings, all }: Vi
     "",
     `  ${terminal.paint("strong", counts.join(", "))}`,
     "",
-    ...table(rows, {
-      columns: [{}, { align: "right" }, {}, { align: "right" }, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["left", "right", "left", "right", "flexible"], terminal),
     "",
     ...(rows.length < changes.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
   ];

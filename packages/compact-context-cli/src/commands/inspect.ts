@@ -146,11 +146,8 @@ function largest({ largest: all, settings, transcript }: Inspection, terminal: T
       { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
       messageGist(message, names),
     ]),
-    {
-      columns: [{ align: "right" }, {}, { align: "right" }, { align: "right" }, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    },
+    ["right", "left", "right", "right", "flexible"],
+    terminal,
   );
 }
 

@@ -197,11 +197,7 @@ export function logLines(
   const more = newest.length - shown.length;
   return [
     "",
-    ...table(rows, {
-      columns: [{}, {}, {}, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["left", "left", "left", "left", "flexible"], terminal),
     ...(more > 0 ? ["", `  ${formatCount(more)} older ones: compact memory log --all`] : []),
     "",
   ];

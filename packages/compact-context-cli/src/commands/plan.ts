@@ -7,7 +7,7 @@ import { requestOf } from "../job.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Cell, columnNames, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
@@ -116,13 +116,9 @@ export function planView(
     const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
     return [...run.slice(0, SHOWN_OF_RUN).map(row), foldedRow(middle), ...run.slice(-SHOWN_OF_RUN).map(row)];
   });
-  const header = ["", "role", "tokens", "what", ""].map((text): Cell => ({ text, style: "faint" }));
+  const header = columnNames("", "role", "tokens", "what", "");
   return [
-    ...table([header, ...rows], {
-      columns: [{ align: "right" }, {}, { align: "right" }, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table([header, ...rows], ["right", "left", "right", "left", "flexible"], terminal),
     "",
     ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
@@ -146,8 +142,7 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
     `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
   ]);
   const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
-  const columns = [{}, { align: "right" }, { align: "right" }] as const;
-  return table(rows, { columns, width: terminal.width, paint: terminal.paint }).flatMap((line, index) => [
+  return table(rows, ["left", "right", "right"], terminal).flatMap((line, index) => [
     line,
     ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
   ]);

@@ -89,11 +89,7 @@ export function decisionLines(result: RecallResult, terminal: Terminal): string[
   return [
     `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${candidates} sections: score, share of the query's words, what became of it`,
     "",
-    ...table(rows, {
-      columns: [{ align: "right" }, { align: "right" }, { flexible: true }, {}],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["right", "right", "flexible", "left"], terminal),
     ...(decisions.length === 0 ? ["  No section has a word of it."] : []),
     "",
     `  ${terminal.paint("faint", `The block has ${renderedText.length} characters and stands before the user's words.`)}`,

@@ -3,7 +3,7 @@ import type { Invocation } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, type Column, table } from "../render/table.ts";
+import { bar, type Cell, columnNames, table } from "../render/table.ts";
 import { padEnd, paragraph, wrap } from "../render/width.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
@@ -132,14 +132,14 @@ function comparison(replay: Replay, settings: Settings, terminal: Terminal): str
       style: over === 0 ? "good" : "bad",
     },
   ];
-  const header: Cell[] = ["", "largest request", "", ""].map((text) => ({ text, style: "faint" }));
   return table(
     [
-      header,
+      columnNames("", "largest request", "", ""),
       row("without", replay.mostRaw, replay.rawOverBudget, "remainder"),
       row("with compact", replay.mostSent, replay.overBudget, "good"),
     ],
-    { columns: [{}, { align: "right" }, {}, {}], width: terminal.width, paint: terminal.paint },
+    ["left", "right", "left", "left"],
+    terminal,
   );
 }
 
@@ -156,17 +156,10 @@ function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): 
       `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
       formatDuration(round.elapsedMs),
     ]);
-  const header: Cell[] = ["", "round", "tokens", "window", "messages", "took"].map((text) => ({
-    text,
-    style: "faint",
-  }));
+  const header = columnNames("", "round", "tokens", "window", "messages", "took");
   const more = all.length - rows.length;
   return [
-    ...table([header, ...rows], {
-      columns: [{ align: "right" }, {}, { align: "right" }, {}, { align: "right" }, { align: "right" }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table([header, ...rows], ["right", "left", "right", "left", "right", "right"], terminal),
     ...(more > 0
       ? [terminal.paint("faint", `     and ${plural(more, "more round")} (--json has all of them)`)]
       : []),
@@ -202,11 +195,9 @@ function costs(replay: Replay, terminal: Terminal): string[] {
   );
 }
 
-const LABELS = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
-
 /** What the session costs under each policy, and what the figures rest on. */
 export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
-  const header = LABELS.map((text): Cell => ({ text, style: "faint" }));
+  const header = columnNames("policy", "rewrites", "mean", "cached", "cost", "factor");
   const [own, ...others] = policies;
   if (own === undefined) return [];
   const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
@@ -230,9 +221,8 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   ];
 }
 
-function layOut(rows: readonly (readonly (Cell | string)[])[], { width, paint }: Terminal): string[] {
-  const columns = LABELS.map((_, index): Column => (index === 0 ? { flexible: true } : { align: "right" }));
-  return table(rows, { columns, width, paint });
+function layOut(rows: readonly (readonly (Cell | string)[])[], terminal: Terminal): string[] {
+  return table(rows, ["flexible", "right", "right", "right", "right", "right"], terminal);
 }
 
 function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {

@@ -62,14 +62,7 @@ function listLines(
 ): string[] {
   if (found.length === 0) return nothingFound(ports);
   const rows = listed.map((one) => row(one, ports.now().getTime()));
-  const columns = [
-    { align: "right" },
-    { align: "right" },
-    { align: "right" },
-    {},
-    { flexible: true },
-  ] as const;
-  const lines = table(rows, { columns, width: terminal.width, paint: terminal.paint });
+  const lines = table(rows, ["right", "right", "right", "left", "flexible"], terminal);
   const folders = new Map<string, number[]>();
   listed.forEach(({ facts: { folder = "" } }, index) => {
     folders.set(folder, [...(folders.get(folder) ?? []), index]);

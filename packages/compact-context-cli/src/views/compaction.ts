@@ -55,11 +55,7 @@ function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
     const change = action === "keep" ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
     return [[label, plural(of.length, "message"), `${change} tokens`]];
   });
-  return table(rows, {
-    columns: [{}, { align: "right" }, {}],
-    width: terminal.width,
-    paint: terminal.paint,
-  });
+  return table(rows, ["left", "right", "left"], terminal);
 }
 
 function tokensOf(entries: readonly PlannedMessage[], field: "tokens" | "tokensAfter"): number {

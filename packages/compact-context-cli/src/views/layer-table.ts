@@ -4,7 +4,7 @@ import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, table } from "../render/table.ts";
+import { bar, type Cell, columnNames, table } from "../render/table.ts";
 import { padEnd, padStart } from "../render/width.ts";
 
 /** One state of a session, by layer, with what stands beside the messages. */
@@ -131,10 +131,9 @@ export function barTable(entries: readonly BarEntry[], whole: number, terminal: 
     { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
     entry.messages,
   ]);
-  const header = ["", "tokens", "", "", "messages"].map((text): Cell => ({ text, style: "faint" }));
-  return table([header, ...rows], {
-    columns: [{ flexible: true }, { align: "right" }, { align: "right" }, {}, { align: "right" }],
-    width: terminal.width,
-    paint: terminal.paint,
-  });
+  return table(
+    [columnNames("", "tokens", "", "", "messages"), ...rows],
+    ["flexible", "right", "right", "left", "right"],
+    terminal,
+  );
 }
