@@ -13,27 +13,32 @@ import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { createPostgresDriver } from "compact-context/storage/postgres";
 import { createS3Driver } from "compact-context/storage/s3";
-import type { CliConfig } from "./files/config.ts";
-import type { CliPorts } from "./ports.ts";
+import { type CliConfig, readConfig } from "./files/config.ts";
+import type { Flags, Invocation } from "./flags.ts";
+import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/width.ts";
 import { statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedAsk } from "./view/message-view.ts";
 
-/** What decides where the archive is. */
-export interface ArchivePlace extends Pick<CliConfig, "config" | "origins"> {
-  /** `--archive`, or a folder that was named. */
-  readonly flag: string | undefined;
+/** What decides, beside the settings, where the archive is; every `Invocation` is one. */
+export interface ArchiveRequest {
+  readonly flags: Pick<Flags, "archive">;
   readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
-  warn(text: string): void;
-  /** Hears of every line of a transcript that is written. */
-  onLine?(): void;
+  readonly terminal: Pick<Terminal, "warn">;
 }
 
-/** The archive that `--archive` or the settings name; else the project's, or the user's own. */
-export function openArchive(place: ArchivePlace): Archive {
-  const redact = createRedactor({ ...place.config.redaction, onWarning: place.warn });
-  const driver = driverOf(place);
-  return createArchive(place.onLine === undefined ? driver : heard(driver, place.onLine), { redact });
+type Settled = Pick<CliConfig, "config" | "origins">;
+
+/** The archive of a command that needs nothing else of the settings. */
+export function archiveOf(invocation: Invocation): Archive {
+  return openArchive(invocation, readConfig(invocation));
+}
+
+/** The archive that `--archive` or the settings name; else the project's, or the user's own. `onLine` hears of every line of a transcript that is written. */
+export function openArchive(request: ArchiveRequest, settled: Settled, onLine?: () => void): Archive {
+  const redact = createRedactor({ ...settled.config.redaction, onWarning: request.terminal.warn });
+  const driver = driverOf(request, settled);
+  return createArchive(onLine === undefined ? driver : heard(driver, onLine), { redact });
 }
 
 function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
@@ -50,9 +55,11 @@ function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
 }
 
 /** Where that archive is kept. */
-export function driverOf({ config, origins, flag, ports }: ArchivePlace): StorageDriver {
-  const { storage } = config;
-  if (flag !== undefined) return createFsDriver({ root: resolve(ports.cwd, flag) });
+export function driverOf(
+  { flags: { archive: folder }, ports }: Pick<ArchiveRequest, "flags" | "ports">,
+  { config: { storage }, origins }: Settled,
+): StorageDriver {
+  if (folder !== undefined) return createFsDriver({ root: resolve(ports.cwd, folder) });
   if (storage.kind === "memory") return createMemoryDriver();
   if (storage.kind === "s3") return createS3Driver(s3Settings(storage));
   if (storage.kind === "postgres")
@@ -62,7 +69,7 @@ export function driverOf({ config, origins, flag, ports }: ArchivePlace): Storag
 }
 
 /** The archive of the user: a look at a session leaves nothing in the folder that it is taken in. */
-function userArchive({ env, home }: ArchivePlace["ports"]): string {
+function userArchive({ env, home }: ArchiveRequest["ports"]): string {
   const data = env.XDG_DATA_HOME || (process.platform === "win32" ? env.LOCALAPPDATA : undefined);
   return join(data || join(home, ".local", "share"), "compact", "archive");
 }

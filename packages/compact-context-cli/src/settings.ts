@@ -4,9 +4,9 @@ import type { TokenCounter } from "compact-context/internal/core/ports";
 import { CompactError, closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import { type CliConfig, readConfig } from "./files/config.ts";
+import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
 import type { Flags } from "./flags.ts";
-import type { CliPorts, Progress } from "./ports.ts";
+import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
@@ -62,12 +62,6 @@ const COUNTED_AT_ONCE = 64;
 /** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
 const LEAST_TARGET = 100;
 
-interface Outside {
-  readonly flags: Flags;
-  readonly ports: Pick<CliPorts, "cwd" | "env">;
-  warn(text: string): void;
-}
-
 /** What can be said before the transcript is read; throws `InvalidUsage` and `InvalidConfig`. */
 export interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly window: number | undefined;
@@ -75,8 +69,9 @@ export interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly onOverflow: "elide" | "error";
 }
 
-export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
-  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export function earlySettings(request: ConfigRequest & { readonly flags: Flags }): EarlySettings {
+  const { flags } = request;
+  const { config, origins } = readConfig(request);
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   if (window !== undefined) checkTargetAgainst(window, flags.target);
   return {

@@ -64,7 +64,7 @@ async function agentOf(
   const { ports, flags } = invocation;
   const { workspaceDir, channelDir } = folders;
   const warn = (text: string): void => onDiagnostic({ code: "settings", message: oneLine(text) });
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const { config } = readConfig({ flags, ports, terminal: { warn } });
   const env = { ...ports.env };
   const settings = settingsFor(config, invocation);
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });

@@ -4,7 +4,7 @@ import { CompactError } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive, Restored, Retention, SessionOwner } from "compact-context/recall";
-import { driverOf, type ListedSession, listedSessions, openArchive, sessionOf } from "../archive.ts";
+import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
@@ -18,12 +18,6 @@ import { documentChunks } from "../transcripts/json.ts";
 import { callNames, messageGist } from "../views/headline.ts";
 
 const MOST_HITS = 20;
-
-export function archiveOf({ flags, ports, terminal }: Invocation): Archive {
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  return openArchive({ ...settings, flag: flags.archive, ports, warn });
-}
 
 /** The tenant and user that the flags name; undefined where they name neither. */
 export function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
@@ -210,12 +204,11 @@ function hitLines(hit: SearchHit, terminal: Terminal): string[] {
 }
 
 export async function undoCompaction(invocation: Invocation): Promise<number> {
-  const { words, flags, ports, terminal } = invocation;
+  const { words, terminal } = invocation;
   const { session } = await sessionOf(archiveOf(invocation), words[0], "undo");
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const storage = driverOf({ ...settings, flag: flags.archive, ports, warn });
-  const manager = new CompactManager(settings.config, { storage, onWarning: warn });
+  const settings = readConfig(invocation);
+  const storage = driverOf(invocation, settings);
+  const manager = new CompactManager(settings.config, { storage, onWarning: terminal.warn });
   const { step, tokens } = await manager.undo(session);
   await manager.flush();
   const line = `compaction ${step} of ${oneLine(session)} is undone: its next call has ${formatShort(tokens)} tokens again`;
@@ -241,8 +234,9 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
 export async function restoreToFile(
   archive: Archive,
   { session, step }: { readonly session: string; readonly step: number },
-  { flags, ports, terminal }: Invocation,
+  invocation: Invocation,
 ): Promise<void> {
+  const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
     throw new CompactError("InvalidUsage", "compact archive restore needs a file to write", {
       place: "-o",
@@ -250,9 +244,7 @@ export async function restoreToFile(
     });
   }
   const source: Source = { name: session, bytes: 0, async *chunks() {} };
-  const options = { cwd: ports.cwd, force: flags.force === true };
-  const destination =
-    flags.output === undefined ? undefined : await checkDestination(flags.output, source, options);
+  const destination = await checkDestination(invocation, source);
   const restored = await restoreStep(archive, session, { step });
   if (destination !== undefined) {
     const chunks = documentChunks(restored.messages, { indent: "  ", end: "\n" });
@@ -339,14 +331,14 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
 
 /** Deletes what has expired by the flags, else by the settings. */
 export async function sweepArchive(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { flags, terminal } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
     throw new CompactError("InvalidUsage", "neither an age nor a size is named, so nothing expires", {
       hint: "Say --days N or --max-bytes N, or set retention.days in the file that --config names.",
     });
   }
-  const archive = archiveOf({ ...invocation, ports });
+  const archive = archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
   const swept = await archive.sweep(retention, { dryRun });
   if (flags.json === true) {
@@ -364,16 +356,15 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-function retentionOf({ flags, ports, terminal }: Invocation): Retention {
-  const { days, "max-bytes": most } = flags;
+function retentionOf(invocation: Invocation): Retention {
+  const { days, "max-bytes": most } = invocation.flags;
   if (days !== undefined || most !== undefined) {
     return {
       days: days === undefined ? undefined : wholeOf("days", days),
       maxBytes: most === undefined ? undefined : wholeOf("max-bytes", most),
     };
   }
-  const warn = (text: string): void => terminal.warn(text);
-  return readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn }).config.retention;
+  return readConfig(invocation).config.retention;
 }
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };

@@ -6,7 +6,7 @@ import { CompactError, closest, errorMessage } from "compact-context/internal/er
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
-import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
+import { checkDestination, type Destination, writeTranscript } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
@@ -28,14 +28,10 @@ import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {
   const [word] = invocation.words;
-  if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
+  if (word !== undefined) return compactSource(invocation, await openTranscript(word, invocation.ports));
   refuseWithoutTranscript(invocation);
   const source = await chooseSession(invocation);
   return source === undefined ? 0 : compactSource(invocation, source);
-}
-
-function opened({ ports }: Invocation, word: string): Promise<Source> {
-  return openTranscript(word, ports);
 }
 
 /** Without a transcript a person is asked for one, which a machine's output has no room for. */
@@ -51,24 +47,24 @@ function refuseWithoutTranscript({ flags }: Invocation): void {
 /** The main job on one session; the exit code. */
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const warn = (text: string): void => terminal.warn(text);
-  const early = earlySettings({ flags, ports, warn });
+  const { warn } = terminal;
+  const early = earlySettings(invocation);
   const summarizer = summarizerFor({ flags, config: early.config, env: ports.env });
-  const destination =
-    flags.output === undefined
-      ? undefined
-      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
+  const destination = await checkDestination(invocation, source);
   const progress = createProgress(ports);
   const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
   for (const note of mendNotes(mends)) warn(note);
   const settings = settingsFor(transcript, early, flags, progress);
   const onLine = lineCounter(transcript.messages.length, progress);
-  const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
+  const archive = openArchive(invocation, early, onLine);
   const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
-    await write(job, outcome, { destination, source, mended: mends.length > 0 });
+    const { tokensBefore, tokensAfter } = outcome.result.report;
+    const mended =
+      mends.length === 0 ? undefined : { messages: transcript.messages, tokensBefore, tokensAfter };
+    await writeTranscript(destination, compactedSession(outcome) ?? mended, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -115,23 +111,6 @@ function failureNote({ summarizer, error, fallback }: SummarizerFailure): string
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
   return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;
-}
-
-async function write(
-  { transcript, ports }: Job,
-  outcome: Outcome,
-  {
-    destination,
-    source,
-    mended,
-  }: { readonly destination: Destination; readonly source: Source; readonly mended: boolean },
-): Promise<void> {
-  const { tokensBefore, tokensAfter } = outcome.result.report;
-  const whole = mended ? { messages: transcript.messages, tokensBefore, tokensAfter } : undefined;
-  const compacted = compactedSession(outcome) ?? whole;
-  const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-  const written = compacted === undefined ? undefined : transcript.write(compacted, stamps);
-  await writeOutput(destination, written, source);
 }
 
 /** Where a provider is, and which variables say otherwise; they are those of the providers' own SDKs. */

@@ -31,9 +31,9 @@ export async function checkConfigFile({ words, flags, ports, terminal }: Invocat
 }
 
 /** Prints each setting that holds here with the place that it comes from. */
-export async function showConfig({ flags, ports, terminal }: Invocation): Promise<number> {
-  const warn = (text: string): void => terminal.warn(text);
-  const { config, origins, path } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export async function showConfig(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const { config, origins, path } = readConfig(invocation);
   const shown = describeConfig().map(({ path: name, env }) => ({
     path: name,
     value: settingIn(config, name),

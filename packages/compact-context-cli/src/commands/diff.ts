@@ -14,9 +14,10 @@ import type { Transcript } from "../transcripts/transcript.ts";
 import { callNames, headline, messageGist } from "../views/headline.ts";
 import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
 
-export async function diffSessions({ words, flags, ports, terminal }: Invocation): Promise<number> {
+export async function diffSessions(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
   const [first = "", second = ""] = words;
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const early = earlySettings(invocation);
   const progress = createProgress(ports);
   const before = await readSource(await openTranscript(first, ports), flags.format, progress);
   const after = await readSource(await openTranscript(second, ports), flags.format, progress);

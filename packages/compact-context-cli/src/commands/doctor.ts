@@ -88,8 +88,7 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
       };
     }
     const warnings: string[] = [];
-    const { cwd, env } = ports;
-    const config = readConfig({ file: flags.config, cwd, env, warn: (text) => warnings.push(text) });
+    const config = readConfig({ flags, ports, terminal: { warn: (text) => void warnings.push(text) } });
     if (!config.config.redaction.enabled) warnings.push("redaction is off: secrets are stored as they are");
     const where = config.path ?? "no file; defaults and the environment";
     const finding: Finding =
@@ -109,9 +108,9 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
 
 // ---- store
 
-function openStore({ flags, ports, terminal }: Invocation, config: CliConfig): StorageDriver | Finding {
+function openStore(invocation: Invocation, config: CliConfig): StorageDriver | Finding {
   try {
-    return driverOf({ ...config, flag: flags.archive, ports, warn: (text) => terminal.warn(text) });
+    return driverOf(invocation, config);
   } catch (error) {
     return failed("store", error);
   }

@@ -1,21 +1,17 @@
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
 import { type Inspection, inspect, type Share, snakeLayers } from "../inspection.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { openSession } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar, type Cell, table } from "../render/table.ts";
 import { oneLine, padEnd, paragraph, truncate, wrap } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, settingsFor } from "../settings.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
 import { barTable, layerTable } from "../views/layer-table.ts";
 
-export async function inspectSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function inspectSession(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const { transcript, settings } = await openSession(invocation);
   const inspection = inspect(transcript, settings);
   if (flags.json === true) terminal.printJson(inspectionJson(inspection));
   else terminal.print(inspectionView(inspection, terminal));

@@ -24,20 +24,16 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 }
 
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
-  const { flags, ports, terminal } = invocation;
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
+  const settings = readConfig(invocation);
   return [
-    ...archiveTools(archive, { sessionId: flags.session }),
-    ...(await memoryTools(invocation, settings.config.redaction, warn)),
+    ...archiveTools(openArchive(invocation, settings), { sessionId: invocation.flags.session }),
+    ...(await memoryTools(invocation, settings.config.redaction)),
   ];
 }
 
 async function memoryTools(
-  { flags, ports }: Invocation,
+  { flags, ports, terminal: { warn } }: Invocation,
   redaction: Parameters<typeof createRedactor>[0],
-  warn: (text: string) => void,
 ): Promise<readonly RecallTool[]> {
   if (flags.channel === undefined) return [];
   const folders = await channelFolders("mcp", flags, ports);

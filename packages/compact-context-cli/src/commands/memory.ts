@@ -9,9 +9,8 @@ import {
 import type { MemoryItem } from "compact-context/internal/memory/changes/document";
 import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
-import { openArchive } from "../archive.ts";
+import { archiveOf } from "../archive.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
-import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
@@ -89,13 +88,8 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
 }
 
 /** Deletes the archived sessions that hold a text word for word, whole: an archive is never rewritten. */
-async function deleteArchived(
-  text: string,
-  { flags, ports, terminal }: Invocation,
-): Promise<readonly string[]> {
-  const warn = (said: string): void => terminal.warn(said);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
+async function deleteArchived(text: string, invocation: Invocation): Promise<readonly string[]> {
+  const archive = archiveOf(invocation);
   const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
   const sessions = new Set<string>();
   for (;;) {

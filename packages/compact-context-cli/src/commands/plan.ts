@@ -1,24 +1,21 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { openSession } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { type Cell, columnNames, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist } from "../views/headline.ts";
 
-export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function planSession(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const { source, transcript, settings } = await openSession(invocation);
   const small = settings.tokensBefore <= settings.target;
   const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")

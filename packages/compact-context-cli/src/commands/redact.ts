@@ -5,17 +5,17 @@ import { CompactError, escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/finding";
 import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
+import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import { type Source, STDIN } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/width.ts";
-import { earlySettings } from "../settings.ts";
 
 export async function redactText(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal, words } = invocation;
+  const { flags, ports, words } = invocation;
   const source = await openText(words[0] ?? "", ports);
-  const { config } = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const { config } = readConfig(invocation);
   const found = { kinds: new Map<string, number>(), withheld: 0 };
   const redactor = createRedactor({
     patterns: config.redaction.patterns,
@@ -52,17 +52,10 @@ async function* redacted(
 }
 
 /** With -o to that file, which is put in place when all is written; else to stdout, escaped where somebody looks. */
-async function write(
-  pieces: AsyncIterable<string>,
-  source: Source,
-  { flags, ports }: Invocation,
-): Promise<void> {
-  if (flags.output !== undefined) {
-    const options = { cwd: ports.cwd, force: flags.force === true };
-    const destination = await checkDestination(flags.output, source, options);
-    await writeOutput(destination, { mode: "replace", chunks: pieces }, source);
-    return;
-  }
+async function write(pieces: AsyncIterable<string>, source: Source, invocation: Invocation): Promise<void> {
+  const { flags, ports } = invocation;
+  const destination = await checkDestination(invocation, source);
+  if (destination !== undefined) return writeOutput(destination, { mode: "replace", chunks: pieces }, source);
   for await (const piece of pieces) {
     if (flags.json === true) continue;
     ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);

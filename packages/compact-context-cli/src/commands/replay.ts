@@ -1,6 +1,6 @@
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { openPlayed } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar, type Cell, columnNames, table } from "../render/table.ts";
@@ -8,28 +8,15 @@ import { padEnd, paragraph, wrap } from "../render/width.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
-import { withoutTracing } from "../traced.ts";
+import type { Settings } from "../settings.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 import { headline } from "../views/headline.ts";
 import { replayWatched } from "../watched-replay.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
-  const { words, flags, ports, terminal } = invocation;
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const progress = createProgress(ports);
-  const transcript = await readSource(source, flags.format, progress);
-  const counted = countedAlone(settingsFor(transcript, early, flags));
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = { ...counted, config: withoutTracing(counted.config, "compact replay", warn) };
-  const replayPorts = {
-    clock: ports.clock,
-    onWarning: (text: string) => terminal.warn(text),
-    onProgress: (share: number) => progress.show("replaying", share),
-  };
+  const { flags, terminal } = invocation;
+  const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact replay");
   const play = async (store?: ViewStore): Promise<number> => {
     const playing =
       store === undefined

@@ -4,7 +4,9 @@ import { lstat, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CompactError } from "compact-context/internal/errors";
-import type { WrittenTranscript } from "../transcripts/transcript.ts";
+import type { Invocation } from "../flags.ts";
+import type { CliPorts } from "../ports.ts";
+import type { CompactedSession, Transcript, WrittenTranscript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
 
 /** Where a result goes, checked before any work is done. */
@@ -21,12 +23,16 @@ export interface Destination {
   readonly replaces: boolean;
 }
 
-/** Checks that a result may be written there; throws `InvalidUsage` for a file that is there already, the input too. */
+/**
+ * Checks that a result may be written to the file of `-o`, where one is named; throws `InvalidUsage` for a file that is
+ * there already, the input too.
+ */
 export async function checkDestination(
-  name: string,
+  { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
   source: Source,
-  { cwd, force }: { readonly cwd: string; readonly force: boolean },
-): Promise<Destination> {
+): Promise<Destination | undefined> {
+  const { output: name, force = false } = flags;
+  if (name === undefined) return undefined;
   const path = await realpath(resolve(cwd, name)).catch(() => resolve(cwd, name));
   const input = source.path === undefined ? undefined : await realpath(source.path);
   const inputMark = source.path === undefined ? undefined : await markOf(source.path);
@@ -83,6 +89,16 @@ function isTaken(path: string): Promise<boolean> {
 async function markOf(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path);
   return `${ino} ${size} ${mtimeMs}`;
+}
+
+/** Writes the session as it is now, in its own format; where that is undefined, as it was. */
+export async function writeTranscript(
+  destination: Destination,
+  now: CompactedSession | undefined,
+  { transcript, source, ports }: { transcript: Transcript; source: Source; ports: CliPorts },
+): Promise<void> {
+  const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
+  await writeOutput(destination, now === undefined ? undefined : transcript.write(now, stamps), source);
 }
 
 type Written = Pick<WrittenTranscript, "mode"> & {

@@ -21,9 +21,10 @@ import { createTally, type Tally, tallyLine } from "./tally.ts";
 const USUAL_PORT = 4180;
 
 /** Serves until Ctrl-C, or until the program that was named has ended: its exit code then. */
-export async function runProxy({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const warn = (text: string): void => terminal.warn(text);
-  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export async function runProxy(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
+  const settings = readConfig(invocation);
+  const { config, origins } = settings;
   const upstreams = upstreamsOf(flags.upstream, ports.env);
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const [program, ...rest] = words;
@@ -31,9 +32,7 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
   const asJson = isJsonLog(flags.log);
   const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
   const metrics = createMetrics();
-  const storage = dryRun
-    ? createMemoryDriver()
-    : driverOf({ config, origins, flag: flags.archive, ports, warn });
+  const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
   const tally = createTally(config.models);
   const sessions = createSessions({
     // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
@@ -67,7 +66,7 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
       return 0;
     }
     const code = await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
-    if (tally.totals.requests === 0) warn(NOBODY_CALLED);
+    if (tally.totals.requests === 0) terminal.warn(NOBODY_CALLED);
     return code;
   } finally {
     await server.close();
