@@ -1,3 +1,4 @@
+import { CompactError, closest } from "compact-context/internal/errors";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { oneLine } from "./render/width.ts";
 
@@ -91,6 +92,21 @@ export const DECIDING: readonly FlagName[] = [
 export type Flags = {
   readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
 };
+
+/** The one of the known choices that a flag was given, if it was; throws `InvalidUsage` for any other. */
+export function oneOf<T extends string>(
+  given: string | undefined,
+  flag: string,
+  known: readonly T[],
+): T | undefined {
+  const found = known.find((one) => one === given);
+  if (given === undefined || found !== undefined) return found;
+  const near = closest(given, known);
+  throw new CompactError("InvalidUsage", `${flag} ${given}: there is no such choice`, {
+    place: flag,
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Choose one of ${known.join(", ")}.`,
+  });
+}
 
 /** Text that can be pasted into a shell as one word. */
 export function shellWord(text: string): string {

@@ -1,11 +1,11 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { budgetOf } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
-import type { Flags } from "./flags.ts";
+import { type Flags, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
@@ -94,21 +94,6 @@ function checkTargetAgainst(window: number, target: string | undefined): void {
     `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`,
     { place: "--target", hint: "The target must fit into the window: lower it, or raise --window." },
   );
-}
-
-function oneOf<T extends string>(
-  given: string | undefined,
-  flag: string,
-  known: readonly T[],
-): T | undefined {
-  if (given === undefined) return undefined;
-  const found = known.find((one) => one === given);
-  if (found !== undefined) return found;
-  const near = closest(given, known);
-  throw new CompactError("InvalidUsage", `${flag} ${given}: there is no such choice`, {
-    place: flag,
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Choose one of ${known.join(", ")}.`,
-  });
 }
 
 /** All settings for a transcript; throws `InvalidUsage` for numbers that contradict each other. */

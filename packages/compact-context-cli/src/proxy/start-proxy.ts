@@ -7,7 +7,7 @@ import { createMemoryDriver } from "compact-context/storage/memory";
 import { createMetrics } from "compact-context/tracing";
 import { driverOf } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, oneOf } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { watchHealth } from "../probe.ts";
 import { formatCount, parseTokens } from "../render/numbers.ts";
@@ -29,7 +29,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const [program, ...rest] = words;
   const dryRun = flags["dry-run"] === true;
-  const asJson = isJsonLog(flags.log);
+  const asJson = oneOf(flags.log, "--log", ["text", "json"]) === "json";
   const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
   const metrics = createMetrics();
   const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
@@ -138,16 +138,6 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
       if (tally.totals.requests > 0) stderr.write(`compact ${oneLine(tallyLine(tally))}\n`);
     },
   };
-}
-
-/** Throws `InvalidUsage` for another form of log. */
-function isJsonLog(form: string | undefined): boolean {
-  if (form === undefined || form === "text") return false;
-  if (form === "json") return true;
-  throw new CompactError("InvalidUsage", `--log ${form}: there is no such form`, {
-    place: "--log",
-    hint: "Use --log json for a JSON record a line, or leave it out.",
-  });
 }
 
 /** The same as one JSON record a line, for what collects logs; secrets taken out. */
