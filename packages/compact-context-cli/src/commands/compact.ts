@@ -1,6 +1,6 @@
 import { relative } from "node:path";
 import type { CompactConfig, Summarizer, TextModel } from "compact-context";
-import { textModelFromUrl, type UrlTextModelOptions } from "compact-context/adapters/http";
+import { textModelFromUrl } from "compact-context/adapters/http";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
 import { createRedactor, redact } from "compact-context/redaction";
@@ -14,6 +14,7 @@ import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
+import { interfaceUrl, PROVIDERS } from "../providers.ts";
 import { formatCount } from "../render/numbers.ts";
 import { oneLine, safeLines, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
@@ -113,32 +114,8 @@ function failureNote({ summarizer, error, fallback }: SummarizerFailure): string
   return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;
 }
 
-/** Where a provider is, and which variables say otherwise; they are those of the providers' own SDKs. */
-interface Provider {
-  readonly api: NonNullable<UrlTextModelOptions["api"]>;
-  readonly url: string;
-  readonly keyVariable: string;
-  readonly urlVariable: string;
-  /** What clients of this provider leave out of the base URL. */
-  readonly version: string;
-}
-
-const PROVIDERS = {
-  openai: {
-    api: "chat",
-    url: "https://api.openai.com/v1",
-    keyVariable: "OPENAI_API_KEY",
-    urlVariable: "OPENAI_BASE_URL",
-    version: "",
-  },
-  anthropic: {
-    api: "anthropic",
-    url: "https://api.anthropic.com",
-    keyVariable: "ANTHROPIC_API_KEY",
-    urlVariable: "ANTHROPIC_BASE_URL",
-    version: "/v1",
-  },
-} as const satisfies Readonly<Record<string, Provider>>;
+/** How the providers that can be asked for a summary are spoken to. */
+const INTERFACES = { openai: "chat", anthropic: "anthropic" } as const;
 
 const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
 
@@ -185,16 +162,16 @@ function modelNamed(named: string, env: CliPorts["env"]): TextModel {
   if (/^https?:/i.test(named)) return modelAt(named);
   const colon = named.indexOf(":");
   const name = named.slice(0, colon);
-  if (colon < 0 || !Object.hasOwn(PROVIDERS, name)) throw unknownSummarizer(named);
+  if (colon < 0 || !Object.hasOwn(INTERFACES, name)) throw unknownSummarizer(named);
   const model = named.slice(colon + 1);
   if (model.trim() === "") {
     throw usage(`--summarizer ${name}: names no model`, `Name one, such as --summarizer ${name}:MODEL.`);
   }
-  return modelOf(name, PROVIDERS[name as keyof typeof PROVIDERS], model, env);
+  return modelOf(name as keyof typeof INTERFACES, model, env);
 }
 
 function unknownSummarizer(named: string): CompactError {
-  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(PROVIDERS)]);
+  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(INTERFACES)]);
   const guess = near === undefined ? "" : `Did you mean ${near}? `;
   return usage(
     `--summarizer ${redact(named)}: there is no such summarizer`,
@@ -209,8 +186,8 @@ function modelAt(named: string): TextModel {
   return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
 }
 
-function modelOf(name: string, provider: Provider, model: string, env: CliPorts["env"]): TextModel {
-  const { api, keyVariable, urlVariable } = provider;
+function modelOf(name: keyof typeof INTERFACES, model: string, env: CliPorts["env"]): TextModel {
+  const { keyVariable, urlVariable } = PROVIDERS[name];
   const key = env[keyVariable]?.trim() ?? "";
   if (key === "") {
     throw usage(
@@ -218,11 +195,10 @@ function modelOf(name: string, provider: Provider, model: string, env: CliPorts[
       `Set ${keyVariable} in the environment, or use --summarizer builtin, which needs none.`,
     );
   }
-  const given = env[urlVariable]?.trim() ?? "";
-  const base = given === "" ? provider.url : given;
-  const url = base.replace(/\/+$/, "") + provider.version;
-  const place = given === "" ? "--summarizer" : urlVariable;
-  return withUsage(place, () => textModelFromUrl({ url, api, model, key, name: `${name}:${model}` }));
+  const url = interfaceUrl(PROVIDERS[name], env);
+  const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
+  const named = { api: INTERFACES[name], model, key, name: `${name}:${model}` };
+  return withUsage(place, () => textModelFromUrl({ url, ...named }));
 }
 
 /** What the model's maker refuses was typed by the user: its place is a flag or a variable. */

@@ -9,8 +9,9 @@ import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { probeStorage } from "../probe.ts";
+import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
 import { upstreamsOf } from "../proxy/sessions.ts";
-import { plural } from "../render/numbers.ts";
+import { formatBytes, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/width.ts";
 
 /** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
@@ -32,7 +33,14 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   if (driver !== undefined && "status" in driver) findings.push(driver);
   else if (driver === undefined) findings.push(skipped("store", "the configuration has to be right first"));
   else findings.push(...(await checkStore(driver, ports)));
-  const answers = await Promise.all(modelServers(flags.upstream, ports.env).map(askServer));
+  // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
+  const upstreams = upstreamsOf(flags.upstream, ports.env);
+  const answers = await Promise.all(
+    PROVIDER_NAMES.flatMap((name) => {
+      const key = ports.env[PROVIDERS[name].keyVariable]?.trim() ?? "";
+      return key === "" ? [] : [askProvider(PROVIDERS[name], upstreams[name], key)];
+    }),
+  );
   findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
@@ -170,11 +178,6 @@ function checkDisk(location: string): Finding {
   return free < LOW_BYTES ? { check, status: "warning", message, hint } : { check, status: "ok", message };
 }
 
-function formatBytes(bytes: number): string {
-  const mega = bytes / 1024 / 1024;
-  return mega < 1024 ? `${mega.toFixed(0)} MB` : `${(mega / 1024).toFixed(1)} GB`;
-}
-
 // ---- clock
 
 const SKEW_MS = 60_000;
@@ -196,68 +199,28 @@ function checkClock({ now }: CliPorts, date: number | undefined): Finding {
 
 // ---- model endpoint
 
-interface ModelServer {
-  readonly name: string;
-  readonly url: URL;
-  readonly variable: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
 const NO_KEY = skipped(
   "model",
   "no provider's key is in the environment; the built-in summarizer needs none",
 );
 const ANSWER_MS = 10_000;
 
-/** The providers whose keys are in the environment, at the addresses that `compact proxy` uses. */
-function modelServers(flag: string | undefined, env: CliPorts["env"]): readonly ModelServer[] {
-  const { anthropic, openai, google } = upstreamsOf(flag, env);
-  const servers = [
-    {
-      name: "Anthropic",
-      base: anthropic,
-      path: "/v1/models",
-      variable: "ANTHROPIC_API_KEY",
-      headers: (key: string) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
-    },
-    {
-      name: "OpenAI",
-      base: openai,
-      path: "/v1/models",
-      variable: "OPENAI_API_KEY",
-      headers: (key: string) => ({ authorization: `Bearer ${key}` }),
-    },
-    {
-      name: "Google",
-      base: google,
-      path: "/v1beta/models",
-      variable: "GEMINI_API_KEY",
-      headers: (key: string) => ({ "x-goog-api-key": key }),
-    },
-  ];
-  return servers.flatMap(({ name, base, path, variable, headers }) => {
-    const key = env[variable]?.trim() ?? "";
-    const url = new URL(`${base.href.replace(/\/$/, "")}${path}`);
-    return key === "" ? [] : [{ name, url, variable, headers: headers(key) }];
-  });
-}
-
 /** Asks for the list of models, which costs nothing. */
-async function askServer({
-  name,
-  url,
-  variable,
-  headers,
-}: ModelServer): Promise<{ finding: Finding; date?: number }> {
+async function askProvider(
+  { title, version, keyVariable, headers }: Provider,
+  upstream: URL,
+  key: string,
+): Promise<{ finding: Finding; date?: number }> {
   const check = "model";
-  const place = `${name} at ${url.origin}`;
+  const place = `${title} at ${upstream.origin}`;
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const response = await fetch(url, { headers, signal, redirect: "manual" });
+    const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
+    const response = await fetch(url, { headers: headers(key), signal, redirect: "manual" });
     await response.body?.cancel();
     const told = Date.parse(response.headers.get("date") ?? "");
     const date = Number.isNaN(told) ? undefined : told;
-    return { finding: { check, ...judge(response.status, place, variable) }, date };
+    return { finding: { check, ...judge(response.status, place, keyVariable) }, date };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;

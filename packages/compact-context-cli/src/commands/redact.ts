@@ -7,7 +7,7 @@ import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
-import { type Source, STDIN } from "../files/source.ts";
+import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/width.ts";
@@ -82,6 +82,7 @@ function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocati
 }
 
 const CHUNK_BYTES = 1 << 20;
+const CHECK = `Check the path; ${STDIN} reads standard input.`;
 
 /**
  * Any UTF-8 text: a file, a pipe, or standard input for `-`; it may be empty. Throws `NotFound` or
@@ -97,11 +98,11 @@ export async function openText(
   }
   const path = resolve(cwd, name);
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   if (facts.isDirectory()) throw refused(name, "is a folder", "Name the files in it one by one.");
   await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   return {
     name,
@@ -126,37 +127,16 @@ async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGen
   };
   let isFirst = true;
   for await (const piece of bytes) {
-    if (isFirst) refuseBinary(piece, name);
+    if (isFirst) {
+      const [problem, hint] = binaryKind(piece) ?? [];
+      if (problem !== undefined) throw refused(name, problem, hint ?? "");
+    }
     isFirst = false;
     yield decode(piece);
   }
   yield decode();
 }
 
-function refuseBinary(head: Uint8Array, name: string): void {
-  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) {
-    throw refused(name, "is UTF-16 text", "Save it as UTF-8 first.");
-  }
-  if (head.includes(0) || (head[0] === 0x1f && head[1] === 0x8b)) {
-    throw refused(name, "is a binary file", "Only text is read; unpack it if it is compressed.");
-  }
-}
-
 function refused(name: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidArgument", `${name} ${problem}`, { place: name, hint });
-}
-
-function unreadable(name: string, error: NodeJS.ErrnoException): CompactError {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") {
-    return new CompactError("NotFound", `there is no file ${name}`, {
-      place: name,
-      hint: `Check the path; ${STDIN} reads standard input.`,
-    });
-  }
-  const reason = error.code === "EACCES" ? "you may not read it" : (error.code ?? error.message);
-  return new CompactError("NotFound", `${name} cannot be read: ${reason}`, {
-    place: name,
-    hint: "Check the permissions of the file and its folders.",
-    cause: error,
-  });
 }

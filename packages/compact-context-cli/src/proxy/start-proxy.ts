@@ -10,6 +10,7 @@ import { readConfig } from "../files/config.ts";
 import { type Invocation, oneOf } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { watchHealth } from "../probe.ts";
+import { PROVIDERS } from "../providers.ts";
 import { formatCount, parseTokens } from "../render/numbers.ts";
 import { oneLine, safeJson, snakeKeys } from "../render/width.ts";
 import { portOf } from "../view-page.ts";
@@ -244,11 +245,9 @@ const AGENTS: readonly Agent[] = [
 
 /** The variables that make clients of the providers call this address. */
 function clientVariables(url: string): Readonly<Record<string, string>> {
-  return {
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_BASE: url,
-    OPENAI_BASE_URL: `${url}/v1`,
-    OPENAI_API_BASE: `${url}/v1`,
-    GOOGLE_GEMINI_BASE_URL: url,
-  };
+  const named = Object.values(PROVIDERS).map(({ urlVariable, isVersioned, version }) => [
+    urlVariable,
+    isVersioned ? url + version : url,
+  ]);
+  return { ...Object.fromEntries(named), ANTHROPIC_API_BASE: url, OPENAI_API_BASE: `${url}/v1` };
 }
