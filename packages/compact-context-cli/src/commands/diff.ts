@@ -3,7 +3,7 @@ import { contentHash, toolCalls, toolResults } from "compact-context/internal/co
 import { layersOf } from "compact-context/internal/core/report";
 import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { sizesOf, snakeLayers } from "../inspection.ts";
+import { sizesOf } from "../inspection.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
@@ -53,8 +53,8 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
     edited: count("edited"),
     gone: count("gone"),
     new: count("new"),
-    layers_before: snakeLayers(before.layers),
-    layers_after: snakeLayers(after.layers),
+    layers_before: before.layers,
+    layers_after: after.layers,
     changes,
   };
 }

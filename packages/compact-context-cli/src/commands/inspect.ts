@@ -1,5 +1,5 @@
 import type { Invocation } from "../flags.ts";
-import { type Inspection, inspect, type Share, snakeLayers } from "../inspection.ts";
+import { type Inspection, inspect, type Share } from "../inspection.ts";
 import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
@@ -35,7 +35,7 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     usage_pct: decision.usagePct,
     would_trigger: decision.triggered,
     reason: decision.reason,
-    layers: snakeLayers(inspection.layers),
+    layers: inspection.layers,
     roles: inspection.roles,
     tools: inspection.tools,
     largest: inspection.largest.map(({ index, message, tokens }) => ({ index, role: message.role, tokens })),

@@ -56,18 +56,10 @@ function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<
     tokens_before: settings.tokensBefore,
     tokens_after_at_most: plan?.tokensAfter ?? settings.tokensBefore,
     summary_tokens_at_most: plan?.summaryTokens ?? 0,
-    messages: (plan?.entries ?? []).map(
-      ({ index, id, role, layer, action, tokens, tokensAfter, reason }) => ({
-        index,
-        id,
-        role,
-        layer: layer === "toolPairs" ? "tool_pairs" : layer,
-        action,
-        tokens,
-        tokens_after: tokensAfter,
-        reason,
-      }),
-    ),
+    messages: (plan?.entries ?? []).map(({ edit: _, layer, ...entry }) => ({
+      ...entry,
+      layer: layer === "toolPairs" ? "tool_pairs" : layer,
+    })),
   };
 }
 

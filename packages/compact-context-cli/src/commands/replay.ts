@@ -59,14 +59,7 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     budget: settings.budget,
     calls: replay.calls,
     messages: replay.messages,
-    rounds: replay.rounds.map((round) => ({
-      call: round.call,
-      tokens_before: round.tokensBefore,
-      tokens_after: round.tokensAfter,
-      messages_before: round.messagesBefore,
-      messages_after: round.messagesAfter,
-      elapsed_ms: Math.round(round.elapsedMs * 10) / 10,
-    })),
+    rounds: replay.rounds.map((round) => ({ ...round, elapsedMs: tenths(round.elapsedMs) })),
     most_tokens_sent: replay.mostSent,
     most_tokens_without: replay.mostRaw,
     calls_over_budget: replay.overBudget,
@@ -75,9 +68,9 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     prompt_tokens_without: replay.rawPromptTokens,
     cached_tokens: replay.cachedTokens,
     cached_share: replay.promptTokens === 0 ? 0 : replay.cachedTokens / replay.promptTokens,
-    compaction_ms: Math.round(replay.compactionMs * 10) / 10,
-    preflight_ms: Math.round(replay.preflightMs * 10) / 10,
-    elapsed_ms: Math.round(replay.elapsedMs * 10) / 10,
+    compaction_ms: tenths(replay.compactionMs),
+    preflight_ms: tenths(replay.preflightMs),
+    elapsed_ms: tenths(replay.elapsedMs),
     session_ms: replay.sessionMs ?? null,
     ...economyJson(replay.economy),
   };
@@ -312,6 +305,7 @@ function policyJson({ use, ...cost }: PolicyCost): Record<string, unknown> {
   };
 }
 
+const tenths = (value: number): number => Math.round(value * 10) / 10;
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 function rounded(value: number | undefined, digits: number): number | null {

@@ -7,7 +7,15 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { messagesFrom, type Reading, singleSegment, textParts, usageOf } from "./session.ts";
+import {
+  callPart,
+  messagesFrom,
+  type Reading,
+  resultPart,
+  singleSegment,
+  textParts,
+  usageOf,
+} from "./session.ts";
 import type {
   CompactedSession,
   ReadLog,
@@ -82,11 +90,7 @@ function readEvent(event: JsonRecord): Reading {
     case "system.message":
       return { role: "system", parts: textParts(textOf(data.content)), ...common };
     default:
-      return {
-        role: "user",
-        parts: textParts(textOf(data.transformedContent ?? data.content)),
-        ...common,
-      };
+      return { role: "user", parts: textParts(textOf(data.transformedContent ?? data.content)), ...common };
   }
 }
 
@@ -106,27 +110,14 @@ function answerParts(data: JsonRecord): Part[] {
         ];
   const calls = listOf(data.toolRequests)
     .map(recordOf)
-    .map(
-      (call): Part => ({
-        type: "toolCall",
-        id: stringOf(call.toolCallId) ?? "",
-        name: stringOf(call.name) ?? "",
-        arguments: call.arguments,
-      }),
-    );
+    .map((call) => callPart(call.toolCallId, call.name, call.arguments));
   return [...reasoning, ...textParts(textOf(data.content)), ...calls];
 }
 
 function resultOf(data: JsonRecord): Part {
   const error = data.error;
   const content = recordOf(data.result).content ?? recordOf(error).message ?? error;
-  const id = stringOf(data.toolCallId) ?? "";
-  return defined({
-    type: "toolResult",
-    id,
-    content: textOf(content),
-    isError: data.success === false || undefined,
-  });
+  return resultPart(data.toolCallId, textOf(content), data.success === false);
 }
 
 function* writeEvents(

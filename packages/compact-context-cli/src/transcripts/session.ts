@@ -1,6 +1,6 @@
 import type { Format, Message, Part, Role } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { contentHash, type MessageMeta } from "compact-context/internal/core/message";
+import { contentHash, type MessageMeta, type ToolCallPart } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import { defined, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
 import type {
@@ -45,6 +45,23 @@ export function messagesFrom(readings: readonly Reading[]): Message[] {
 export function textParts(value: unknown): Part[] {
   const text = stringOf(value) ?? "";
   return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** A tool call; an id or a name that the file does not hold is empty. */
+export function callPart(id: unknown, name: unknown, args: unknown): ToolCallPart {
+  return { type: "toolCall", id: stringOf(id) ?? "", name: stringOf(name) ?? "", arguments: args };
+}
+
+/** What came of a call; `name` is the tool's, where the file says it. */
+export function resultPart(id: unknown, content: string, failed: boolean, name?: unknown): Part {
+  const isError = failed || undefined;
+  return defined({ type: "toolResult", id: stringOf(id) ?? "", content, name: stringOf(name), isError });
+}
+
+/** An entry that holds an answer and the results of its calls: they are a message of their own behind it. */
+export function withResults(answer: Reading, results: readonly Part[]): Reading[] {
+  if (results.length === 0) return [answer];
+  return [answer, { ...answer, role: "tool", parts: results, id: `${answer.id ?? "message"}:results` }];
 }
 
 /** The message with these facts added to its meta; facts that are undefined are left as they were. */

@@ -4,6 +4,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "compact-context/internal/core/message";
+import { createLruMap } from "compact-context/internal/errors";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import { kindOf, shortPreview } from "./message-view.ts";
@@ -211,16 +212,12 @@ const MOST_OPENED = 16;
 
 /** Opens each compaction once for all who look at it; what was looked at longest ago is forgotten first. */
 function rememberOpened(open: Originals["open"]): Originals["open"] {
-  const opened = new Map<number, ReturnType<Originals["open"]>>();
+  const opened = createLruMap<ReturnType<Originals["open"]>>(MOST_OPENED);
   return (head) => {
-    const found = opened.get(head.index) ?? open(head);
-    opened.delete(head.index);
-    opened.set(head.index, found);
-    found.catch(() => opened.delete(head.index));
-    for (const oldest of opened.keys()) {
-      if (opened.size <= MOST_OPENED) break;
-      opened.delete(oldest);
-    }
+    const key = String(head.index);
+    const found = opened.get(key) ?? open(head);
+    opened.set(key, found);
+    found.catch(() => opened.delete(key));
     return found;
   };
 }

@@ -111,17 +111,22 @@ export function createRecord(options: RecordOptions): SessionRecord {
     changed();
   };
 
-  const head = (): SessionHead => ({
-    ...headOf({ id, source, facts }),
-    counts: {
-      messages: originals.count(),
-      steps: steps.length,
-      compactions: compactions.length,
-      spans: spans.length,
-    },
-    ...lifetime.ends(),
-    dropped,
-  });
+  const head = (): SessionHead => {
+    const { cost: _, layers: __, ...told } = facts;
+    return {
+      id,
+      source,
+      ...told,
+      counts: {
+        messages: originals.count(),
+        steps: steps.length,
+        compactions: compactions.length,
+        spans: spans.length,
+      },
+      ...lifetime.ends(),
+      dropped,
+    };
+  };
 
   return {
     id,
@@ -201,14 +206,4 @@ function createLifetime(): {
     },
     ends: () => (startedAt === undefined || updatedAt === undefined ? {} : { startedAt, updatedAt }),
   };
-}
-
-/** What the facts alone say. */
-function headOf({
-  id,
-  source,
-  facts,
-}: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
-  const { cost, format, layers, model, ...rest } = facts;
-  return { id, source, ...rest, format, model };
 }

@@ -1,6 +1,5 @@
 import type { CompactionReport, PlannedMessage } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import { snakeLayers } from "../inspection.ts";
 import type { Outcome } from "../job.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
@@ -165,7 +164,7 @@ export function compactionJson(
     tokens_after: report.tokensAfter,
     messages_before: report.messagesBefore,
     messages_after: report.messagesAfter,
-    layers: snakeLayers(outcome.layersAfter),
+    layers: outcome.layersAfter,
     summary: summary ?? null,
     strategy: settings.strategy,
     summarizer: report.summarizer ?? null,
@@ -175,7 +174,7 @@ export function compactionJson(
     elapsed_ms: Math.round(outcome.elapsedMs),
     elided_count: report.elidedCount,
     newest_ask: report.newestAsk ?? null,
-    layers_before: snakeLayers(outcome.layersBefore),
+    layers_before: outcome.layersBefore,
     fixed_tokens: settings.fixedTokens,
     budget: settings.budget,
     target: settings.target,

@@ -158,9 +158,9 @@ function Bar({
         {said.map(({ each, layer }) => (
           <span
             key={layer}
-            class={`piece layer-${layer}`}
+            class="piece"
             title={`${LAYERS[layer].name}: ${count(each)}`}
-            style={{ width: `${(each / whole) * 100}%` }}
+            style={{ "--layer": `var(--layer-${layer})`, width: `${(each / whole) * 100}%` }}
           />
         ))}
       </span>

@@ -293,3 +293,23 @@ export function Term({
     <abbr title={means}>{children ?? name}</abbr>
   );
 }
+
+/** A box to tick. */
+export function Tick({
+  label,
+  on,
+}: {
+  readonly label: string;
+  readonly on: { value: boolean };
+}): JSX.Element {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={on.value}
+        onChange={({ currentTarget }) => (on.value = currentTarget.checked)}
+      />
+      {label}
+    </label>
+  );
+}
