@@ -3,6 +3,7 @@ import type { CompactConfig, Summarizer, TextModel } from "compact-context";
 import { textModelFromUrl } from "compact-context/adapters/http";
 import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
+import type { Mend } from "compact-context/internal/lint/rule";
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
@@ -15,7 +16,7 @@ import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
-import { formatCount } from "../render/numbers.ts";
+import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine, safeLines, wrap } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { isKeptByTool } from "../sessions/tools.ts";
@@ -89,13 +90,19 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   return 0;
 }
 
-/** One note for each rule that the session broke. */
-function mendNotes(mends: readonly { readonly rule: string; readonly explanation: string }[]): string[] {
-  const byRule = new Map<string, string[]>();
-  for (const { rule, explanation } of mends) byRule.set(rule, [...(byRule.get(rule) ?? []), explanation]);
-  return [...byRule].map(([rule, [first, ...more]]) => {
-    const where = more.length === 0 ? "" : ` in ${formatCount(more.length + 1)} places, such as`;
-    return `the session broke ${rule} and was mended${where}: ${first}`;
+/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
+function mendNotes(mends: readonly Mend[]): string[] {
+  const rules = [...new Set(mends.map(({ rule }) => rule))];
+  return rules.map((rule) => {
+    const those = mends.filter((mend) => mend.rule === rule);
+    const [first] = those;
+    const count = those.length;
+    if (rule === "generic/dead-call") {
+      const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
+      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
+    }
+    const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
+    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
   });
 }
 

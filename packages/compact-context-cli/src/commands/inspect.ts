@@ -149,11 +149,11 @@ function largest({ largest: all, settings, transcript }: Inspection, terminal: T
 
 function facts(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings, callsWithoutResult, parallelBatches } = inspection;
-  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "parallel batch", "parallel batches")}`;
+  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "answer")} with several calls`;
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
   const rows: string[][] = [
     ["tool calls", calls],
-    ...reportLines(settings).map((text) => ["reported", text]),
+    ...reportLines(settings).map((text) => ["provider", text]),
     ...(transcript.compactions.length === 0
       ? []
       : [

@@ -27,7 +27,7 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ...fatesOf(report, terminal),
     ...[askNote, relaxedNote, aimNote, rangeNote]
       .flatMap((note) => note(report, settings))
-      .concat(reportLines(settings).map((text) => `Reported: ${text}`))
+      .concat(reportLines(settings))
       .flatMap((text) => paragraph(text, terminal.width)),
     "",
     ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
@@ -127,7 +127,7 @@ export function untouchedView(settings: Settings, terminal: Terminal, again: str
   const { tokensBefore, target, window, budget, config, isFarFromFull } = settings;
   const say = (text: string): string[] => [...paragraph(text, terminal.width), ""];
   const size = `${formatCount(tokensBefore)} tokens`;
-  const reported = reportLines(settings).flatMap((text) => paragraph(`Reported: ${text}`, terminal.width));
+  const reported = reportLines(settings).flatMap((text) => paragraph(text, terminal.width));
   if (isFarFromFull) {
     const start = formatCount(Math.min(budget, window * config.policy.triggerPct));
     return [

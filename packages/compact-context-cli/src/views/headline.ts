@@ -41,10 +41,10 @@ function windowNote({ windowFrom, model }: Settings): string {
 export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
   const { record, reported: tokens, counted } = reported;
-  const told = `${formatCount(tokens)} tokens for the prompt of message #${record.index + 1}`;
-  if (unseenTokens === 0) return [`${told}; counted ${formatCount(counted)}. The larger figure is used.`];
+  const told = `The provider counted ${formatCount(tokens)} tokens before message #${record.index + 1}, Compact ${formatCount(counted)}`;
+  if (unseenTokens === 0) return [`${told}. The larger figure is used.`];
   return [
-    `${told}; counted ${formatCount(counted)}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
+    `${told}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
   ];
 }
 
