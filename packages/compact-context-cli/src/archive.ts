@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Message, StorageDriver } from "compact-context";
-import type { OneShotArchive } from "compact-context/internal/compact";
+import type { CompactOptions, Message, StorageDriver } from "compact-context";
 import { archiveId } from "compact-context/internal/core/transcript";
 import { s3Settings } from "compact-context/internal/create-manager";
 import { CompactError, closest } from "compact-context/internal/errors";
@@ -75,7 +74,7 @@ function userArchive({ env, home }: ArchiveRequest["ports"]): string {
 }
 
 /** Saves a list as the next step of its session, or finds that the newest step is this very list. */
-export function sessionArchive(archive: Archive, sessionId: string): OneShotArchive {
+export function sessionArchive(archive: Archive, sessionId: string): NonNullable<CompactOptions["archive"]> {
   return {
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;

@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
-import type { CompactionResult, Message, Summarizer } from "compact-context";
-import { compact, type planCompaction } from "compact-context";
+import {
+  type CompactionResult,
+  compact,
+  type Message,
+  type planCompaction,
+  type Summarizer,
+} from "compact-context";
 import { contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";

@@ -1,6 +1,5 @@
-import type { Agent } from "compact-context/internal/agent/agent";
+import type { Agent, Skill } from "compact-context/agents";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/event";
-import type { Skill } from "compact-context/internal/agent/skills/skill";
 import { closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { formatCount, formatShort, plural } from "../render/numbers.ts";

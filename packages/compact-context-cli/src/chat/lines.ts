@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { Agent } from "compact-context/internal/agent/agent";
+import type { Agent } from "compact-context/agents";
 import type { ContextLayer, ContextView, MemoryView } from "compact-context/internal/agent/context-view";
 import type { Spent } from "compact-context/internal/agent/event";
 import type { CompactionReport } from "compact-context/internal/core/report";

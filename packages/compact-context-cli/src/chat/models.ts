@@ -1,17 +1,19 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AiSdkModel, modelFromAiSdk } from "compact-context/internal/adapters/ai-sdk/model";
-import type { AgentModel } from "compact-context/internal/agent/agent-message";
+import { modelFromAiSdk } from "compact-context/adapters/ai-sdk";
+import type { AgentModel } from "compact-context/agents";
 import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
-import { objectOf, textOf } from "compact-context/internal/providers/request";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { bearer, interfaceUrl, PROVIDERS } from "../providers.ts";
 import { parseTokens } from "../render/numbers.ts";
 import { oneLine } from "../render/width.ts";
+import { recordOf, stringOf } from "../transcripts/json.ts";
 import { createDemoModel } from "./demo-model.ts";
+
+type AiSdkModel = Parameters<typeof modelFromAiSdk>[0];
 
 export interface ModelPorts {
   readonly env: CliPorts["env"];
@@ -56,7 +58,7 @@ export async function loadProviderModel(named: string, { env, load }: ModelPorts
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
   if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);
   const { package: packageName, key } = packageOf(name);
-  const module = objectOf(await loaded(packageName, load));
+  const module = recordOf(await loaded(packageName, load));
   if (key !== undefined && (env[key] ?? "").trim() === "") {
     throw usage(`${named} needs a key, and ${key} is not set`, `Set ${key} in the environment.`);
   }
@@ -79,7 +81,7 @@ export async function loadServerModel(
     );
   }
   const id = model ?? (await firstModel(url, env));
-  const { createOpenAICompatible } = objectOf(await loaded("@ai-sdk/openai-compatible", load));
+  const { createOpenAICompatible } = recordOf(await loaded("@ai-sdk/openai-compatible", load));
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
@@ -108,12 +110,12 @@ const LIST_MS = 10_000;
 async function modelsAt(url: string, headers: Headers): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(LIST_MS);
   const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
-  const { data } = objectOf(await answer.json());
+  const { data } = recordOf(await answer.json());
   if (!answer.ok || !Array.isArray(data)) throw new Error(`it answered ${answer.status}`);
-  const age = (model: unknown): number => Number(objectOf(model).created) || 0;
+  const age = (model: unknown): number => Number(recordOf(model).created) || 0;
   return data
     .toSorted((a, b) => age(b) - age(a))
-    .flatMap((model) => textOf(objectOf(model).id).replace(/^models\//, "") || []);
+    .flatMap((model) => stringOf(recordOf(model).id)?.replace(/^models\//, "") || []);
 }
 
 /** Where further providers list their models, as OpenAI does. */
@@ -213,7 +215,7 @@ function namingKey(model: AgentModel, variable: string | undefined): AgentModel 
       try {
         yield* model.stream(request);
       } catch (error) {
-        const { statusCode, status = statusCode } = objectOf(error);
+        const { statusCode, status = statusCode } = recordOf(error);
         if (status !== 401 && status !== 403) throw error;
         throw new CompactError("InvalidConfig", `the key was refused (${status}): ${errorMessage(error)}`, {
           place: variable,

@@ -1,15 +1,18 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type Agent, createAgent } from "compact-context/internal/agent/agent";
-import type { AgentModel } from "compact-context/internal/agent/agent-message";
-import { type Definitions, loadDefinitions } from "compact-context/internal/agent/definitions";
+import type { CompactConfig, CompactConfigInput, TextModel } from "compact-context";
+import {
+  type Agent,
+  type AgentModel,
+  createAgent,
+  type Definitions,
+  loadDefinitions,
+  type Permissions,
+  type Skill,
+} from "compact-context/agents";
 import type { Diagnostic } from "compact-context/internal/agent/event";
-import type { Skill } from "compact-context/internal/agent/skills/skill";
-import type { Permissions } from "compact-context/internal/agent/tool";
-import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
-import type { TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
-import { createChannelMemory } from "compact-context/internal/memory/channel-memory";
+import { createChannelMemory } from "compact-context/memory";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";

@@ -1,9 +1,7 @@
 import { relative } from "node:path";
-import type { CompactConfig, Summarizer, TextModel } from "compact-context";
+import type { CompactConfig, CompactionReport, Summarizer, TextModel } from "compact-context";
 import { textModelFromUrl } from "compact-context/adapters/http";
-import type { SummarizerFailure } from "compact-context/internal/core/apply";
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
-import type { Mend } from "compact-context/internal/lint/rule";
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
@@ -25,7 +23,7 @@ import { traceCompaction, withoutTracing } from "../traced.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { closedSession } from "../views/rules.ts";
+import { closedSession, type Mend } from "../views/rules.ts";
 import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {
@@ -115,7 +113,7 @@ function lineCounter(lines: number, progress: Progress): () => void {
 }
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
-function failureNote({ summarizer, error, fallback }: SummarizerFailure): string {
+function failureNote({ summarizer, error, fallback }: CompactionReport["failures"][number]): string {
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
   return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;

@@ -153,7 +153,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
   const rows: string[][] = [
     ["tool calls", calls],
-    ...reportLines(settings).map((text) => ["provider", text]),
+    ...reportLines(settings).map((text) => ["counted", text]),
     ...(transcript.compactions.length === 0
       ? []
       : [

@@ -6,8 +6,6 @@ import {
   type MemoryProblem,
   readMemory,
 } from "compact-context/internal/memory/changes/check";
-import type { MemoryItem } from "compact-context/internal/memory/changes/document";
-import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
 import { type ChannelFolders, channelFolders } from "../files/channel.ts";
@@ -16,6 +14,9 @@ import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, wrap } from "../render/width.ts";
+
+type MemoryDocument = MemoryOverviewFile["document"];
+type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
 interface Folders extends ChannelFolders {
   readonly user: string | undefined;
@@ -150,7 +151,7 @@ function fileLines(
 }
 
 /** What, since when, from where. */
-function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): string[] {
+function itemLines(item: MemoryItem, file: MemoryDocument["file"], terminal: Terminal): string[] {
   const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
   const from = `${since}${originOf(item, file)}`;
   return [
@@ -160,7 +161,7 @@ function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): 
 }
 
 /** Who said it, and where. */
-function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryFileName): string {
+function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryDocument["file"]): string {
   if (edited) return "edited by hand";
   if (writtenBy === "person") return file === "MEMORY.md" ? "written by hand" : "from the work";
   if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;

@@ -1,5 +1,4 @@
 import { CompactError } from "compact-context/internal/errors";
-import type { RecallDecision, RecallOutcome } from "compact-context/internal/memory/recall";
 import {
   type MemorySource,
   type RecalledMemory,
@@ -63,7 +62,9 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
   });
 }
 
-const WHY: Readonly<Record<RecallOutcome, string>> = {
+type RecallDecision = RecallResult["decisions"][number];
+
+const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
   injected: "in the block",
   clipped: "in the block, cut to the room",
   folded: "says the same as one above",

@@ -1,7 +1,13 @@
-import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
-import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
-import type { ManualRequest, PreflightRequest } from "compact-context/internal/core/usage";
-import { CompactManager, type ManagerPorts } from "compact-context/internal/create-manager";
+import {
+  type CompactConfig,
+  type CompactConfigInput,
+  CompactManager,
+  type Exporter,
+  type ManagerPorts,
+  type ManualRequest,
+  type PreflightRequest,
+  type StorageDriver,
+} from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import type { HostManager } from "compact-context/internal/host";
 import { lookUpModel } from "compact-context/internal/tokens/models";

@@ -1,12 +1,15 @@
 import { type Format, lint, type Message, repair, type Violation } from "compact-context";
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
-import type { LintOptions, Mend } from "compact-context/internal/lint/rule";
 import { type Flags, oneOf } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+
+type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
+/** What was changed so that a provider takes the list. */
+export type Mend = ReturnType<typeof repair>["mends"][number];
 
 interface Frame {
   readonly held: ProviderList;

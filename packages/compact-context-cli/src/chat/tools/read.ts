@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AgentTool } from "compact-context/internal/agent/tool";
+import type { AgentTool } from "compact-context/agents";
 import { CompactError } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/request";
 import { formatBytes, formatCount, plural } from "../../render/numbers.ts";
+import { recordOf } from "../../transcripts/json.ts";
 import type { Workplace } from "../workplace.ts";
 
 const LINES = 2_000;
@@ -123,7 +123,7 @@ export function editTool(workplace: Workplace): AgentTool {
       const text = textOf(await readFile(real), path);
       const count = from === "" ? 0 : text.split(from).length - 1;
       if (count === 0) throw noPlace(path, "the old text does not stand in it");
-      const all = objectOf(args).all === true;
+      const all = recordOf(args).all === true;
       if (count > 1 && !all) throw noPlace(path, `the old text stands in it ${count} times`);
       await replaceFile(
         real,
@@ -173,14 +173,14 @@ export function lineCount(text: string): number {
 
 /** A text among a call's arguments; throws `InvalidArgument`, in words for the model. */
 export function textArgument(args: unknown, name: string): string {
-  const value = objectOf(args)[name];
+  const value = recordOf(args)[name];
   if (typeof value === "string") return value;
   throw wrong(name, "a text");
 }
 
 /** A whole number from `least`, also where it is given as text. */
 export function numberArgument(args: unknown, name: string, otherwise: number, least = 1): number {
-  const value = objectOf(args)[name] ?? otherwise;
+  const value = recordOf(args)[name] ?? otherwise;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
   throw wrong(name, `a whole number from ${least}`);
