@@ -82,25 +82,26 @@ function stepsText(steps: readonly number[]): string {
   return steps.length === 1 ? `step ${only}` : `${plural(steps.length, "step")}: ${steps.join(", ")}`;
 }
 
-/** Without a session the only one there is; without a step the newest. */
-export async function showArchived(invocation: Invocation): Promise<number> {
+/** Without a session the only one there is; without a step the newest. No step where `which` names none. */
+async function stepNamed(invocation: Invocation, action: string) {
   const archive = archiveOf(invocation);
-  const [given, which] = invocation.words;
-  const { session, steps } = await sessionOf(archive, given, "show");
-  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  const [given, which = ""] = invocation.words;
+  const { session, steps } = await sessionOf(archive, given, action);
+  const step = which === "" ? steps.at(-1) : steps.find((one) => String(one) === which);
+  return { archive, session, steps, step, which };
+}
+
+export async function showArchived(invocation: Invocation): Promise<number> {
+  const { archive, session, steps, step, which } = await stepNamed(invocation, "show");
   if (step !== undefined) {
     await showStep(archive, { session, step }, invocation);
     return 0;
   }
-  const found = await archive.findMessage(session, which ?? "");
+  const found = await archive.findMessage(session, which);
   if (found === undefined) {
-    throw new CompactError(
-      "NotFound",
-      `${oneLine(which ?? "")} is no step and no message of ${oneLine(session)}`,
-      {
-        hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
-      },
-    );
+    throw new CompactError("NotFound", `${oneLine(which)} is no step and no message of ${oneLine(session)}`, {
+      hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
+    });
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
   else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
@@ -217,12 +218,9 @@ export async function undoCompaction(invocation: Invocation): Promise<number> {
 }
 
 export async function restoreArchived(invocation: Invocation): Promise<number> {
-  const archive = archiveOf(invocation);
-  const [given, which] = invocation.words;
-  const { session, steps } = await sessionOf(archive, given, "restore");
-  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  const { archive, session, steps, step, which } = await stepNamed(invocation, "restore");
   if (step === undefined) {
-    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which ?? "")}`, {
+    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which)}`, {
       hint: `Steps are ${steps.join(", ")}.`,
     });
   }

@@ -15,7 +15,8 @@ import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
 import { formatCount, plural } from "../render/numbers.ts";
-import { oneLine, safeLines, wrap } from "../render/width.ts";
+import { labelled } from "../render/table.ts";
+import { oneLine, safeLines } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { isKeptByTool } from "../sessions/tools.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
@@ -240,10 +241,8 @@ function nextSteps(
   { result, sessionId, changed }: Outcome,
   { transcript, source, destination }: Told,
 ): string[] {
-  const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
-  const said = (name: string, text: string): string[] =>
-    wrap(text, terminal.width - 13).map((line, index) => `${label(index === 0 ? name : "")}${line}`);
-  const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
+  const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
+  const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
   const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
   const { archive } = result.report;
   const lines: string[] = [];

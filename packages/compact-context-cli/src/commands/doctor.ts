@@ -31,7 +31,8 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   findings.push(finding);
   const driver = config === undefined ? undefined : openStore(invocation, config);
   if (driver !== undefined && "status" in driver) findings.push(driver);
-  else if (driver === undefined) findings.push(skipped("store", "the configuration has to be right first"));
+  else if (driver === undefined)
+    findings.push(found("store", "skipped", "the configuration has to be right first"));
   else findings.push(...(await checkStore(driver, ports)));
   // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
   const upstreams = upstreamsOf(flags.upstream, ports.env);
@@ -64,16 +65,14 @@ function verdict(failed: number): string {
   return failed === 0 ? "  Nothing stands in the way." : `  ${plural(failed, "check")} failed.`;
 }
 
-const skipped = (check: Finding["check"], message: string): Finding => ({
-  check,
-  status: "skipped",
-  message,
-});
+function found(check: Finding["check"], status: Finding["status"], message: string, hint?: string): Finding {
+  return { check, status, message, hint };
+}
 
 /** `failed` with the words and the hint of what was thrown. */
 function failed(check: Finding["check"], error: unknown, hint = "Mend this first."): Finding {
   const own = CompactError.isInstance(error) ? error.hint : "";
-  return { check, status: "failed", message: errorMessage(error), hint: own === "" ? hint : own };
+  return found(check, "failed", errorMessage(error), own === "" ? hint : own);
 }
 
 // ---- configuration
@@ -91,24 +90,15 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
       const hint = `compact config check ${oneLine(basename(file ?? ""))} lists every problem; compact config schema is the whole form.`;
-      return {
-        finding: { check, status: "failed", message: `${formatProblem(first)}${more}`, hint },
-      };
+      return { finding: found(check, "failed", `${formatProblem(first)}${more}`, hint) };
     }
     const warnings: string[] = [];
     const config = readConfig({ flags, ports, terminal: { warn: (text) => void warnings.push(text) } });
     if (!config.config.redaction.enabled) warnings.push("redaction is off: secrets are stored as they are");
     const where = config.path ?? "no file; defaults and the environment";
-    const finding: Finding =
-      warnings.length === 0
-        ? { check, status: "ok", message: where }
-        : {
-            check,
-            status: "warning",
-            message: warnings.join("; "),
-            hint: "compact config show says which setting comes from where.",
-          };
-    return { finding, config };
+    if (warnings.length === 0) return { finding: found(check, "ok", where), config };
+    const hint = "compact config show says which setting comes from where.";
+    return { finding: found(check, "warning", warnings.join("; "), hint), config };
   } catch (error) {
     return { finding: failed(check, error) };
   }
@@ -134,7 +124,7 @@ async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Findi
     await probeStorage(driver, ports.newId(), STORE_MS);
     const took = Math.round(ports.clock() - started);
     const message = `${location}: written, read and deleted in ${took} ms`;
-    return [{ check: "store", status: "ok", message }, checkRights(location), checkDisk(location)];
+    return [found("store", "ok", message), checkRights(location), checkDisk(location)];
   } catch (error) {
     const place = CompactError.isInstance(error) ? (error.place ?? location) : location;
     const finding = failed("store", error, "Check that it is there and that this user may write to it.");
@@ -147,17 +137,14 @@ const OTHERS = 0o077;
 /** Archives hold conversations: on a disk they are for their owner alone. */
 function checkRights(location: string): Finding {
   const check = "rights";
-  if (!isAbsolute(location) || !existsSync(location)) return skipped(check, "the store is no folder here");
-  if (process.platform === "win32") return skipped(check, "this system has no modes");
+  if (!isAbsolute(location) || !existsSync(location))
+    return found(check, "skipped", "the store is no folder here");
+  if (process.platform === "win32") return found(check, "skipped", "this system has no modes");
   const mode = statSync(location).mode & 0o777;
   const shown = mode.toString(8).padStart(3, "0");
-  if ((mode & OTHERS) === 0) return { check, status: "ok", message: `${location} is its owner's (${shown})` };
-  return {
-    check,
-    status: "warning",
-    message: `other users may enter ${location} (${shown}); the sessions below it are closed to them`,
-    hint: `chmod 700 ${location}`,
-  };
+  if ((mode & OTHERS) === 0) return found(check, "ok", `${location} is its owner's (${shown})`);
+  const message = `other users may enter ${location} (${shown}); the sessions below it are closed to them`;
+  return found(check, "warning", message, `chmod 700 ${location}`);
 }
 
 const FULL_BYTES = 64 * 1024 * 1024;
@@ -165,17 +152,16 @@ const LOW_BYTES = 1024 * 1024 * 1024;
 
 function checkDisk(location: string): Finding {
   const check = "disk";
-  if (!isAbsolute(location)) return skipped(check, "the store is no folder here");
+  if (!isAbsolute(location)) return found(check, "skipped", "the store is no folder here");
   let folder = location;
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, ffree, files } = statfsSync(folder);
   const free = bavail * bsize;
   const message = `${formatBytes(free)} free at ${folder}`;
   const hint = "Free some space or move the archive; compact archive list shows what is kept.";
-  if (files > 0 && ffree === 0)
-    return { check, status: "failed", message: `no inode is free at ${folder}`, hint };
-  if (free < FULL_BYTES) return { check, status: "failed", message, hint };
-  return free < LOW_BYTES ? { check, status: "warning", message, hint } : { check, status: "ok", message };
+  if (files > 0 && ffree === 0) return found(check, "failed", `no inode is free at ${folder}`, hint);
+  if (free < FULL_BYTES) return found(check, "failed", message, hint);
+  return free < LOW_BYTES ? found(check, "warning", message, hint) : found(check, "ok", message);
 }
 
 // ---- clock
@@ -189,18 +175,19 @@ function checkClock({ now }: CliPorts, date: number | undefined): Finding {
   const here = now().getTime();
   const hint = "Set the clock by NTP: times of events and the expiry of sessions follow it.";
   const message = new Date(here).toISOString();
-  if (here < EARLIEST) return { check, status: "failed", message: `it says ${message}`, hint };
-  if (date === undefined) return { check, status: "ok", message: `${message}; no server to compare it with` };
+  if (here < EARLIEST) return found(check, "failed", `it says ${message}`, hint);
+  if (date === undefined) return found(check, "ok", `${message}; no server to compare it with`);
   const skew = here - date;
-  if (Math.abs(skew) <= SKEW_MS) return { check, status: "ok", message };
+  if (Math.abs(skew) <= SKEW_MS) return found(check, "ok", message);
   const [seconds, side] = [Math.round(Math.abs(skew) / 1000), skew > 0 ? "ahead of" : "behind"];
-  return { check, status: "failed", message: `${seconds} s ${side} the model's server`, hint };
+  return found(check, "failed", `${seconds} s ${side} the model's server`, hint);
 }
 
 // ---- model endpoint
 
-const NO_KEY = skipped(
+const NO_KEY = found(
   "model",
+  "skipped",
   "no provider's key is in the environment; the built-in summarizer needs none",
 );
 const ANSWER_MS = 10_000;
@@ -211,7 +198,6 @@ async function askProvider(
   upstream: URL,
   key: string,
 ): Promise<{ finding: Finding; date?: number }> {
-  const check = "model";
   const place = `${title} at ${upstream.origin}`;
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
@@ -220,34 +206,27 @@ async function askProvider(
     await response.body?.cancel();
     const told = Date.parse(response.headers.get("date") ?? "");
     const date = Number.isNaN(told) ? undefined : told;
-    return { finding: { check, ...judge(response.status, place, keyVariable) }, date };
+    return { finding: judge(response.status, place, keyVariable), date };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
     const hint = "Check the address, the network and the proxy settings; calls would fail the same way.";
-    return { finding: { check, status: "failed", message, hint } };
+    return { finding: found("model", "failed", message, hint) };
   }
 }
 
-function judge(status: number, place: string, variable: string): Omit<Finding, "check"> {
+function judge(status: number, place: string, variable: string): Finding {
+  const check = "model";
   if (status === 401 || status === 403) {
     const hint = `Set ${variable} to a key that is valid there.`;
-    return { status: "failed", message: `${place} refused the key (${status})`, hint };
+    return found(check, "failed", `${place} refused the key (${status})`, hint);
   }
-  if (status === 429) {
-    return {
-      status: "warning",
-      message: `${place} takes no calls now (429)`,
-      hint: "Wait, or raise the limit.",
-    };
-  }
+  if (status === 429)
+    return found(check, "warning", `${place} takes no calls now (429)`, "Wait, or raise the limit.");
   if (status >= 500) {
-    return {
-      status: "failed",
-      message: `${place} answers ${status}`,
-      hint: "The server is in trouble: try again later.",
-    };
+    const hint = "The server is in trouble: try again later.";
+    return found(check, "failed", `${place} answers ${status}`, hint);
   }
   // A server without a list of models answers 404, and serves calls all the same.
-  return { status: "ok", message: `${place} answers (${status})` };
+  return found(check, "ok", `${place} answers (${status})`);
 }

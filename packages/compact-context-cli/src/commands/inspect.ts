@@ -4,8 +4,8 @@ import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, table } from "../render/table.ts";
-import { oneLine, padEnd, paragraph, truncate, wrap } from "../render/width.ts";
+import { bar, type Cell, labelled, table } from "../render/table.ts";
+import { oneLine, paragraph, truncate, wrap } from "../render/width.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
 import { barTable, layerTable } from "../views/layer-table.ts";
 
@@ -165,11 +165,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
     ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),
   ];
   return [
-    ...rows.flatMap(([label = "", text = ""]) =>
-      wrap(text, terminal.width - 15).map(
-        (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 13))}${line}`,
-      ),
-    ),
+    ...rows.flatMap(([label = "", text = ""]) => labelled(label, text, 13, terminal)),
     ...problems(inspection, terminal),
   ];
 }

@@ -3,8 +3,8 @@ import { openPlayed } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, columnNames, table } from "../render/table.ts";
-import { padEnd, paragraph, wrap } from "../render/width.ts";
+import { bar, type Cell, columnNames, labelled, table } from "../render/table.ts";
+import { padEnd, paragraph } from "../render/width.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";
@@ -168,11 +168,7 @@ function costs(replay: Replay, terminal: Terminal): string[] {
     ],
     ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
   ];
-  return rows.flatMap(([label, text]) =>
-    wrap(text, terminal.width - 15).map(
-      (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 12))}${line}`,
-    ),
-  );
+  return rows.flatMap(([label, text]) => labelled(label, text, 12, terminal));
 }
 
 /** What the session costs under each policy, and what the figures rest on. */

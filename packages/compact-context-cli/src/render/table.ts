@@ -1,5 +1,5 @@
 import colours from "picocolors";
-import { displayWidth, padEnd, padStart, truncate } from "./width.ts";
+import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
 
 export interface Cell {
   readonly text: string;
@@ -56,6 +56,18 @@ function layOut(cell: Cell, column: Column | undefined, width: number, paint: Pa
   if (cell.style === undefined) return filled;
   const painted = paint(cell.style, text);
   return filled.replace(text, () => painted);
+}
+
+/** A text beside its label, which has so many cells; further lines stand under the text. */
+export function labelled(
+  label: string,
+  text: string,
+  cells: number,
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+): string[] {
+  return wrap(text, width - cells - 2).map(
+    (line, index) => `  ${paint("strong", padEnd(index === 0 ? label : "", cells))}${line}`,
+  );
 }
 
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

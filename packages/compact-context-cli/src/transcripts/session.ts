@@ -1,27 +1,24 @@
-import type { Format, Message, Part, Role } from "compact-context";
+import type { Format, Message, Part } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
 import { contentHash, type MessageMeta, type ToolCallPart } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import { defined, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
-import type {
-  CompactedSession,
-  EarlierCompaction,
-  ReadLog,
-  Segment,
-  UsageRecord,
-  UsageSource,
+import {
+  type CompactedSession,
+  type EarlierCompaction,
+  type ReadLog,
+  type Segment,
+  USAGE_FIELDS,
+  type UsageRecord,
+  type UsageSource,
 } from "./transcript.ts";
 
 // What every reader makes its session of: messages, the stretches between compactions, usage.
 
-/** What a reader says of one message of a format that no codec knows. */
-export interface Reading {
-  readonly role: Role;
-  readonly parts: readonly Part[];
-  /** The entry of the file; several messages may come from one. */
-  readonly native: unknown;
+/** What a reader says of one message of a format that no codec knows; several may come from one entry of the file. */
+export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
+  /** The entry's own. */
   readonly id?: string;
-  readonly meta?: MessageMeta;
 }
 
 /** Messages with unique ids: the entry's own, or a fingerprint of the content. */
@@ -211,29 +208,6 @@ function textsOf(message: Message | undefined): string {
 }
 
 // ---- usage
-
-/** Which fields of a provider's record make up the prompt (added together) and the output. */
-const USAGE_FIELDS: Readonly<
-  Record<UsageSource, readonly [prompt: readonly string[], output: readonly string[]]>
-> = {
-  anthropic: [["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"], ["output_tokens"]],
-  "openai-chat": [["prompt_tokens"], ["completion_tokens"]],
-  "openai-responses": [["input_tokens"], ["output_tokens"]],
-  gemini: [["promptTokenCount"], ["candidatesTokenCount", "thoughtsTokenCount"]],
-  langchain: [["input_tokens"], ["output_tokens"]],
-  codex: [["input_tokens"], ["output_tokens"]],
-  pi: [["input", "cacheRead", "cacheWrite"], ["output"]],
-  // Its output has the reasoning in it: `total` is the sum of these four.
-  opencode: [["input", "cache.read", "cache.write"], ["output"]],
-  "gemini-cli": [
-    ["input", "tool"],
-    ["output", "thoughts"],
-  ],
-  cline: [["inputTokens"], ["outputTokens"]],
-  "copilot-cli": [[], ["outputTokens"]],
-  // The prompt count leaves out what came from the cache.
-  moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
-};
 
 /** A usage record of message `index` in `segment`; undefined when the provider reported nothing or all zeros. */
 export function usageRecord(

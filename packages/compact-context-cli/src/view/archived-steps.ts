@@ -8,7 +8,7 @@ import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import { type FixedTokens, fateOf, layerKeyOf } from "./message-view.ts";
 import type { CompactedMessage } from "./originals.ts";
-import type { Fate } from "./session-view.ts";
+import type { Fate, FateView } from "./session-view.ts";
 import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
@@ -184,12 +184,7 @@ function entriesOf(
 }
 
 /** What became of one message, as the archive's summary record of its step says. */
-interface StoredFate {
-  readonly fate: Fate;
-  readonly tokens: number;
-  readonly tokensAfter: number;
-  readonly reason?: string;
-}
+type StoredFate = Pick<FateView, "fate" | "tokens" | "tokensAfter" | "reason">;
 
 /** What the archive holds of a compaction beside its list; each part may be missing. */
 export interface StoredRecord {

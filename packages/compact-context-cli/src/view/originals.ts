@@ -9,7 +9,7 @@ import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import { kindOf, shortPreview } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
-import type { CompactionHead, Fate, FateView, LayerKey, SearchHitView } from "./session-view.ts";
+import type { CompactionHead, FateView, SearchHitView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
 import { expandedPiece, textIn } from "./untrusted.ts";
 
@@ -22,18 +22,10 @@ export interface Original {
 }
 
 /** One message of a list that was compacted, and what became of it. */
-export interface CompactedMessage {
+export interface CompactedMessage
+  extends Pick<FateView, "summaryOf" | "role" | "layer" | "fate" | "tokens" | "tokensAfter" | "reason"> {
   /** Place in the session; undefined for a summary. */
   readonly place: number | undefined;
-  /** The compaction that wrote this summary. */
-  readonly summaryOf?: number;
-  readonly role: string;
-  readonly layer: LayerKey;
-  readonly fate: Fate;
-  readonly tokens: number;
-  readonly tokensAfter: number;
-  /** Why, in words for a person, where that is known. */
-  readonly reason?: string;
   /** What stood in the list, where that is not the session's message at this place. */
   readonly listed?: Original;
 }

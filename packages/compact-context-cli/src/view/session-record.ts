@@ -2,9 +2,7 @@ import { defined } from "compact-context/internal/errors";
 import {
   type CompactionHead,
   type CompactionView,
-  type CostView,
   type ExpandedView,
-  type LayerKey,
   type MessageView,
   type SearchHitView,
   type SessionHead,
@@ -15,19 +13,11 @@ import {
 } from "./session-view.ts";
 
 /** What is known of a session beside its steps; may be learnt as it goes on. */
-export interface SessionFacts {
-  /** In stacking order; told before the first step. */
-  readonly layers: readonly LayerKey[];
-  readonly title: string;
-  readonly live: boolean;
-  readonly format?: string;
-  readonly model?: string;
-  readonly window: number;
-  readonly trigger: number;
-  readonly budget: number;
-  readonly cost?: CostView;
-  readonly searchable: boolean;
-}
+export type SessionFacts = Omit<
+  SessionHead,
+  "id" | "source" | "counts" | "startedAt" | "updatedAt" | "dropped"
+> &
+  Pick<SessionView, "layers" | "cost">;
 
 /** Of a session of which nothing is known yet. */
 export const NO_FACTS = { window: 0, trigger: 0, budget: 0 } as const;
