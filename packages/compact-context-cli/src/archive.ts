@@ -16,7 +16,7 @@ import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/width.ts";
-import { statedMessages, storedRecord } from "./view/archived-steps.ts";
+import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedAsk } from "./view/message-view.ts";
 
 /** What decides, beside the settings, where the archive is; every `Invocation` is one. */
@@ -139,17 +139,13 @@ function severalSessions(ids: readonly string[], given: string | undefined, acti
 }
 
 /** A session of an archive, as a list shows it; what its newest step says, and nothing where that says nothing. */
-export interface ListedSession {
+export interface ListedSession extends Pick<StoredRecord, "at" | "tokensBefore" | "tokensAfter"> {
   readonly id: string;
   readonly steps: readonly number[];
   /** The first words that its user typed. */
   readonly title?: string;
-  /** ISO 8601: when the newest step was compacted. */
-  readonly at?: string;
   /** Of the newest list, before it was compacted. */
   readonly messages: number;
-  readonly tokensBefore?: number;
-  readonly tokensAfter?: number;
 }
 
 const TITLE_LENGTH = 200;

@@ -20,11 +20,6 @@ interface ChatCommand {
 /** Work that can be interrupted. */
 export type Working = (work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 
-export interface Commands {
-  /** Carries out `/name words`; what goes wrong is told. */
-  run(text: string): Promise<void>;
-}
-
 /** Commands by name, in the order of the help. */
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   context: {
@@ -87,27 +82,22 @@ export const COMMAND_WORDS: readonly string[] = [...Object.keys(COMMANDS), "summ
   (name) => `/${name}`,
 );
 
-export function createCommands(chat: Chat, working: Working): Commands {
-  return {
-    async run(text) {
-      const [word = "", ...words] = text.slice(1).split(" ");
-      const name = OTHER_NAMES[word] ?? word;
-      const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-      if (command !== undefined) return carriedOut(command, words.join(" ").trim(), chat, working);
-      const near = closest(word, [...Object.keys(COMMANDS), ...Object.keys(OTHER_NAMES)]);
-      const guess = near === undefined ? "" : ` Did you mean /${near}?`;
-      chat.screen.tell(
-        "note",
-        `there is no command /${firstWords(oneLine(word), 40)}.${guess} /help lists them.`,
-      );
-    },
-  };
-}
-
-/** What a command throws is told: the chat goes on. */
-async function carriedOut(command: ChatCommand, rest: string, chat: Chat, working: Working): Promise<void> {
+/** Carries out `/name words`. What goes wrong is told: the chat goes on. */
+export async function runChatCommand(text: string, chat: Chat, working: Working): Promise<void> {
+  const [word = "", ...words] = text.slice(1).split(" ");
+  const name = OTHER_NAMES[word] ?? word;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    const near = closest(word, [...Object.keys(COMMANDS), ...Object.keys(OTHER_NAMES)]);
+    const guess = near === undefined ? "" : ` Did you mean /${near}?`;
+    chat.screen.tell(
+      "note",
+      `there is no command /${firstWords(oneLine(word), 40)}.${guess} /help lists them.`,
+    );
+    return;
+  }
   try {
-    await command.run(rest, chat, working);
+    await command.run(words.join(" ").trim(), chat, working);
   } catch (error) {
     const { hint, ...what } = diagnosticOf(error);
     chat.screen.tell("error", diagnosticText(what), 4);

@@ -109,7 +109,7 @@ function createEcho({ stdout }: ChatInputOptions): Echo {
   return echo;
 }
 
-interface State {
+interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
   take(line: string): void;
   /** A paste begins, or is over: its last line can still be changed. */
   paste(begins: boolean): void;
@@ -117,9 +117,6 @@ interface State {
   forgetAnswers(history: string[]): void;
   interrupt(): void;
   end(): void;
-  next(prompt: string): Promise<string | undefined>;
-  ask(question: string): Promise<string | undefined>;
-  isAsking(): boolean;
 }
 
 type Waiting = { readonly kind: "message" | "answer"; resolve(text: string | undefined): void };

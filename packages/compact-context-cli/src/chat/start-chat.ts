@@ -4,7 +4,7 @@ import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../flags.ts";
 import { createTerminal } from "../ports.ts";
 import { oneLine, safeLines } from "../render/width.ts";
-import { type Chat, COMMAND_WORDS, createCommands } from "./commands.ts";
+import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
 import { problemText, showEarlier, showEvent } from "./events.ts";
 import {
   type ChatInput,
@@ -101,7 +101,6 @@ const TICK_MS = 500;
 /** Reads, answers and carries out commands until the input ends or somebody leaves. */
 export async function runChat(chat: Chat): Promise<void> {
   const { screen, input } = chat;
-  const commands = createCommands(chat, (work) => working(chat, work));
   chat.interrupts.onIdle = idleInterrupts(chat);
   for (;;) {
     if (input.isTerminal) showStatus(chat);
@@ -109,7 +108,9 @@ export async function runChat(chat: Chat): Promise<void> {
     if (text === undefined) return;
     if (text.trim() === "") continue;
     screen.print(input.isTerminal ? [""] : ["", ...safeLines(`${PROMPT}${text}`), ""]);
-    await (COMMAND.test(text) ? commands.run(text) : takeTurn(chat, text));
+    await (COMMAND.test(text)
+      ? runChatCommand(text, chat, (work) => working(chat, work))
+      : takeTurn(chat, text));
   }
 }
 

@@ -5,12 +5,13 @@ import { CompactError, closest, errorMessage } from "compact-context/internal/er
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
-import { checkDestination, type Destination, writeTranscript } from "../files/output.ts";
+import { checkDestination, writeTranscript } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
+import type { OpenedSession } from "../opened.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
@@ -221,12 +222,6 @@ function usage(message: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
 }
 
-interface Told {
-  readonly transcript: Transcript;
-  readonly source: Source;
-  readonly destination: Destination | undefined;
-}
-
 /** How each tool goes on with a session that lies where the tool keeps it. */
 const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: string) => readonly string[]>>> = {
   "claude-code": (id) => ["claude", "--resume", id],
@@ -239,7 +234,7 @@ const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: strin
 function nextSteps(
   { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
-  { transcript, source, destination }: Told,
+  { transcript, source, destination }: Pick<OpenedSession, "transcript" | "source" | "destination">,
 ): string[] {
   const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
   const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;

@@ -229,7 +229,7 @@ function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): s
   if (saved <= 0) return [];
   const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
   return [
-    `Compacting also where the provider's cache had expired anyway would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
+    `Compacting also where the provider's cache had expired anyway would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. The library's manualCompact does it, called before such a turn.`,
   ];
 }
 

@@ -26,7 +26,7 @@ export async function readSource(
     if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(source, error);
-    throw CompactError.isInstance(error) && error.code === "UnknownFormat" ? unknownFormat(error) : error;
+    throw error;
   } finally {
     progress?.end();
   }
@@ -40,15 +40,6 @@ export async function readSource(
 function withGarbled(transcript: Transcript): Transcript {
   const message = "holds bytes that are no UTF-8 text; U+FFFD stands in their place";
   return { ...transcript, problems: [{ place: transcript.name ?? "file", message }, ...transcript.problems] };
-}
-
-/** On the command line a format is named by a flag. */
-function unknownFormat(error: CompactError): CompactError {
-  return new CompactError(error.code, error.message, {
-    place: error.place,
-    hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
-    cause: error,
-  });
 }
 
 /** A file of one JSON document must fit into one string, which has a limit; files of lines need not. */

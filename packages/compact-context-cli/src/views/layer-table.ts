@@ -1,4 +1,4 @@
-import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
+import type { LayerSizes } from "compact-context/internal/core/report";
 
 import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
 import type { Terminal } from "../ports.ts";
@@ -14,12 +14,9 @@ export interface LayerState {
   readonly tokens: number;
 }
 
-interface Row {
-  readonly label: string;
-  readonly style: Style;
+interface Row extends Omit<BarEntry, "tokens"> {
   readonly before: number;
   readonly after: number;
-  readonly messages: string;
 }
 
 const LABEL = 14;
@@ -79,14 +76,8 @@ function rowsOf(before: LayerState, after: LayerState): Row[] {
     }),
   );
   if (before.fixedTokens + after.fixedTokens === 0) return layers;
-  const fixed: Row = {
-    label: "system, tools",
-    style: "faint",
-    before: before.fixedTokens,
-    after: after.fixedTokens,
-    messages: "",
-  };
-  return [fixed, ...layers];
+  const fixed = { before: before.fixedTokens, after: after.fixedTokens };
+  return [{ label: "system, tools", style: "faint", messages: "", ...fixed }, ...layers];
 }
 
 function arrow(before: number, after: number): string {
@@ -96,21 +87,13 @@ function arrow(before: number, after: number): string {
 
 /** One state by layer: tokens, share, bar, messages. */
 export function layerTable(state: LayerState, terminal: Terminal): string[] {
-  const names: readonly LayerName[] = LAYER_NAMES.filter(
-    (name) => name !== "summary" || state.layers.summary.messages > 0,
-  );
-  const entries = [
-    ...(state.fixedTokens > 0
-      ? [{ label: "system, tools", style: "faint" as Style, tokens: state.fixedTokens, messages: "" }]
-      : []),
-    ...names.map((name) => ({
-      label: LAYER_LABELS[name],
-      style: name as Style,
-      tokens: state.layers[name].tokens,
-      messages: formatCount(state.layers[name].messages),
-    })),
-  ];
-  return barTable(entries, state.tokens, terminal);
+  const names = LAYER_NAMES.filter((name) => name !== "summary" || state.layers.summary.messages > 0);
+  const fixed: BarEntry = { label: "system, tools", style: "faint", tokens: state.fixedTokens, messages: "" };
+  const layers = names.map((name): BarEntry => {
+    const { tokens, messages } = state.layers[name];
+    return { label: LAYER_LABELS[name], style: name, tokens, messages: formatCount(messages) };
+  });
+  return barTable(state.fixedTokens > 0 ? [fixed, ...layers] : layers, state.tokens, terminal);
 }
 
 export interface BarEntry {
