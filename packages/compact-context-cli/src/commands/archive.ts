@@ -12,7 +12,7 @@ import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { firstWords, oneLine, paragraph, safeLines, truncate, wrap } from "../render/width.ts";
 import { documentChunks } from "../transcripts/json.ts";
 import { callNames, messageGist } from "../views/headline.ts";
@@ -49,10 +49,7 @@ export async function listArchive(invocation: Invocation): Promise<number> {
 
 /** Each session with its first words on a line, what is known of it below. */
 function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
-  const rows = sessions.map(({ id, title = "" }): (Cell | string)[] => [
-    { text: oneLine(id), style: "strong" },
-    title,
-  ]);
+  const rows = sessions.map(({ id, title = "" }): Row => [{ text: oneLine(id), style: "strong" }, title]);
   const { width, paint } = terminal;
   const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
@@ -119,12 +116,14 @@ async function showStep(
     return;
   }
   const names = callNames(messages.map((archived) => archived.message));
-  const rows = messages.map(({ n, archiveId, message }): (Cell | string)[] => [
-    { text: String(n), style: "faint" },
-    oneLine(archiveId),
-    oneLine(message.role),
-    messageGist(message, names),
-  ]);
+  const rows = messages.map(
+    ({ n, archiveId, message }): Row => [
+      { text: String(n), style: "faint" },
+      oneLine(archiveId),
+      oneLine(message.role),
+      messageGist(message, names),
+    ],
+  );
   terminal.print([
     "",
     `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,

@@ -7,7 +7,7 @@ import { sizesOf } from "../inspection.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { type Cell, table } from "../render/table.ts";
+import { foldedRows, type Row, table } from "../render/table.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -72,8 +72,6 @@ const SIGNS: Readonly<Record<ChangeKind, { readonly sign: string; readonly style
   new: { sign: "+", style: "good" },
 };
 
-const FOLD_FROM = 6;
-
 interface ViewOptions {
   readonly terminal: Terminal;
   readonly settings: Settings;
@@ -84,16 +82,13 @@ interface ViewOptions {
 export function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
   const { before, after, changes } = comparison;
   const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
-  const rows = runsOf(changes).flatMap((run) => {
-    const [first] = run;
-    if (all || run.length < FOLD_FROM || first === undefined) {
-      return run.map((change) => rowOf(change, comparison, { names, settings }));
-    }
-    return [
-      rowOf(first, comparison, { names, settings }),
-      foldedRow(run.slice(1, -1), comparison, settings),
-      ...run.slice(-1).map((change) => rowOf(change, comparison, { names, settings })),
-    ];
+  const rows = foldedRows(changes, {
+    alike: (one, other) => one.kind === other.kind,
+    from: 6,
+    kept: 1,
+    all,
+    row: (change) => rowOf(change, comparison, { names, settings }),
+    fold: (run) => foldedRow(run, comparison, settings),
   });
   const counts = (Object.keys(SIGNS) as ChangeKind[]).map(
     (kind) => `${formatCount(changes.filter((change) => change.kind === kind).length)} ${kind}`,
@@ -111,16 +106,6 @@ export function diffView(comparison: Comparison, { terminal, settings, all }: Vi
   ];
 }
 
-function runsOf(changes: readonly Change[]): Change[][] {
-  const runs: Change[][] = [];
-  for (const change of changes) {
-    const run = runs.at(-1);
-    if (run !== undefined && run[0]?.kind === change.kind) run.push(change);
-    else runs.push([change]);
-  }
-  return runs;
-}
-
 function messagesOf(
   change: Change,
   { before, after }: Comparison,
@@ -135,7 +120,7 @@ function rowOf(
   change: Change,
   comparison: Comparison,
   { names, settings }: { readonly names: ReadonlyMap<string, string>; readonly settings: Settings },
-): (Cell | string)[] {
+): Row {
   const { sign, style } = SIGNS[change.kind];
   const { old, now } = messagesOf(change, comparison);
   const sizes = [old, now].flatMap((message) =>
@@ -154,7 +139,7 @@ function rowOf(
   ];
 }
 
-function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): (Cell | string)[] {
+function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): Row {
   const { sign, style } = SIGNS[run[0]?.kind ?? "kept"];
   const tokens = run.reduce((total, change) => {
     const { old, now } = messagesOf(change, comparison);

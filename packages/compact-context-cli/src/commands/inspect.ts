@@ -4,7 +4,7 @@ import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, labelled, table } from "../render/table.ts";
+import { bar, labelled, type Row, table } from "../render/table.ts";
 import { oneLine, paragraph, truncate, wrap } from "../render/width.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
 import { barTable, layerTable } from "../views/layer-table.ts";
@@ -135,13 +135,15 @@ function shares(of: readonly Share[], whole: number, terminal: Terminal): string
 function largest({ largest: all, settings, transcript }: Inspection, terminal: Terminal): string[] {
   const names = callNames(transcript.messages);
   return table(
-    all.map(({ index, message, tokens }): (Cell | string)[] => [
-      { text: `#${index + 1}`, style: "faint" },
-      message.role,
-      formatCount(tokens),
-      { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
-      messageGist(message, names),
-    ]),
+    all.map(
+      ({ index, message, tokens }): Row => [
+        { text: `#${index + 1}`, style: "faint" },
+        message.role,
+        formatCount(tokens),
+        { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
+        messageGist(message, names),
+      ],
+    ),
     ["right", "left", "right", "right", "flexible"],
     terminal,
   );

@@ -12,7 +12,7 @@ import { type ChannelFolders, channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { oneLine, wrap } from "../render/width.ts";
 
 type MemoryDocument = MemoryOverviewFile["document"];
@@ -182,13 +182,15 @@ export function logLines(
   const newest = changes.toReversed();
   const shown = all ? newest : newest.slice(0, SHOWN_CHANGES);
   if (shown.length === 0) return ["", "  Nothing was changed yet.", ""];
-  const rows = shown.map((change): (Cell | string)[] => [
-    { text: change.id, style: "faint" },
-    change.time.replace("T", " ").slice(0, 16),
-    change.author,
-    summaryOf(change),
-    oneLine(change.reason),
-  ]);
+  const rows = shown.map(
+    (change): Row => [
+      { text: change.id, style: "faint" },
+      change.time.replace("T", " ").slice(0, 16),
+      change.author,
+      summaryOf(change),
+      oneLine(change.reason),
+    ],
+  );
   const more = newest.length - shown.length;
   return [
     "",

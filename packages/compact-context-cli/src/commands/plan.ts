@@ -7,7 +7,7 @@ import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { type Cell, columnNames, table } from "../render/table.ts";
+import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
@@ -78,10 +78,6 @@ const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
   remainder: "still fits",
 };
 
-/** A run of messages that share a fate is folded in the middle from this length on. */
-const FOLD_FROM = 7;
-const SHOWN_OF_RUN = 2;
-
 /** The plan as a list, message by message, with long runs folded unless `all`. */
 export function planView(
   plan: CompactionPlan,
@@ -89,7 +85,7 @@ export function planView(
   { terminal, all }: { readonly terminal: Terminal; readonly all: boolean },
 ): string[] {
   const names = callNames(messages);
-  const row = (entry: PlannedMessage): (Cell | string)[] => {
+  const row = (entry: PlannedMessage): Row => {
     const message = messages[entry.index];
     const { style } = ACTIONS[entry.action];
     return [
@@ -100,11 +96,8 @@ export function planView(
       { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
     ];
   };
-  const rows = runsOf(plan.entries).flatMap((run) => {
-    if (all || run.length < FOLD_FROM) return run.map(row);
-    const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
-    return [...run.slice(0, SHOWN_OF_RUN).map(row), foldedRow(middle), ...run.slice(-SHOWN_OF_RUN).map(row)];
-  });
+  const alike = (one: PlannedMessage, other: PlannedMessage): boolean => fateOf(one) === fateOf(other);
+  const rows = foldedRows(plan.entries, { alike, from: 7, kept: 2, all, row, fold: foldedRow });
   const header = columnNames("", "role", "tokens", "what", "");
   return [
     ...table([header, ...rows], ["right", "left", "right", "left", "flexible"], terminal),
@@ -125,11 +118,13 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
     if (group === undefined) groups.set(shortReason(entry), [entry]);
     else group.push(entry);
   }
-  const rows = [...groups].map(([word, entries]): (Cell | string)[] => [
-    { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
-    plural(entries.length, "message"),
-    `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
-  ]);
+  const rows = [...groups].map(
+    ([word, entries]): Row => [
+      { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
+      plural(entries.length, "message"),
+      `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
+    ],
+  );
   const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
   return table(rows, ["left", "right", "right"], terminal).flatMap((line, index) => [
     line,
@@ -138,16 +133,8 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
 }
 
 /** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */
-function runsOf(entries: readonly PlannedMessage[]): PlannedMessage[][] {
-  const runs: PlannedMessage[][] = [];
-  const fate = ({ action, layer }: PlannedMessage): string =>
-    action === "summarize" || action === "elide" ? action : layer;
-  for (const entry of entries) {
-    const run = runs.at(-1);
-    if (run?.[0] !== undefined && fate(run[0]) === fate(entry)) run.push(entry);
-    else runs.push([entry]);
-  }
-  return runs;
+function fateOf({ action, layer }: PlannedMessage): string {
+  return action === "summarize" || action === "elide" ? action : layer;
 }
 
 function shortReason({ action, layer }: PlannedMessage): string {
@@ -161,7 +148,7 @@ function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
   return changed ? `${formatCount(tokens)} → ${formatCount(tokensAfter)}` : formatCount(tokens);
 }
 
-function foldedRow(run: readonly PlannedMessage[]): (Cell | string)[] {
+function foldedRow(run: readonly PlannedMessage[]): Row {
   const before = run.reduce((total, entry) => total + entry.tokens, 0);
   const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
   const gone = run[0]?.action === "summarize";

@@ -8,7 +8,7 @@ import {
 import { channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { oneLine, safeLines } from "../render/width.ts";
 
 const MEMORY: readonly MemorySource[] = [
@@ -78,15 +78,17 @@ const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
 /** Every section that was looked at, with its score, its share of the query's words, and what became of it. */
 export function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const { decisions, renderedText, candidates } = result;
-  const rows = decisions.map((one): (Cell | string)[] => [
-    one.score.toFixed(2),
-    `${Math.round(one.coverage * 100)}%`,
-    nameOf(one),
-    {
-      text: WHY[one.outcome],
-      style: one.outcome === "injected" || one.outcome === "clipped" ? "good" : "faint",
-    },
-  ]);
+  const rows = decisions.map(
+    (one): Row => [
+      one.score.toFixed(2),
+      `${Math.round(one.coverage * 100)}%`,
+      nameOf(one),
+      {
+        text: WHY[one.outcome],
+        style: one.outcome === "injected" || one.outcome === "clipped" ? "good" : "faint",
+      },
+    ],
+  );
   return [
     `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${candidates} sections: score, share of the query's words, what became of it`,
     "",

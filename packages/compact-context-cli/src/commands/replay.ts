@@ -3,7 +3,7 @@ import { openPlayed } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, columnNames, labelled, table } from "../render/table.ts";
+import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
 import { padEnd, paragraph } from "../render/width.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
@@ -103,7 +103,7 @@ export function replayView(replay: Replay, settings: Settings, terminal: Termina
 function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const most = Math.max(replay.mostRaw, settings.budget);
   const cells = Math.max(4, Math.min(40, terminal.width - 58));
-  const row = (label: string, tokens: number, over: number, style: Style): (Cell | string)[] => [
+  const row = (label: string, tokens: number, over: number, style: Style): Row => [
     label,
     formatCount(tokens),
     { text: padEnd(bar(tokens, most, cells), cells), style },
@@ -128,14 +128,16 @@ function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): 
   const cells = Math.max(4, Math.min(30, terminal.width - 66));
   const rows = all
     .slice(0, ROUNDS_SHOWN)
-    .map((round, index): (Cell | string)[] => [
-      { text: `${index + 1}`, style: "faint" },
-      `call ${formatCount(round.call)}`,
-      `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
-      { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
-      `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
-      formatDuration(round.elapsedMs),
-    ]);
+    .map(
+      (round, index): Row => [
+        { text: `${index + 1}`, style: "faint" },
+        `call ${formatCount(round.call)}`,
+        `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
+        { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
+        `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
+        formatDuration(round.elapsedMs),
+      ],
+    );
   const header = columnNames("", "round", "tokens", "window", "messages", "took");
   const more = all.length - rows.length;
   return [
@@ -197,11 +199,11 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   ];
 }
 
-function layOut(rows: readonly (readonly (Cell | string)[])[], terminal: Terminal): string[] {
+function layOut(rows: readonly Row[], terminal: Terminal): string[] {
   return table(rows, ["flexible", "right", "right", "right", "right", "right"], terminal);
 }
 
-function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {
+function row(cost: PolicyCost, label: string, digits: number): Row {
   const refused = cost.overWindow > 0;
   return [
     label,

@@ -2,7 +2,7 @@ import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { firstWords, oneLine } from "../render/width.ts";
 import { discoverSessions } from "../sessions/discover.ts";
 import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
@@ -82,7 +82,7 @@ function listLines(
   ];
 }
 
-function row({ number, session, facts }: Listed, now: number): (Cell | string)[] {
+function row({ number, session, facts }: Listed, now: number): Row {
   const words = facts.ask ?? facts.title;
   return [
     { text: String(number), style: "strong" },

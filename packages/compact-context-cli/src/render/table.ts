@@ -6,6 +6,8 @@ export interface Cell {
   readonly style?: Style;
 }
 
+export type Row = readonly (Cell | string)[];
+
 /** How a column stands; a flexible one gives way when the table is too wide for the screen. */
 type Column = "left" | "right" | "flexible";
 
@@ -13,7 +15,7 @@ const GAP = "  ";
 
 /** Rows in columns as wide as their longest cell; flexible ones are cut so that each line fits the screen. */
 export function table(
-  rows: readonly (readonly (Cell | string)[])[],
+  rows: readonly Row[],
   columns: readonly Column[],
   { width, paint }: { readonly width: number; readonly paint: Paint },
   indent = 2,
@@ -37,6 +39,33 @@ export function columnNames(...names: string[]): Cell[] {
 
 function asCell(cell: Cell | string): Cell {
   return typeof cell === "string" ? { text: cell } : cell;
+}
+
+/** How a long list is shown: a run of `from` alike and more keeps so many at each end, unless `all` are asked for. */
+export interface Folding<T> {
+  alike(one: T, other: T): boolean;
+  readonly from: number;
+  readonly kept: number;
+  readonly all: boolean;
+  row(item: T): Row;
+  /** The row that stands for the middle of a run. */
+  fold(items: readonly T[]): Row;
+}
+
+/** The rows of a list, long runs folded in the middle. */
+export function foldedRows<T>(items: readonly T[], folding: Folding<T>): Row[] {
+  const { alike, from, kept, all, row, fold } = folding;
+  const runs: T[][] = [];
+  for (const item of items) {
+    const run = runs.at(-1);
+    if (run?.[0] !== undefined && alike(run[0], item)) run.push(item);
+    else runs.push([item]);
+  }
+  return runs.flatMap((run) =>
+    all || run.length < from
+      ? run.map(row)
+      : [...run.slice(0, kept).map(row), fold(run.slice(kept, -kept)), ...run.slice(-kept).map(row)],
+  );
 }
 
 function fitted(columns: readonly Column[], widths: readonly number[], room: number): number[] {

@@ -3,7 +3,7 @@ import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Outcome } from "../job.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { paragraph, safeLines, truncate } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -46,7 +46,7 @@ const FATES: readonly (readonly [PlannedAction, string])[] = [
 /** One line for each thing that happened to messages. */
 function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
   const entries = report.plan?.entries ?? [];
-  const rows = FATES.flatMap(([action, label]): (Cell | string)[][] => {
+  const rows = FATES.flatMap(([action, label]): Row[] => {
     const of = entries.filter((entry) => entry.action === action);
     if (of.length === 0) return [];
     const before = tokensOf(of, "tokens");

@@ -4,7 +4,7 @@ import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, columnNames, table } from "../render/table.ts";
+import { bar, columnNames, type Row, table } from "../render/table.ts";
 import { padEnd, padStart } from "../render/width.ts";
 
 /** One state of a session, by layer, with what stands beside the messages. */
@@ -14,7 +14,7 @@ export interface LayerState {
   readonly tokens: number;
 }
 
-interface Row extends Omit<BarEntry, "tokens"> {
+interface LayerRow extends Omit<BarEntry, "tokens"> {
   readonly before: number;
   readonly after: number;
 }
@@ -65,9 +65,9 @@ export function layerComparison(before: LayerState, after: LayerState, terminal:
   ];
 }
 
-function rowsOf(before: LayerState, after: LayerState): Row[] {
+function rowsOf(before: LayerState, after: LayerState): LayerRow[] {
   const layers = LAYER_NAMES.map(
-    (name): Row => ({
+    (name): LayerRow => ({
       label: LAYER_LABELS[name],
       style: name,
       before: before.layers[name].tokens,
@@ -107,13 +107,15 @@ export interface BarEntry {
 export function barTable(entries: readonly BarEntry[], whole: number, terminal: Terminal): string[] {
   const most = Math.max(1, ...entries.map((entry) => entry.tokens));
   const cells = Math.max(8, Math.min(40, terminal.width - 54));
-  const rows = entries.map((entry): (Cell | string)[] => [
-    entry.label,
-    formatCount(entry.tokens),
-    { text: formatPercent(entry.tokens, whole), style: "faint" },
-    { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
-    entry.messages,
-  ]);
+  const rows = entries.map(
+    (entry): Row => [
+      entry.label,
+      formatCount(entry.tokens),
+      { text: formatPercent(entry.tokens, whole), style: "faint" },
+      { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
+      entry.messages,
+    ],
+  );
   return table(
     [columnNames("", "tokens", "", "", "messages"), ...rows],
     ["flexible", "right", "right", "left", "right"],

@@ -76,8 +76,13 @@ function numbered(text: string, offset: number, limit: number): string {
   return shown.map((line, index) => `${offset + index}\t${line}`).join("\n") + more;
 }
 
+/** Words for the model about a call that cannot be done. */
+function refused(place: string, why: string, hint: string): CompactError {
+  return new CompactError("InvalidArgument", `${place} ${why}`, { place, hint });
+}
+
 function unreadable(path: string, why: string): CompactError {
-  return new CompactError("InvalidArgument", `${path} ${why}`, { place: path, hint: "Choose another file." });
+  return refused(path, why, "Choose another file.");
 }
 
 const PATH = { description: "The file, relative to the working folder." };
@@ -139,18 +144,14 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CompactError("InvalidArgument", `${path} was not changed: it is no UTF-8 text`, {
-      place: path,
-      hint: "Change it with a command that leaves the other bytes alone, such as sed.",
-    });
+    const hint = "Change it with a command that leaves the other bytes alone, such as sed.";
+    throw refused(path, "was not changed: it is no UTF-8 text", hint);
   }
 }
 
 function noPlace(path: string, why: string): CompactError {
-  return new CompactError("InvalidArgument", `${path} was not changed: ${why}`, {
-    place: path,
-    hint: "Read the file again and give the passage with enough around it to be the only one.",
-  });
+  const hint = "Read the file again and give the passage with enough around it to be the only one.";
+  return refused(path, `was not changed: ${why}`, hint);
 }
 
 /** Whole or not at all: a full disk leaves the old file as it was. */
@@ -187,10 +188,7 @@ export function numberArgument(args: unknown, name: string, otherwise: number, l
 }
 
 function wrong(name: string, wanted: string): CompactError {
-  return new CompactError("InvalidArgument", `${name} must be ${wanted}`, {
-    place: name,
-    hint: "Call the tool again with corrected arguments.",
-  });
+  return refused(name, `must be ${wanted}`, "Call the tool again with corrected arguments.");
 }
 
 /** The JSON schema of an object; every property is a text unless it says otherwise. */
