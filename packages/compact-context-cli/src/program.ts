@@ -194,17 +194,13 @@ function usageError(error: CommanderError, place: Place, argv: readonly string[]
   if (error.code === "commander.excessArguments") return tooMany(place);
   if (error.code === "commander.missingArgument") {
     return wrong(
-      `${called} needs ${article(quoted)} ${quoted}`,
+      `${called} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted}`,
       `Such as: ${command.examples[0] ?? called}. ${called} --help says more.`,
     );
   }
   return new CompactError("InvalidUsage", error.message.replace(/^error: /, ""), {
     hint: `${called} --help lists what there is.`,
   });
-}
-
-function article(word: string): string {
-  return /^[aeiou]/.test(word) ? "an" : "a";
 }
 
 function noValue(given: string, spec: FlagSpec): CompactError {

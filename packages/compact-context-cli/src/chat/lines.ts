@@ -26,13 +26,15 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
   const line = (label: string, text: string): string =>
     `  ${paint("faint", padEnd(label, 9))}${truncate(oneLine(text), width - 11)}`;
   const place = relative(ports.cwd, folders.channelDir);
+  const { length } = agent.messages;
+  const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
   return [
     "",
     `  ${paint("strong", "compact chat")}`,
     "",
     ...modelLines(agent, ports.env, line),
     line("folder", ports.cwd),
-    line("session", `${sessionWords(agent)}, kept in ${place === "" ? "." : place}`),
+    line("session", `${session}, kept in ${place === "" ? "." : place}`),
     line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
 }
@@ -48,10 +50,6 @@ function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], l
       ? "--model provider/model and its key"
       : `--model ${provider}/MODEL (its key is set)`;
   return [line("model", "none: a script answers, to try things out"), line("", `for a real one: ${how}`)];
-}
-
-function sessionWords({ messages }: Agent): string {
-  return messages.length === 0 ? "new" : `goes on with ${plural(messages.length, "message")}`;
 }
 
 const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {

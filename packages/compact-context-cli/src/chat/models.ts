@@ -56,7 +56,11 @@ export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
 export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkModel> {
   const slash = named.indexOf("/");
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
-  if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);
+  if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) {
+    const hint =
+      "Write provider/model, such as openai/gpt-5.4-mini or anthropic/claude-sonnet-4-5, or give --base-url.";
+    throw usage(`${oneLine(named)} names no model`, hint);
+  }
   const { package: packageName, key } = packageOf(name);
   const module = recordOf(await loaded(packageName, load));
   if (key !== undefined && (env[key] ?? "").trim() === "") {
@@ -154,13 +158,6 @@ const camelCase = (name: string): string =>
 
 function isProvider(value: unknown): boolean {
   return typeof value === "function" && "languageModel" in value;
-}
-
-function noModel(named: string): CompactError {
-  return usage(
-    `${oneLine(named)} names no model`,
-    "Write provider/model, such as openai/gpt-5.4-mini or anthropic/claude-sonnet-4-5, or give --base-url.",
-  );
 }
 
 function usage(message: string, hint: string): CompactError {

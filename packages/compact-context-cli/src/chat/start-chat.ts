@@ -18,7 +18,7 @@ import { bannerLines, statusLines } from "./lines.ts";
 import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
-import { type ChatScreen, createChatScreen } from "./screen.ts";
+import { createChatScreen } from "./screen.ts";
 import { createWorkplace } from "./workplace.ts";
 
 /** One chat from its first line to its last; resolves to the exit code. */
@@ -28,7 +28,11 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const model = await models.first();
   const folders = chatFolders(invocation);
   const workplace = await createWorkplace(ports.cwd);
-  const screen = screenOf(invocation);
+  const screen = createChatScreen({
+    isTerminal: ports.stdout.isTerminal,
+    terminal: () => createTerminal(ports),
+    write: (text) => ports.stdout.write(text),
+  });
   const history = await openHistory(join(folders.workspaceDir, "history"), createRedactor().redactText);
   const interrupts = createInterrupts(() => input.close());
   const input = inputOf(history.entries, {
@@ -76,14 +80,6 @@ export async function startChat(invocation: Invocation): Promise<number> {
     // After an error, which is what is told: what was said is stored all the same.
     await close?.().catch(() => undefined);
   }
-}
-
-function screenOf({ ports }: Invocation): ChatScreen {
-  return createChatScreen({
-    isTerminal: ports.stdout.isTerminal,
-    terminal: () => createTerminal(ports),
-    write: (text) => ports.stdout.write(text),
-  });
 }
 
 function inputOf(

@@ -46,7 +46,10 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
   if (flags.json === true) terminal.printJson({ healthy: failed === 0, checks: findings });
-  else terminal.print(["", ...findings.flatMap((one) => linesOf(one, invocation)), "", verdict(failed), ""]);
+  else {
+    const verdict = failed === 0 ? "Nothing stands in the way." : `${plural(failed, "check")} failed.`;
+    terminal.print(["", ...findings.flatMap((one) => linesOf(one, invocation)), "", `  ${verdict}`, ""]);
+  }
   return failed === 0 ? 0 : 1;
 }
 
@@ -59,10 +62,6 @@ function linesOf({ check, status, message, hint }: Finding, { terminal: { paint 
   }[status] as ["good" | "warn" | "bad" | "faint", string];
   const line = `  ${paint(style, word.padEnd(8))} ${check.padEnd(14)} ${oneLine(message)}`;
   return hint === undefined ? [line] : [line, `  ${" ".repeat(23)} ${oneLine(hint)}`];
-}
-
-function verdict(failed: number): string {
-  return failed === 0 ? "  Nothing stands in the way." : `  ${plural(failed, "check")} failed.`;
 }
 
 function found(check: Finding["check"], status: Finding["status"], message: string, hint?: string): Finding {

@@ -39,7 +39,11 @@ export async function logMemory(invocation: Invocation): Promise<number> {
   const [id] = invocation.words;
   const { changes, problems } = await createMemoryWriter(await foldersOf(invocation)).log();
   const one = changes.find((change) => change.id === id);
-  if (id !== undefined && one === undefined) throw noChange(id);
+  if (id !== undefined && one === undefined) {
+    throw new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
+      hint: "compact memory log --all lists every change with its id.",
+    });
+  }
   if (flags.json === true) terminal.printJson(one ?? { changes, problems });
   else if (one !== undefined) terminal.print(changeLines(one, terminal));
   else terminal.print(logLines(changes, { all: flags.all === true, terminal }));
@@ -111,12 +115,6 @@ export async function checkMemoryFiles(invocation: Invocation): Promise<number> 
   if (flags.json === true) terminal.printJson({ errors, problems });
   else terminal.print(problemLines(problems, terminal));
   return errors > 0 ? 1 : 0;
-}
-
-function noChange(id: string): CompactError {
-  return new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
-    hint: "compact memory log --all lists every change with its id.",
-  });
 }
 
 interface Frame {

@@ -161,19 +161,14 @@ function foldedRow(run: readonly PlannedMessage[]): Row {
   ];
 }
 
+/** What happens to the messages of a run; how many of each where that differs. */
 function actionsOf(entries: readonly PlannedMessage[]): string[] {
-  const present = (Object.keys(ACTIONS) as PlannedAction[]).filter((action) =>
-    entries.some((entry) => entry.action === action),
+  const counts = (Object.keys(ACTIONS) as PlannedAction[])
+    .map((action) => ({ action, count: entries.filter((entry) => entry.action === action).length }))
+    .filter(({ count }) => count > 0);
+  return counts.map(({ action, count }) =>
+    counts.length === 1 ? ACTIONS[action].word : `${formatCount(count)} ${ACTIONS[action].word}`,
   );
-  if (present.length === 1) return present.map((action) => ACTIONS[action].word);
-  return countsOf(entries);
-}
-
-function countsOf(entries: readonly PlannedMessage[]): string[] {
-  return (Object.keys(ACTIONS) as PlannedAction[]).flatMap((action) => {
-    const count = entries.filter((entry) => entry.action === action).length;
-    return count === 0 ? [] : [`${formatCount(count)} ${ACTIONS[action].word}`];
-  });
 }
 
 function totals(plan: CompactionPlan): string[] {

@@ -51,11 +51,10 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
       "",
     ];
   }
-  return items.flatMap(({ source, title, path, timestamp, content }) => {
-    const name = title === "" ? source : `${source} / ${oneLine(title)}`;
+  return items.flatMap(({ path, timestamp, content, ...item }) => {
     const noted = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
     return [
-      `  ${terminal.paint("strong", name)}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
+      `  ${terminal.paint("strong", nameOf(item))}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
       ...safeLines(content).map((line) => `    ${line}`),
       "",
     ];
@@ -100,6 +99,6 @@ export function decisionLines(result: RecallResult, terminal: Terminal): string[
   ];
 }
 
-function nameOf({ source, title }: RecallDecision): string {
+function nameOf({ source, title }: Pick<RecallDecision, "source" | "title">): string {
   return title === "" ? source : `${source} / ${oneLine(title)}`;
 }

@@ -44,13 +44,12 @@ export async function chooseSession(invocation: Invocation): Promise<Source | un
 
 async function withFacts(found: readonly FoundSession[], most: number): Promise<Listed[]> {
   const listed: Listed[] = [];
-  for (let start = 0; start < Math.min(most, found.length); start += AT_ONCE) {
-    const some = found.slice(start, Math.min(most, start + AT_ONCE));
-    const facts = await Promise.all(some.map((session) => session.facts()));
-    facts.forEach((one, index) => {
-      const session = some[index];
-      if (session !== undefined) listed.push({ number: start + index + 1, session, facts: one });
-    });
+  const wanted = found.slice(0, most).map((session, index) => ({ number: index + 1, session }));
+  for (let start = 0; start < wanted.length; start += AT_ONCE) {
+    const some = wanted.slice(start, start + AT_ONCE);
+    listed.push(
+      ...(await Promise.all(some.map(async (one) => ({ ...one, facts: await one.session.facts() })))),
+    );
   }
   return listed;
 }

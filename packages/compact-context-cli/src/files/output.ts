@@ -120,11 +120,17 @@ export async function writeOutput(
     const out = createWriteStream(temp, { flags: "wx", mode: destination.mode, flush: true });
     await pipeline(bytesOf(written, source), out);
     await checkInputUnchanged(destination, source);
-    if (!destination.replaces && (await isTaken(destination.path))) throw appeared(destination.name);
+    if (!destination.replaces && (await isTaken(destination.path))) {
+      throw new CompactError("Conflict", `${destination.name} was made by somebody else meanwhile`, {
+        place: destination.name,
+        hint: "Name another file, or add --force to replace it; nothing was changed.",
+      });
+    }
     await rename(temp, destination.path);
   } catch (error) {
     if (CompactError.isInstance(error)) throw error;
-    throw new CompactError("StorageFailed", `${destination.name} could not be written: ${reasonOf(error)}`, {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new CompactError("StorageFailed", `${destination.name} could not be written: ${reason}`, {
       place: destination.name,
       hint: "Check the disk and the permissions of its folder; nothing was changed.",
       cause: error,
@@ -136,12 +142,9 @@ export async function writeOutput(
 
 /** In append mode the bytes of the input come first, as they are. */
 async function* bytesOf(written: Written | undefined, source: Source): AsyncGenerator<string | Buffer> {
-  if (written?.mode !== "replace") yield* originalOf(source);
+  if (written?.mode !== "replace")
+    yield* source.path === undefined ? source.chunks() : createReadStream(source.path);
   if (written !== undefined) yield* written.chunks;
-}
-
-function originalOf(source: Source): AsyncIterable<string | Buffer> {
-  return source.path === undefined ? source.chunks() : createReadStream(source.path);
 }
 
 /** A live agent may have added to its session meanwhile: that must not be lost. */
@@ -152,15 +155,4 @@ async function checkInputUnchanged(destination: Destination, source: Source): Pr
     place: source.name,
     hint: "End the program that writes to it, then run compact again; nothing was changed.",
   });
-}
-
-function appeared(name: string): CompactError {
-  return new CompactError("Conflict", `${name} was made by somebody else meanwhile`, {
-    place: name,
-    hint: "Name another file, or add --force to replace it; nothing was changed.",
-  });
-}
-
-function reasonOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

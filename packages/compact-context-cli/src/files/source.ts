@@ -48,7 +48,12 @@ export async function openFile(name: string, cwd: string): Promise<Source> {
   } finally {
     await file.close();
   }
-  return { name, path, bytes: facts.size, chunks: (listener) => fileChunks(path, listener) };
+  return {
+    name,
+    path,
+    bytes: facts.size,
+    chunks: (listener) => decoded(createReadStream(path, { highWaterMark: CHUNK_BYTES }), listener),
+  };
 }
 
 /** What stands for standard input. */
@@ -69,10 +74,6 @@ export async function openStdin(stdin: AsyncIterable<Uint8Array> | undefined): P
 /** What a session is called after its file when it says nothing itself. */
 export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
-}
-
-function fileChunks(path: string, listener?: ReadListener): AsyncGenerator<string> {
-  return decoded(createReadStream(path, { highWaterMark: CHUNK_BYTES }), listener);
 }
 
 async function* decoded(

@@ -127,7 +127,10 @@ export function createTally(models: ModelOverrides): Tally {
 /** `12 requests · 2 compactions · 310k tokens saved (≈ $0.41) · 91% from the cache`. */
 export function tallyLine({ totals }: Tally): string {
   const { requests, compactions, savedTokens, savedDollars, inputTokens, cachedTokens, unmodified } = totals;
-  const dollars = Math.abs(savedDollars) < 0.005 ? "" : ` (≈ ${dollarText(savedDollars)})`;
+  const dollars =
+    Math.abs(savedDollars) < 0.005
+      ? ""
+      : ` (≈ ${savedDollars < 0 ? "−" : ""}$${Math.abs(savedDollars).toFixed(2)})`;
   return [
     plural(requests, "request"),
     plural(compactions, "compaction"),
@@ -135,10 +138,6 @@ export function tallyLine({ totals }: Tally): string {
     ...(inputTokens > 0 ? [`${formatPercent(cachedTokens, inputTokens)} from the cache`] : []),
     ...(unmodified > 0 ? [`${formatCount(unmodified)} sent unmodified`] : []),
   ].join(" · ");
-}
-
-function dollarText(dollars: number): string {
-  return `${dollars < 0 ? "−" : ""}$${Math.abs(dollars).toFixed(2)}`;
 }
 
 /** The same for Prometheus, text format 0.0.4; what is called a total only grows. */

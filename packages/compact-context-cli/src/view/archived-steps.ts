@@ -129,7 +129,8 @@ function fatesByState(
   all: readonly ArchivedMessage[],
 ): FateOf {
   if (state === undefined || state.step !== step) return () => UNKNOWN;
-  const logged = state.log.map(([hash]) => archiveIdOf(hash));
+  // As the archive makes its ids of content hashes.
+  const logged = state.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
   const known = new Set(logged);
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
   return ({ archived, place }) => {
@@ -145,11 +146,6 @@ function fatesByState(
 function fateOfEdit(edit: Edit | undefined): Fate {
   if (edit === undefined) return "kept";
   return edit.clear === true ? "cleared" : "cut";
-}
-
-/** As the archive makes its ids of content hashes. */
-function archiveIdOf(hash: string): string {
-  return hash.padStart(10, "0").slice(-10);
 }
 
 function entriesOf(

@@ -66,10 +66,8 @@ export function problemLines(transcript: Transcript, terminal: Terminal): string
   ];
 }
 
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
-
 /** What a message says, as one short line: its text, else its calls, results or media. `names`: tools by call id. */
-export function messageGist(message: Message, names: ReadonlyMap<string, string> = NO_NAMES): string {
+export function messageGist(message: Message, names: ReadonlyMap<string, string>): string {
   const text = firstWords(messageText(message));
   if (text !== "") return text;
   return message.parts

@@ -179,12 +179,12 @@ export function textArgument(args: unknown, name: string): string {
   throw wrong(name, "a text");
 }
 
-/** A whole number from `least`, also where it is given as text. */
-export function numberArgument(args: unknown, name: string, otherwise: number, least = 1): number {
+/** A whole number from 1, also where it is given as text. */
+export function numberArgument(args: unknown, name: string, otherwise: number): number {
   const value = recordOf(args)[name] ?? otherwise;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
-  throw wrong(name, `a whole number from ${least}`);
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= 1) return number;
+  throw wrong(name, "a whole number from 1");
 }
 
 function wrong(name: string, wanted: string): CompactError {
