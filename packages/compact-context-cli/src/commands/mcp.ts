@@ -32,11 +32,12 @@ async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
 }
 
 async function memoryTools(
-  { flags, ports, terminal: { warn } }: Invocation,
+  invocation: Invocation,
   redaction: Parameters<typeof createRedactor>[0],
 ): Promise<readonly RecallTool[]> {
+  const { flags, ports, terminal } = invocation;
   if (flags.channel === undefined) return [];
-  const folders = await channelFolders("mcp", flags, ports);
-  const { redactText } = createRedactor({ ...redaction, onWarning: warn });
-  return [memoryTool({ ...folders, user: flags.user, redact: redactText, now: ports.now, warn })];
+  const folders = await channelFolders("mcp", invocation);
+  const { redactText: redact } = createRedactor({ ...redaction, onWarning: terminal.warn });
+  return [memoryTool({ ...folders, redact, now: ports.now, warn: terminal.warn })];
 }

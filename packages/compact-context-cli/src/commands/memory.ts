@@ -8,7 +8,7 @@ import {
 } from "compact-context/internal/memory/changes/check";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
-import { type ChannelFolders, channelFolders } from "../files/channel.ts";
+import { channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
@@ -18,17 +18,9 @@ import { oneLine, wrap } from "../render/width.ts";
 type MemoryDocument = MemoryOverviewFile["document"];
 type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
-interface Folders extends ChannelFolders {
-  readonly user: string | undefined;
-}
-
-async function foldersOf({ flags, ports }: Invocation): Promise<Folders> {
-  return { ...(await channelFolders("memory", flags, ports)), user: flags.user };
-}
-
 export async function showMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const files = await readMemory(await foldersOf(invocation));
+  const files = await readMemory(await channelFolders("memory", invocation));
   if (flags.json === true) terminal.printJson({ files });
   else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
@@ -37,7 +29,7 @@ export async function showMemory(invocation: Invocation): Promise<number> {
 export async function logMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id] = invocation.words;
-  const { changes, problems } = await createMemoryWriter(await foldersOf(invocation)).log();
+  const { changes, problems } = await createMemoryWriter(await channelFolders("memory", invocation)).log();
   const one = changes.find((change) => change.id === id);
   if (id !== undefined && one === undefined) {
     throw new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
@@ -53,7 +45,7 @@ export async function logMemory(invocation: Invocation): Promise<number> {
 export async function undoMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const result = await createMemoryWriter(await foldersOf(invocation)).undo(id, {
+  const result = await createMemoryWriter(await channelFolders("memory", invocation)).undo(id, {
     partial: flags.partial === true,
   });
   if (flags.json === true) terminal.printJson({ undoes: id, ...result });
@@ -64,7 +56,7 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
 export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const writer = createMemoryWriter(await foldersOf(invocation));
+  const writer = createMemoryWriter(await channelFolders("memory", invocation));
   const { sections } = await writer.read("MEMORY.md");
   const item = sections.flatMap(({ items }) => items).find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
@@ -110,7 +102,10 @@ async function deleteArchived(text: string, invocation: Invocation): Promise<rea
 
 export async function checkMemoryFiles(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const problems = await checkMemory({ ...(await foldersOf(invocation)), now: ports.now().getTime() });
+  const problems = await checkMemory({
+    ...(await channelFolders("memory", invocation)),
+    now: ports.now().getTime(),
+  });
   const errors = problems.filter(({ severity }) => severity === "error").length;
   if (flags.json === true) terminal.printJson({ errors, problems });
   else terminal.print(problemLines(problems, terminal));

@@ -21,11 +21,10 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 export async function recallMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal, words } = invocation;
-  const folders = await channelFolders("recall", flags, ports);
+  const folders = await channelFolders("recall", invocation);
   const result = await recallRelevantMemory({
     query: queryOf(words),
     ...folders,
-    user: flags.user,
     sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
     now: ports.now().getTime(),
     warn: (text) => terminal.warn(text),

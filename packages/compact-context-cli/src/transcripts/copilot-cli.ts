@@ -16,14 +16,7 @@ import {
   textParts,
   usageOf,
 } from "./session.ts";
-import type {
-  CompactedSession,
-  ReadLog,
-  RecordFormat,
-  RecordReader,
-  Session,
-  WritePorts,
-} from "./transcript.ts";
+import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
 /** Events of the Copilot CLI; what is compacted is written as a new file of the events that carry context. */
 export const copilotCli: RecordFormat = {
@@ -49,7 +42,20 @@ function openCopilot(log: ReadLog): RecordReader {
         if (type === "session.start") frame.push(event);
       }
     },
-    end: () => finish(events, frame, log),
+    end() {
+      const segments = singleSegment(messagesFrom(events.map(readEvent)));
+      const start = recordOf(frame[0]?.data);
+      return {
+        format: "copilot-cli",
+        segments,
+        usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
+        leftOut: log.leftOut(),
+        sessionId: stringOf(start.sessionId),
+        model: stringOf(start.selectedModel),
+        cwd: stringOf(recordOf(start.context).cwd),
+        write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
+      };
+    },
   };
 }
 
@@ -59,21 +65,6 @@ const CONTEXT: ReadonlySet<string> = new Set([
   "assistant.message",
   "tool.execution_complete",
 ]);
-
-function finish(events: readonly JsonRecord[], frame: readonly JsonRecord[], log: ReadLog): Session {
-  const segments = singleSegment(messagesFrom(events.map(readEvent)));
-  const start = recordOf(frame[0]?.data);
-  return {
-    format: "copilot-cli",
-    segments,
-    usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
-    leftOut: log.leftOut(),
-    sessionId: stringOf(start.sessionId),
-    model: stringOf(start.selectedModel),
-    cwd: stringOf(recordOf(start.context).cwd),
-    write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
-  };
-}
 
 function readEvent(event: JsonRecord): Reading {
   const data = recordOf(event.data);
