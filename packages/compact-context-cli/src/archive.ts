@@ -20,7 +20,7 @@ import { type StoredRecord, statedMessages, storedRecord } from "./view/archived
 import { typedAsk } from "./view/message-view.ts";
 
 /** What decides, beside the settings, where the archive is; every `Invocation` is one. */
-export interface ArchiveRequest {
+interface ArchiveRequest {
   readonly flags: Pick<Flags, "archive">;
   readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
   readonly terminal: Pick<Terminal, "warn">;

@@ -46,7 +46,7 @@ const STRATEGIES: readonly SummaryStrategy[] = [
 ];
 
 /** A count that the provider reported. */
-export interface ReportedUsage {
+interface ReportedUsage {
   readonly record: UsageRecord;
   /** Tokens of the prompt, and our count of the same messages. */
   readonly reported: number;
@@ -63,7 +63,7 @@ const COUNTED_AT_ONCE = 64;
 const LEAST_TARGET = 100;
 
 /** What can be said before the transcript is read; throws `InvalidUsage` and `InvalidConfig`. */
-export interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
+interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly window: number | undefined;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";

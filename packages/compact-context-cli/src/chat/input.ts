@@ -220,7 +220,7 @@ function takeLine(lines: Interface): string {
 }
 
 /** What was typed in earlier chats, newest first, kept in a file that only its owner reads. */
-export interface InputHistory {
+interface InputHistory {
   readonly entries: readonly string[];
   /** Takes a message in; its secrets stay out of the file. */
   add(text: string): void;

@@ -13,7 +13,7 @@ import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
 
-export interface BannerOptions {
+interface BannerOptions {
   readonly agent: Agent;
   readonly folders: ChatFolders;
   readonly invocation: Invocation;
@@ -168,7 +168,7 @@ export function compactionWords(report: CompactionReport): string {
   return `${size}: ${formatCount(prunedCount)} summarized${cleared}, ${formatCount(kept)} kept, all archived`;
 }
 
-export interface Status {
+interface Status {
   readonly model: string;
   readonly contextTokens: number;
   readonly window: number;

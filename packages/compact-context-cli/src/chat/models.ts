@@ -15,7 +15,7 @@ import { createDemoModel } from "./demo-model.ts";
 
 type AiSdkModel = Parameters<typeof modelFromAiSdk>[0];
 
-export interface ModelPorts {
+interface ModelPorts {
   readonly env: CliPorts["env"];
   /** Imports a package of the project. */
   load(name: string): Promise<unknown>;
@@ -39,7 +39,8 @@ const OTHERS: Readonly<Record<string, Partial<Package>>> = {
 
 function packageOf(name: string): Package {
   const key = `${name.toUpperCase().replaceAll("-", "_")}_API_KEY`;
-  return { package: `@ai-sdk/${name}`, key, ...(Object.hasOwn(OTHERS, name) ? OTHERS[name] : {}) };
+  const other = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
+  return { package: `@ai-sdk/${name}`, key, ...other };
 }
 
 /** Names of providers whose key is set. */

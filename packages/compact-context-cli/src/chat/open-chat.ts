@@ -37,7 +37,7 @@ export function chatFolders({ flags, ports }: Pick<Invocation, "flags" | "ports"
   return { workspaceDir, channelDir: channel };
 }
 
-export interface OpenChatOptions {
+interface OpenChatOptions {
   readonly invocation: Invocation;
   readonly folders: ChatFolders;
   readonly workplace: Workplace;
@@ -46,7 +46,7 @@ export interface OpenChatOptions {
   onDiagnostic(diagnostic: Diagnostic): void;
 }
 
-export interface OpenChat {
+interface OpenChat {
   readonly agent: Agent;
   readonly skills: readonly Skill[];
 }

@@ -5,7 +5,7 @@ import type { ChatScreen } from "./screen.ts";
 import { callWords, changeLines, FIRST_LINES, isInside } from "./tool-words.ts";
 import type { Workplace } from "./workplace.ts";
 
-export interface PermissionPorts {
+interface PermissionPorts {
   readonly input: Pick<ChatInput, "isTerminal" | "ask">;
   readonly screen: Pick<ChatScreen, "tell" | "print" | "rest">;
   readonly workplace: Workplace;

@@ -25,7 +25,7 @@ const STYLES = {
   "": undefined,
 } as const satisfies Readonly<Record<string, Style | undefined>>;
 
-export type Label = keyof typeof STYLES;
+type Label = keyof typeof STYLES;
 
 const LABEL = 9;
 const INDENT = "  ";
@@ -46,7 +46,7 @@ export interface ChatScreen {
   rest(): void;
 }
 
-export interface ScreenPorts {
+interface ScreenPorts {
   readonly isTerminal: boolean;
   terminal(): Terminal;
   write(text: string): void;

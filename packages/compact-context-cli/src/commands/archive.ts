@@ -20,7 +20,7 @@ import { callNames, messageGist } from "../views/headline.ts";
 const MOST_HITS = 20;
 
 /** The tenant and user that the flags name; undefined where they name neither. */
-export function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
+function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
   return (tenant ?? user) === undefined ? undefined : { tenant, user };
 }
 
@@ -228,7 +228,7 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
 }
 
 /** Writes the messages of a session up to a step to the file of `-o`, or with `--json` alone to the output. */
-export async function restoreToFile(
+async function restoreToFile(
   archive: Archive,
   { session, step }: { readonly session: string; readonly step: number },
   invocation: Invocation,

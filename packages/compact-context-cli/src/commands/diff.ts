@@ -59,7 +59,7 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
   };
 }
 
-export interface Comparison {
+interface Comparison {
   readonly before: LayerState & { readonly transcript: Transcript };
   readonly after: LayerState & { readonly transcript: Transcript };
   readonly changes: readonly Change[];
@@ -79,7 +79,7 @@ interface ViewOptions {
 }
 
 /** Both sides by layer, then what became of the messages; long runs of one kind folded unless `all`. */
-export function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
+function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
   const { before, after, changes } = comparison;
   const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
   const rows = foldedRows(changes, {
@@ -149,7 +149,7 @@ function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: 
   return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
 }
 
-export type ChangeKind = "kept" | "edited" | "gone" | "new";
+type ChangeKind = "kept" | "edited" | "gone" | "new";
 
 export interface Change {
   readonly kind: ChangeKind;

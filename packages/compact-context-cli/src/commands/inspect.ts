@@ -56,7 +56,7 @@ const TOOLS_SHOWN = 8;
 const PROBLEMS_SHOWN = 12;
 
 /** What a person sees of `compact inspect`. */
-export function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
+function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings } = inspection;
   const whole = settings.tokensBefore;
   return [

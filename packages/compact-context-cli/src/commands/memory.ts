@@ -168,7 +168,7 @@ function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: Memory
 const SHOWN_CHANGES = 20;
 
 /** Changes, newest first: when, by whom, why, and how many operations. */
-export function logLines(
+function logLines(
   changes: readonly MemoryChange[],
   { all, terminal }: { readonly all: boolean; readonly terminal: Terminal },
 ): string[] {
@@ -241,7 +241,7 @@ function operationLines(
 }
 
 /** What was taken back, or what stands in the way. */
-export function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
+function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
   const kept = left.map(
     ({ file, line, lastLine, later }) =>
       `    ${file} lines ${line}–${lastLine} as ${oneLine(id)} left them were changed since${later.length === 0 ? "" : ` (${later.join(", ")})`}`,

@@ -79,7 +79,7 @@ const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
 };
 
 /** The plan as a list, message by message, with long runs folded unless `all`. */
-export function planView(
+function planView(
   plan: CompactionPlan,
   messages: readonly Message[],
   { terminal, all }: { readonly terminal: Terminal; readonly all: boolean },

@@ -74,7 +74,7 @@ const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
 };
 
 /** Every section that was looked at, with its score, its share of the query's words, and what became of it. */
-export function decisionLines(result: RecallResult, terminal: Terminal): string[] {
+function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const { decisions, renderedText, candidates } = result;
   const rows = decisions.map(
     (one): Row => [

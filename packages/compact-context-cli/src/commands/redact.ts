@@ -88,10 +88,7 @@ const CHECK = `Check the path; ${STDIN} reads standard input.`;
  * Any UTF-8 text: a file, a pipe, or standard input for `-`; it may be empty. Throws `NotFound` or
  * `InvalidArgument`; what turns out to be no text throws while it is read.
  */
-export async function openText(
-  name: string,
-  { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">,
-): Promise<Source> {
+async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">): Promise<Source> {
   if (name === STDIN) {
     if (stdin === undefined) throw refused(name, "cannot be read here", "Name a file.");
     return { name: "standard input", bytes: 0, chunks: () => textOf(stdin, "standard input") };

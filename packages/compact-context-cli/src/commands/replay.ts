@@ -79,7 +79,7 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
 const ROUNDS_SHOWN = 12;
 
 /** What a person sees of a replay: how far it got without and with, the rounds, time and cache. */
-export function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
+function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
   return [
     ...paragraph(`${calls}, budget ${formatCount(settings.budget)} tokens a call`, terminal.width),

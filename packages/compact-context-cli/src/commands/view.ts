@@ -23,7 +23,7 @@ export async function viewSessions(invocation: Invocation): Promise<number> {
 }
 
 /** What the word names, ready to be looked at: a folder is an archive, a file events or a transcript. */
-export async function openViewed(invocation: Invocation): Promise<Viewed> {
+async function openViewed(invocation: Invocation): Promise<Viewed> {
   const { words, ports } = invocation;
   const [word] = words;
   if (word === undefined) return viewedArchive(invocation, undefined);

@@ -4,7 +4,7 @@ import { CompactError } from "compact-context/internal/errors";
 import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";
 
-export interface ChannelFolders {
+interface ChannelFolders {
   readonly channelDir: string;
   readonly workspaceDir: string;
   /** Who asks. */

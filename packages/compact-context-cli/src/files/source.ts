@@ -17,7 +17,7 @@ export interface Source {
   chunks(listener?: ReadListener): AsyncIterable<string>;
 }
 
-export interface ReadListener {
+interface ReadListener {
   /** Hears how many bytes were read so far. */
   onBytes(bytes: number): void;
   /** Hears that bytes are no UTF-8: `U+FFFD` stands in the text for them. */

@@ -28,7 +28,7 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly config: CompactConfig;
   /** `--window`. */
   readonly window: number | undefined;

@@ -9,7 +9,7 @@ import { normalizeUsage } from "compact-context/internal/tokens/usage";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 
 /** One call on its way, as the tally is told of it. */
-export interface TalliedCall {
+interface TalliedCall {
   readonly session: string;
   readonly model: string | undefined;
   readonly compacted: boolean;
@@ -19,7 +19,7 @@ export interface TalliedCall {
 }
 
 /** What came of the calls so far. Figures of usage are the provider's own; what was saved is estimated. */
-export interface Totals {
+interface Totals {
   requests: number;
   compactions: number;
   /** Calls that went out as they came because compacting failed. */

@@ -42,7 +42,7 @@ function asCell(cell: Cell | string): Cell {
 }
 
 /** How a long list is shown: a run of `from` alike and more keeps so many at each end, unless `all` are asked for. */
-export interface Folding<T> {
+interface Folding<T> {
   alike(one: T, other: T): boolean;
   readonly from: number;
   readonly kept: number;

@@ -33,7 +33,7 @@ export interface PolicyCost {
   readonly priceFactor: number | undefined;
 }
 
-export interface CostTally {
+interface CostTally {
   /** Hears the calls of the session in order. */
   add(call: PlayedCall): void;
   cost(): PolicyCost;

@@ -12,7 +12,7 @@ export interface PlayedCall {
 }
 
 /** Plays one session's calls in order; `end` is how many messages stand before the call. */
-export type PlayPolicy = (end: number) => PlayedCall;
+type PlayPolicy = (end: number) => PlayedCall;
 
 /** Policies that others use, to be played on the same lists with the same budget. */
 export const RIVALS = { trim, mask, summarize, none } as const;

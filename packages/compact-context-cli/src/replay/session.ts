@@ -6,7 +6,7 @@ import type { Settings } from "../settings.ts";
 import type { CacheSegment } from "./cache.ts";
 
 /** One model call of the recorded session. */
-export interface RecordedCall extends CallTime {
+interface RecordedCall extends CallTime {
   /** How many of the session's messages stand before it. */
   readonly end: number;
   /** Tokens of the recorded answer. */
@@ -89,7 +89,7 @@ const CALL_SECONDS = 15;
 const USER_SECONDS = 120;
 
 /** When a model call was made. */
-export interface CallTime {
+interface CallTime {
   /** Seconds since the first call. */
   readonly time: number;
   /** True when the interval before it comes from the session's own time stamps. */

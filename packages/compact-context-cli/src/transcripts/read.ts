@@ -22,7 +22,7 @@ import type {
   TranscriptFormat,
 } from "./transcript.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** What error messages call the file. */
   readonly name?: string;
   /** Detected when left out. */

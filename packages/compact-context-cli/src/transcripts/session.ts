@@ -143,7 +143,7 @@ export interface Stretch<T extends Item> {
   readonly endedBy?: Omit<EarlierCompaction, "at">;
 }
 
-export interface StretchFormat<T extends Item> {
+interface StretchFormat<T extends Item> {
   readonly codec: Format;
   readonly usage: UsageSource;
   /** Where the items stand in the file, for messages about problems. */

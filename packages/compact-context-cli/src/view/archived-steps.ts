@@ -12,7 +12,7 @@ import type { Fate, FateView } from "./session-view.ts";
 import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
-export interface ArchivedStep {
+interface ArchivedStep {
   /** The archive's number. */
   readonly step: number;
   readonly entries: readonly CompactedMessage[];

@@ -26,7 +26,7 @@ export interface EventReader {
   fatesOf(compaction: number): readonly FateView[];
 }
 
-export interface EventReaderOptions {
+interface EventReaderOptions {
   readonly record: SessionRecord;
   /** True where steps and compactions are told better by somebody else. */
   readonly spansOnly: boolean;

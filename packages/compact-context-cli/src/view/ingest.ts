@@ -17,7 +17,7 @@ interface IngestedTrace {
 }
 
 /** What is wrong with a body, as Ariadne tells it. */
-export interface IngestRefusal {
+interface IngestRefusal {
   readonly error: string;
   readonly details: readonly { readonly path: string; readonly message: string }[];
 }

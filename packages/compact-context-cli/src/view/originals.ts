@@ -38,7 +38,7 @@ export interface CompactedList {
 }
 
 /** A session whose messages can be read. */
-export interface SessionTexts {
+interface SessionTexts {
   load?(): Promise<void>;
   /** Every message of the session once, in order. */
   messages(): readonly Original[];

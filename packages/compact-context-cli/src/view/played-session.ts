@@ -43,7 +43,7 @@ export interface PlayedSession {
 }
 
 /** Hears what a manager makes of the session, and keeps the record of it. */
-export interface PlayedRecord {
+interface PlayedRecord {
   readonly record: SessionRecord;
   /** After each preflight: the raw list and what came of it. */
   hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): void;

@@ -20,7 +20,7 @@ import {
 } from "./session-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
-export interface ViewServerOptions {
+interface ViewServerOptions {
   readonly store: ViewStore;
   readonly files: ReadonlyMap<string, PageFile>;
   /** 0 for one that is free. */

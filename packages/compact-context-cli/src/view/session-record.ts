@@ -35,7 +35,7 @@ export interface Originals {
   search(text: string, limit: number): Promise<FoundOriginals>;
 }
 
-export interface ExpandWhat {
+interface ExpandWhat {
   readonly archiveId?: string;
   readonly message?: number;
   readonly offset: number;
@@ -47,7 +47,7 @@ export interface FoundOriginals {
 }
 
 /** A step as it is told: its place and sum are the record's to know. */
-export type StepDraft = Omit<StepView, "index" | "total">;
+type StepDraft = Omit<StepView, "index" | "total">;
 
 /** A session as it grows. */
 export interface SessionRecord {
@@ -69,7 +69,7 @@ export interface SessionRecord {
   view(from: SessionView["from"]): SessionView;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly id: string;
   readonly source: SessionHead["source"];
   readonly facts: SessionFacts;

@@ -96,7 +96,7 @@ export function layerTable(state: LayerState, terminal: Terminal): string[] {
   return barTable(state.fixedTokens > 0 ? [fixed, ...layers] : layers, state.tokens, terminal);
 }
 
-export interface BarEntry {
+interface BarEntry {
   readonly label: string;
   readonly style: Style;
   readonly tokens: number;

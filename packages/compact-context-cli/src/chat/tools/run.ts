@@ -35,7 +35,7 @@ export function runTool(workplace: Workplace, env: NodeJS.ProcessEnv): AgentTool
   };
 }
 
-export interface CommandRun {
+interface CommandRun {
   readonly command: string;
   readonly seconds: number;
   readonly cwd: string;

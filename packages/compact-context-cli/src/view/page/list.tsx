@@ -4,7 +4,7 @@ import type { ContentRow } from "./data.ts";
 import { count, FATES, firstLine, GLOSSARY, KINDS, plural } from "./text.ts";
 
 /** What a list box needs to know about its rows; all of them are equally high (`--row` in the style sheet). */
-export interface ListProps {
+interface ListProps {
   /** What a screen reader calls the list. */
   readonly label: string;
   readonly length: number;
