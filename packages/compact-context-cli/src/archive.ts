@@ -1,8 +1,7 @@
 import { existsSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
-import type { Message, StorageDriver } from "compact-context";
-import type { OneShotArchive } from "compact-context/internal/compact";
+import type { CompactOptions, Message, StorageDriver } from "compact-context";
 import { archiveId } from "compact-context/internal/core/transcript";
 import { s3Settings } from "compact-context/internal/create-manager";
 import { CompactError, closest } from "compact-context/internal/errors";
@@ -13,27 +12,32 @@ import { createFsDriver } from "compact-context/storage/fs";
 import { createMemoryDriver } from "compact-context/storage/memory";
 import { createPostgresDriver } from "compact-context/storage/postgres";
 import { createS3Driver } from "compact-context/storage/s3";
-import type { CliConfig } from "./files/config.ts";
-import type { CliPorts } from "./ports.ts";
+import { type CliConfig, readConfig } from "./files/config.ts";
+import type { Flags, Invocation } from "./flags.ts";
+import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/width.ts";
-import { statedMessages, storedRecord } from "./view/archived-steps.ts";
+import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedAsk } from "./view/message-view.ts";
 
-/** What decides where the archive is. */
-export interface ArchivePlace extends Pick<CliConfig, "config" | "origins"> {
-  /** `--archive`, or a folder that was named. */
-  readonly flag: string | undefined;
+/** What decides, beside the settings, where the archive is; every `Invocation` is one. */
+interface ArchiveRequest {
+  readonly flags: Pick<Flags, "archive">;
   readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
-  warn(text: string): void;
-  /** Hears of every line of a transcript that is written. */
-  onLine?(): void;
+  readonly terminal: Pick<Terminal, "warn">;
 }
 
-/** The archive that `--archive` or the settings name; else the project's, or the user's own. */
-export function openArchive(place: ArchivePlace): Archive {
-  const redact = createRedactor({ ...place.config.redaction, onWarning: place.warn });
-  const driver = driverOf(place);
-  return createArchive(place.onLine === undefined ? driver : heard(driver, place.onLine), { redact });
+type Settled = Pick<CliConfig, "config" | "origins">;
+
+/** The archive of a command that needs nothing else of the settings. */
+export function archiveOf(invocation: Invocation): Archive {
+  return openArchive(invocation, readConfig(invocation));
+}
+
+/** The archive that `--archive` or the settings name; else the project's, or the user's own. `onLine` hears of every line of a transcript that is written. */
+export function openArchive(request: ArchiveRequest, settled: Settled, onLine?: () => void): Archive {
+  const redact = createRedactor({ ...settled.config.redaction, onWarning: request.terminal.warn });
+  const driver = driverOf(request, settled);
+  return createArchive(onLine === undefined ? driver : heard(driver, onLine), { redact });
 }
 
 function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
@@ -50,9 +54,11 @@ function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
 }
 
 /** Where that archive is kept. */
-export function driverOf({ config, origins, flag, ports }: ArchivePlace): StorageDriver {
-  const { storage } = config;
-  if (flag !== undefined) return createFsDriver({ root: resolve(ports.cwd, flag) });
+export function driverOf(
+  { flags: { archive: folder }, ports }: Pick<ArchiveRequest, "flags" | "ports">,
+  { config: { storage }, origins }: Settled,
+): StorageDriver {
+  if (folder !== undefined) return createFsDriver({ root: resolve(ports.cwd, folder) });
   if (storage.kind === "memory") return createMemoryDriver();
   if (storage.kind === "s3") return createS3Driver(s3Settings(storage));
   if (storage.kind === "postgres")
@@ -62,13 +68,13 @@ export function driverOf({ config, origins, flag, ports }: ArchivePlace): Storag
 }
 
 /** The archive of the user: a look at a session leaves nothing in the folder that it is taken in. */
-function userArchive({ env, home }: ArchivePlace["ports"]): string {
+function userArchive({ env, home }: ArchiveRequest["ports"]): string {
   const data = env.XDG_DATA_HOME || (process.platform === "win32" ? env.LOCALAPPDATA : undefined);
   return join(data || join(home, ".local", "share"), "compact", "archive");
 }
 
 /** Saves a list as the next step of its session, or finds that the newest step is this very list. */
-export function sessionArchive(archive: Archive, sessionId: string): OneShotArchive {
+export function sessionArchive(archive: Archive, sessionId: string): NonNullable<CompactOptions["archive"]> {
   return {
     save: async (messages) => {
       const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
@@ -133,17 +139,13 @@ function severalSessions(ids: readonly string[], given: string | undefined, acti
 }
 
 /** A session of an archive, as a list shows it; what its newest step says, and nothing where that says nothing. */
-export interface ListedSession {
+export interface ListedSession extends Pick<StoredRecord, "at" | "tokensBefore" | "tokensAfter"> {
   readonly id: string;
   readonly steps: readonly number[];
   /** The first words that its user typed. */
   readonly title?: string;
-  /** ISO 8601: when the newest step was compacted. */
-  readonly at?: string;
   /** Of the newest list, before it was compacted. */
   readonly messages: number;
-  readonly tokensBefore?: number;
-  readonly tokensAfter?: number;
 }
 
 const TITLE_LENGTH = 200;

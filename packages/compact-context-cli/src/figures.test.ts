@@ -110,7 +110,7 @@ describe("figures", () => {
     expect(report.tokens_after).toBeGreaterThan(60_000 - Number(own));
     const { out } = await run([file, "--window", "100k"]);
     expect(out.replaceAll(/\s+/g, " ")).toContain(
-      `Reported: 60,000 tokens for the prompt of message #40; counted ${Number(own).toLocaleString("en")}.`,
+      `The provider counted 60,000 tokens before message #40, Compact ${Number(own).toLocaleString("en")}.`,
     );
   });
 

@@ -1,3 +1,4 @@
+import { CompactError, closest } from "compact-context/internal/errors";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { oneLine } from "./render/width.ts";
 
@@ -9,52 +10,8 @@ export interface FlagSpec {
   readonly help: string;
 }
 
-/** Flags without a value. */
-type SwitchName =
-  | "summary"
-  | "dry-run"
-  | "open"
-  | "debug"
-  | "partial"
-  | "view"
-  | "force"
-  | "json"
-  | "all"
-  | "pii"
-  | "new"
-  | "pending"
-  | "strict"
-  | "yes"
-  | "help";
-
-export type FlagName =
-  | SwitchName
-  | "model"
-  | "window"
-  | "target"
-  | "format"
-  | "strategy"
-  | "on-overflow"
-  | "summarizer"
-  | "deadline"
-  | "config"
-  | "archive"
-  | "session"
-  | "output"
-  | "port"
-  | "provider"
-  | "channel"
-  | "workspace"
-  | "user"
-  | "base-url"
-  | "upstream"
-  | "log"
-  | "tenant"
-  | "days"
-  | "max-bytes";
-
 /** Every flag there is; each command names those that it takes. */
-export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
+export const FLAGS = {
   model: { value: "NAME", help: "the model that will read on: decides window and tokenizer" },
   window: { value: "N", help: "the model's limit in tokens, such as 200k" },
   target: { value: "N", help: "tokens to aim for: 20000, 20k, or 25% of what it has now" },
@@ -113,7 +70,9 @@ export const FLAGS: Readonly<Record<FlagName, FlagSpec>> = {
   all: { help: "every message, long runs too" },
   pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
   help: { short: "h", help: "this text" },
-};
+} as const satisfies Readonly<Record<string, FlagSpec>>;
+
+export type FlagName = keyof typeof FLAGS;
 
 /** Flags that decide a result: a command line that is offered to be run again must say them again. */
 export const DECIDING: readonly FlagName[] = [
@@ -131,8 +90,23 @@ export const DECIDING: readonly FlagName[] = [
 
 /** The flags that were given: text for those with a value, true for switches. */
 export type Flags = {
-  readonly [Name in FlagName]?: Name extends SwitchName ? true : string;
+  readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
 };
+
+/** The one of the known choices that a flag was given, if it was; throws `InvalidUsage` for any other. */
+export function oneOf<T extends string>(
+  given: string | undefined,
+  flag: string,
+  known: readonly T[],
+): T | undefined {
+  const found = known.find((one) => one === given);
+  if (given === undefined || found !== undefined) return found;
+  const near = closest(given, known);
+  throw new CompactError("InvalidUsage", `${flag} ${given}: there is no such choice`, {
+    place: flag,
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Choose one of ${known.join(", ")}.`,
+  });
+}
 
 /** Text that can be pasted into a shell as one word. */
 export function shellWord(text: string): string {

@@ -121,9 +121,3 @@ export function sizesOf(
   });
   return sizes;
 }
-
-/** Layer sizes under the names that machine output uses. */
-export function snakeLayers(sizes: LayerSizes): Record<string, LayerSizes[LayerName]> {
-  const { toolPairs, ...rest } = sizes;
-  return { ...rest, tool_pairs: toolPairs };
-}

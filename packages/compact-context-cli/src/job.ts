@@ -1,6 +1,11 @@
 import { createHash } from "node:crypto";
-import type { CompactionResult, Format, Message, Summarizer } from "compact-context";
-import { compact } from "compact-context";
+import {
+  type CompactionResult,
+  compact,
+  type Message,
+  type planCompaction,
+  type Summarizer,
+} from "compact-context";
 import { contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
@@ -110,21 +115,7 @@ function withUnseen(result: CompactionResult<Message>, unseen: number): Compacti
 }
 
 /** What planning and compacting are told alike. */
-export function requestOf(
-  transcript: Transcript,
-  settings: Settings,
-): Pick<Settings, "onOverflow"> & {
-  maxTokens: number;
-  targetTokens: number;
-  policy: Settings["config"]["policy"];
-  models: Settings["config"]["models"];
-  archiveId(message: Message): string;
-  format?: Format;
-  model?: string;
-  system?: string;
-  tools?: readonly unknown[];
-  maxSummaryTokens?: number;
-} {
+export function requestOf(transcript: Transcript, settings: Settings): Parameters<typeof planCompaction>[1] {
   const { config, budget, unseenTokens, model, onOverflow } = settings;
   const { maxSummaryTokens } = config.summarizer;
   return {

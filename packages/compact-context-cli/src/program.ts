@@ -177,6 +177,10 @@ interface Place {
   readonly parser: Parser;
 }
 
+function wrong(problem: string, hint: string): CompactError {
+  return new CompactError("InvalidUsage", problem, { hint });
+}
+
 /** What commander refuses, in our words. */
 function usageError(error: CommanderError, place: Place, argv: readonly string[]): CompactError {
   const { command, path } = place;
@@ -189,30 +193,27 @@ function usageError(error: CommanderError, place: Place, argv: readonly string[]
   }
   if (error.code === "commander.excessArguments") return tooMany(place);
   if (error.code === "commander.missingArgument") {
-    return new CompactError("InvalidUsage", `${called} needs ${article(quoted)} ${quoted}`, {
-      hint: `Such as: ${command.examples[0] ?? called}. ${called} --help says more.`,
-    });
+    return wrong(
+      `${called} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted}`,
+      `Such as: ${command.examples[0] ?? called}. ${called} --help says more.`,
+    );
   }
   return new CompactError("InvalidUsage", error.message.replace(/^error: /, ""), {
     hint: `${called} --help lists what there is.`,
   });
 }
 
-function article(word: string): string {
-  return /^[aeiou]/.test(word) ? "an" : "a";
-}
-
 function noValue(given: string, spec: FlagSpec): CompactError {
-  return new CompactError("InvalidUsage", `${given} needs a value`, {
-    hint: `Write ${given} ${spec.value}: ${spec.help}.`,
-  });
+  return wrong(`${given} needs a value`, `Write ${given} ${spec.value}: ${spec.help}.`);
 }
 
 /** Whoever writes `-o --json` forgot the file: nobody means one of that name. */
 function flagForValue(given: string, name: FlagName, value: string): CompactError {
-  return new CompactError("InvalidUsage", `${given} needs a value, and ${value} begins with a dash`, {
-    hint: `Write ${given} ${FLAGS[name].value ?? "VALUE"}; where the value does begin with a dash, --${name}=${value}.`,
-  });
+  const spec: FlagSpec = FLAGS[name];
+  return wrong(
+    `${given} needs a value, and ${value} begins with a dash`,
+    `Write ${given} ${spec.value}; where the value does begin with a dash, --${name}=${value}.`,
+  );
 }
 
 function unknownFlag(given: string, names: readonly FlagName[]): CompactError {
@@ -220,22 +221,21 @@ function unknownFlag(given: string, names: readonly FlagName[]): CompactError {
   const [word = ""] = given.split("=");
   const switched = taken.find((name) => `--${name}` === word);
   if (switched !== undefined) {
-    return new CompactError("InvalidUsage", `${word} takes no value`, { hint: `Write ${word} alone.` });
+    return wrong(`${word} takes no value`, `Write ${word} alone.`);
   }
   const near = closest(word.replace(/^-+/, ""), taken);
   const isElsewhere = Object.entries<FlagSpec>(FLAGS).some(
     ([name, { short }]) => word === `--${name}` || word === `-${short}`,
   );
   const problem = isElsewhere ? "is no flag of this command" : "is no flag";
-  return new CompactError("InvalidUsage", `${word} ${problem}`, {
-    hint: `${near === undefined ? "" : `Did you mean --${near}? `}Taken here: ${taken.map((name) => `--${name}`).join(" ")}.`,
-  });
+  return wrong(
+    `${word} ${problem}`,
+    `${near === undefined ? "" : `Did you mean --${near}? `}Taken here: ${taken.map((name) => `--${name}`).join(" ")}.`,
+  );
 }
 
 function twice(flag: string): CompactError {
-  return new CompactError("InvalidUsage", `${flag} is given twice with different values`, {
-    hint: "Give it once.",
-  });
+  return wrong(`${flag} is given twice with different values`, "Give it once.");
 }
 
 /** A word too many behind a command that runs by default was meant as a command itself. */
@@ -244,9 +244,10 @@ function tooMany({ command, path, names, parser }: Place): CompactError {
   const [first = ""] = words;
   const most = command.words?.split(" ").length ?? 0;
   if (names.length > 0 && !/[./\\]/.test(first)) return noCommand(first, path, names);
-  return new CompactError("InvalidUsage", `${words[most] ?? ""} is one word too many`, {
-    hint: `Usage: ${["compact", path, command.words].filter(Boolean).join(" ")}`,
-  });
+  return wrong(
+    `${words[most] ?? ""} is one word too many`,
+    `Usage: ${["compact", path, command.words].filter(Boolean).join(" ")}`,
+  );
 }
 
 /** `compact help` of something that is there. */
@@ -254,12 +255,8 @@ function checkNames(names: readonly string[], commands: readonly Command[], abov
   const [first, ...rest] = names;
   if (first === undefined) return;
   const command = commands.find(({ name }) => name === first);
-  if (command === undefined)
-    throw noCommand(
-      first,
-      above,
-      commands.map(({ name }) => name),
-    );
+  const known = commands.map(({ name }) => name);
+  if (command === undefined) throw noCommand(first, above, known);
   checkNames(rest, command.actions ?? [], first);
 }
 

@@ -2,7 +2,13 @@ import type { Message } from "compact-context";
 import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./replay/cost.ts";
 import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./replay/live.ts";
 import { RIVALS } from "./replay/policies.ts";
-import { createTally, type RecordedSession, recordedSession, type Tallied } from "./replay/session.ts";
+import {
+  createTally,
+  type RecordedSession,
+  recordedSession,
+  stampsOf,
+  type Tallied,
+} from "./replay/session.ts";
 import type { Settings } from "./settings.ts";
 import type { Transcript } from "./transcripts/transcript.ts";
 
@@ -106,11 +112,7 @@ function clockOf({ calls }: RecordedSession): Economy["clock"] {
 }
 
 function durationOf(history: readonly Message[]): number | undefined {
-  const times = history.flatMap(({ meta }) => {
-    const time = Date.parse(meta?.timestamp ?? "");
-    return Number.isNaN(time) ? [] : [time];
-  });
-  const [first] = times;
-  const last = times.at(-1);
+  const times = stampsOf(history);
+  const [first, last] = [times[0], times.at(-1)];
   return first === undefined || last === undefined || last <= first ? undefined : last - first;
 }

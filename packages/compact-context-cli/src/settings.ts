@@ -1,12 +1,12 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
 import { budgetOf } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import { type CliConfig, readConfig } from "./files/config.ts";
-import type { Flags } from "./flags.ts";
-import type { CliPorts, Progress } from "./ports.ts";
+import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
+import { type Flags, oneOf } from "./flags.ts";
+import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
@@ -46,7 +46,7 @@ const STRATEGIES: readonly SummaryStrategy[] = [
 ];
 
 /** A count that the provider reported. */
-export interface ReportedUsage {
+interface ReportedUsage {
   readonly record: UsageRecord;
   /** Tokens of the prompt, and our count of the same messages. */
   readonly reported: number;
@@ -62,21 +62,16 @@ const COUNTED_AT_ONCE = 64;
 /** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
 const LEAST_TARGET = 100;
 
-interface Outside {
-  readonly flags: Flags;
-  readonly ports: Pick<CliPorts, "cwd" | "env">;
-  warn(text: string): void;
-}
-
 /** What can be said before the transcript is read; throws `InvalidUsage` and `InvalidConfig`. */
-export interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
+interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly window: number | undefined;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
 }
 
-export function earlySettings({ flags, ports, warn }: Outside): EarlySettings {
-  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export function earlySettings(request: ConfigRequest & { readonly flags: Flags }): EarlySettings {
+  const { flags } = request;
+  const { config, origins } = readConfig(request);
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   if (window !== undefined) checkTargetAgainst(window, flags.target);
   return {
@@ -99,21 +94,6 @@ function checkTargetAgainst(window: number, target: string | undefined): void {
     `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`,
     { place: "--target", hint: "The target must fit into the window: lower it, or raise --window." },
   );
-}
-
-function oneOf<T extends string>(
-  given: string | undefined,
-  flag: string,
-  known: readonly T[],
-): T | undefined {
-  if (given === undefined) return undefined;
-  const found = known.find((one) => one === given);
-  if (found !== undefined) return found;
-  const near = closest(given, known);
-  throw new CompactError("InvalidUsage", `${flag} ${given}: there is no such choice`, {
-    place: flag,
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Choose one of ${known.join(", ")}.`,
-  });
 }
 
 /** All settings for a transcript; throws `InvalidUsage` for numbers that contradict each other. */

@@ -18,7 +18,7 @@ export interface Viewed {
 export async function serveView(invocation: Invocation, { store, fill }: Viewed): Promise<number> {
   // Listened for before the page tells how to end it.
   const stopped = new AbortController();
-  const enough = untilStopped(invocation).then(() => stopped.abort());
+  const enough = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
   const server = await startPage(invocation, store);
   try {
     await Promise.all([fill(stopped.signal, server), enough]);
@@ -53,11 +53,6 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
   ]);
   if (flags.open === true) await openInBrowser(link).catch((error: unknown) => terminal.warn(String(error)));
   return server;
-}
-
-/** Resolves on Ctrl-C. */
-function untilStopped({ ports }: Invocation): Promise<void> {
-  return ports.stopped?.() ?? Promise.resolve();
 }
 
 const HIGHEST_PORT = 65_535;

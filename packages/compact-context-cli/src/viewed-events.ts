@@ -42,16 +42,17 @@ export async function viewedEvents({ ports, terminal }: Invocation, name: string
   return {
     store,
     async fill(stopped) {
-      const reader = createLineReader((line) => tell(store, line));
+      const read = createLineReader((line) => tell(store, line));
       // A character may be written in two goes.
       const decoder = new TextDecoder();
       const changes = changesOf(path, stopped, false);
       for (let at = 0; !stopped.aborted; ) {
-        at = await readFrom(path, at, {
-          stopped,
-          take: (piece) => reader.take(decoder.decode(piece, { stream: true })),
-        });
-        if (reader.leftOut > 0) terminal.warn(`${reader.forget()} of the lines in ${name} are no events`);
+        let leftOut = 0;
+        const take = (piece: Uint8Array): void => {
+          leftOut += read(decoder.decode(piece, { stream: true }));
+        };
+        at = await readFrom(path, at, { stopped, take });
+        if (leftOut > 0) terminal.warn(`${leftOut} of the lines in ${name} are no events`);
         await changes.next(LOOK_EVERY_MS);
       }
     },
@@ -66,38 +67,23 @@ function tell(store: ViewStore, line: string): boolean {
   return true;
 }
 
-interface LineReader {
-  take(piece: string): void;
-  readonly leftOut: number;
-  /** The count of lines that were left out, which begins anew. */
-  forget(): number;
-}
-
-function createLineReader(hear: (line: string) => boolean): LineReader {
+/** Hears a text that comes in pieces line by line; gives how many lines of a piece were left out. */
+function createLineReader(hear: (line: string) => boolean): (piece: string) => number {
   let pending = "";
   let skipping = false;
-  let leftOut = 0;
-  return {
-    take(piece) {
-      const lines = (pending + piece).split("\n");
-      pending = lines.pop() ?? "";
-      for (const line of lines) {
-        if (skipping || !hear(line)) leftOut += 1;
-        skipping = false;
-      }
-      if (pending.length > LONGEST_LINE) {
-        pending = "";
-        skipping = true;
-      }
-    },
-    get leftOut() {
-      return leftOut;
-    },
-    forget() {
-      const count = leftOut;
-      leftOut = 0;
-      return count;
-    },
+  return (piece) => {
+    const lines = (pending + piece).split("\n");
+    pending = lines.pop() ?? "";
+    let leftOut = 0;
+    for (const line of lines) {
+      if (skipping || !hear(line)) leftOut += 1;
+      skipping = false;
+    }
+    if (pending.length > LONGEST_LINE) {
+      pending = "";
+      skipping = true;
+    }
+    return leftOut;
   };
 }
 

@@ -117,7 +117,7 @@ const SLICE = 65_536;
 /** The same storage, which lets other work of this thread through whenever a stretch was read or written. */
 function unhurried(driver: StorageDriver): StorageDriver {
   return {
-    location: driver.location,
+    ...driver,
     async get(key) {
       await setImmediate();
       return driver.get(key);
@@ -142,9 +142,5 @@ function unhurried(driver: StorageDriver): StorageDriver {
       }
       return driver.put(key, written, options);
     },
-    version: driver.version,
-    append: driver.append,
-    list: driver.list,
-    delete: driver.delete,
   };
 }

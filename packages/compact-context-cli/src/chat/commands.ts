@@ -1,6 +1,5 @@
-import type { Agent } from "compact-context/internal/agent/agent";
+import type { Agent, Skill } from "compact-context/agents";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/event";
-import type { Skill } from "compact-context/internal/agent/skills/skill";
 import { closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { formatCount, formatShort, plural } from "../render/numbers.ts";
@@ -20,11 +19,6 @@ interface ChatCommand {
 
 /** Work that can be interrupted. */
 export type Working = (work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
-
-export interface Commands {
-  /** Carries out `/name words`; what goes wrong is told. */
-  run(text: string): Promise<void>;
-}
 
 /** Commands by name, in the order of the help. */
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
@@ -88,27 +82,22 @@ export const COMMAND_WORDS: readonly string[] = [...Object.keys(COMMANDS), "summ
   (name) => `/${name}`,
 );
 
-export function createCommands(chat: Chat, working: Working): Commands {
-  return {
-    async run(text) {
-      const [word = "", ...words] = text.slice(1).split(" ");
-      const name = OTHER_NAMES[word] ?? word;
-      const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
-      if (command !== undefined) return carriedOut(command, words.join(" ").trim(), chat, working);
-      const near = closest(word, [...Object.keys(COMMANDS), ...Object.keys(OTHER_NAMES)]);
-      const guess = near === undefined ? "" : ` Did you mean /${near}?`;
-      chat.screen.tell(
-        "note",
-        `there is no command /${firstWords(oneLine(word), 40)}.${guess} /help lists them.`,
-      );
-    },
-  };
-}
-
-/** What a command throws is told: the chat goes on. */
-async function carriedOut(command: ChatCommand, rest: string, chat: Chat, working: Working): Promise<void> {
+/** Carries out `/name words`. What goes wrong is told: the chat goes on. */
+export async function runChatCommand(text: string, chat: Chat, working: Working): Promise<void> {
+  const [word = "", ...words] = text.slice(1).split(" ");
+  const name = OTHER_NAMES[word] ?? word;
+  const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
+  if (command === undefined) {
+    const near = closest(word, [...Object.keys(COMMANDS), ...Object.keys(OTHER_NAMES)]);
+    const guess = near === undefined ? "" : ` Did you mean /${near}?`;
+    chat.screen.tell(
+      "note",
+      `there is no command /${firstWords(oneLine(word), 40)}.${guess} /help lists them.`,
+    );
+    return;
+  }
   try {
-    await command.run(rest, chat, working);
+    await command.run(words.join(" ").trim(), chat, working);
   } catch (error) {
     const { hint, ...what } = diagnosticOf(error);
     chat.screen.tell("error", diagnosticText(what), 4);
@@ -152,10 +141,9 @@ const MOST_LISTED = 15;
 
 /** Shows numbered rows and asks for one; the answer as it was typed, empty where nobody can be asked. */
 async function choose(rows: readonly (readonly string[])[], { screen, input }: Chat): Promise<string> {
-  const { width, paint } = screen.terminal();
   const shown = rows.slice(0, MOST_LISTED).map((row, index) => [String(index + 1), ...row]);
-  const columns = shown[0]?.map((_, index, { length }) => ({ flexible: index === length - 1 })) ?? [];
-  screen.print([...table(shown, { columns, width, paint }), ""]);
+  const columns = shown[0]?.map((_, index, { length }) => (index === length - 1 ? "flexible" : "left")) ?? [];
+  screen.print([...table(shown, columns, screen.terminal()), ""]);
   return ((await input.ask("  Which one? Its number, or Enter to leave it: ")) ?? "").trim();
 }
 

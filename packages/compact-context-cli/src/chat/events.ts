@@ -1,4 +1,4 @@
-import type { Agent } from "compact-context/internal/agent/agent";
+import type { Agent } from "compact-context/agents";
 import { agentMessageText } from "compact-context/internal/agent/agent-message";
 import {
   type AgentEvent,

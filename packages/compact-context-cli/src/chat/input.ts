@@ -109,7 +109,7 @@ function createEcho({ stdout }: ChatInputOptions): Echo {
   return echo;
 }
 
-interface State {
+interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
   take(line: string): void;
   /** A paste begins, or is over: its last line can still be changed. */
   paste(begins: boolean): void;
@@ -117,9 +117,6 @@ interface State {
   forgetAnswers(history: string[]): void;
   interrupt(): void;
   end(): void;
-  next(prompt: string): Promise<string | undefined>;
-  ask(question: string): Promise<string | undefined>;
-  isAsking(): boolean;
 }
 
 type Waiting = { readonly kind: "message" | "answer"; resolve(text: string | undefined): void };
@@ -223,7 +220,7 @@ function takeLine(lines: Interface): string {
 }
 
 /** What was typed in earlier chats, newest first, kept in a file that only its owner reads. */
-export interface InputHistory {
+interface InputHistory {
   readonly entries: readonly string[];
   /** Takes a message in; its secrets stay out of the file. */
   add(text: string): void;

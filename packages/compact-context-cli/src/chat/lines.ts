@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import type { Agent } from "compact-context/internal/agent/agent";
+import type { Agent } from "compact-context/agents";
 import type { ContextLayer, ContextView, MemoryView } from "compact-context/internal/agent/context-view";
 import type { Spent } from "compact-context/internal/agent/event";
 import type { CompactionReport } from "compact-context/internal/core/report";
@@ -13,7 +13,7 @@ import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
 
-export interface BannerOptions {
+interface BannerOptions {
   readonly agent: Agent;
   readonly folders: ChatFolders;
   readonly invocation: Invocation;
@@ -26,13 +26,15 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
   const line = (label: string, text: string): string =>
     `  ${paint("faint", padEnd(label, 9))}${truncate(oneLine(text), width - 11)}`;
   const place = relative(ports.cwd, folders.channelDir);
+  const { length } = agent.messages;
+  const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
   return [
     "",
     `  ${paint("strong", "compact chat")}`,
     "",
     ...modelLines(agent, ports.env, line),
     line("folder", ports.cwd),
-    line("session", `${sessionWords(agent)}, kept in ${place === "" ? "." : place}`),
+    line("session", `${session}, kept in ${place === "" ? "." : place}`),
     line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
 }
@@ -48,10 +50,6 @@ function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], l
       ? "--model provider/model and its key"
       : `--model ${provider}/MODEL (its key is set)`;
   return [line("model", "none: a script answers, to try things out"), line("", `for a real one: ${how}`)];
-}
-
-function sessionWords({ messages }: Agent): string {
-  return messages.length === 0 ? "new" : `goes on with ${plural(messages.length, "message")}`;
 }
 
 const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {
@@ -170,7 +168,7 @@ export function compactionWords(report: CompactionReport): string {
   return `${size}: ${formatCount(prunedCount)} summarized${cleared}, ${formatCount(kept)} kept, all archived`;
 }
 
-export interface Status {
+interface Status {
   readonly model: string;
   readonly contextTokens: number;
   readonly window: number;

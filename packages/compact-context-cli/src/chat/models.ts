@@ -1,47 +1,53 @@
 import { readFile, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { type AiSdkModel, modelFromAiSdk } from "compact-context/internal/adapters/ai-sdk/model";
-import type { AgentModel } from "compact-context/internal/agent/agent-message";
+import { modelFromAiSdk } from "compact-context/adapters/ai-sdk";
+import type { AgentModel } from "compact-context/agents";
 import { CompactError, defined, errorMessage } from "compact-context/internal/errors";
-import { objectOf, textOf } from "compact-context/internal/providers/request";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
+import { bearer, interfaceUrl, PROVIDERS } from "../providers.ts";
 import { parseTokens } from "../render/numbers.ts";
 import { oneLine } from "../render/width.ts";
+import { recordOf, stringOf } from "../transcripts/json.ts";
 import { createDemoModel } from "./demo-model.ts";
 
-export interface ModelPorts {
+type AiSdkModel = Parameters<typeof modelFromAiSdk>[0];
+
+interface ModelPorts {
   readonly env: CliPorts["env"];
   /** Imports a package of the project. */
   load(name: string): Promise<unknown>;
 }
 
-interface Provider {
+interface Package {
   readonly package: string;
   /** The variable with the key, where there is exactly one. */
   readonly key?: string;
 }
 
 /** Providers whose package or key has another name than `@ai-sdk/NAME` and `NAME_API_KEY`. */
-const PROVIDERS: Readonly<Record<string, Provider>> = {
-  google: { package: "@ai-sdk/google", key: "GOOGLE_GENERATIVE_AI_API_KEY" },
-  togetherai: { package: "@ai-sdk/togetherai", key: "TOGETHER_AI_API_KEY" },
-  openrouter: { package: "@openrouter/ai-sdk-provider", key: "OPENROUTER_API_KEY" },
-  "amazon-bedrock": { package: "@ai-sdk/amazon-bedrock" },
-  "google-vertex": { package: "@ai-sdk/google-vertex" },
-  azure: { package: "@ai-sdk/azure" },
+const OTHERS: Readonly<Record<string, Partial<Package>>> = {
+  google: { key: "GOOGLE_GENERATIVE_AI_API_KEY" },
+  togetherai: { key: "TOGETHER_AI_API_KEY" },
+  openrouter: { package: "@openrouter/ai-sdk-provider" },
+  "amazon-bedrock": { key: undefined },
+  "google-vertex": { key: undefined },
+  azure: { key: undefined },
 };
 
-function providerNamed(name: string): Provider {
-  const known = Object.hasOwn(PROVIDERS, name) ? PROVIDERS[name] : undefined;
-  return known ?? { package: `@ai-sdk/${name}`, key: `${name.toUpperCase().replaceAll("-", "_")}_API_KEY` };
+function packageOf(name: string): Package {
+  const key = `${name.toUpperCase().replaceAll("-", "_")}_API_KEY`;
+  const other = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
+  return { package: `@ai-sdk/${name}`, key, ...other };
 }
 
 /** Names of providers whose key is set. */
 export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
-  return Object.keys(LISTS).filter((name) => (env[providerNamed(name).key ?? ""] ?? "").trim() !== "");
+  return ["anthropic", "openai", ...Object.keys(LISTS)].filter(
+    (name) => (env[packageOf(name).key ?? ""] ?? "").trim() !== "",
+  );
 }
 
 /**
@@ -51,9 +57,13 @@ export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
 export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkModel> {
   const slash = named.indexOf("/");
   const [name, model] = [named.slice(0, slash), named.slice(slash + 1)];
-  if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) throw noModel(named);
-  const { package: packageName, key } = providerNamed(name);
-  const module = objectOf(await loaded(packageName, load));
+  if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) {
+    const hint =
+      "Write provider/model, such as openai/gpt-5.4-mini or anthropic/claude-sonnet-4-5, or give --base-url.";
+    throw usage(`${oneLine(named)} names no model`, hint);
+  }
+  const { package: packageName, key } = packageOf(name);
+  const module = recordOf(await loaded(packageName, load));
   if (key !== undefined && (env[key] ?? "").trim() === "") {
     throw usage(`${named} needs a key, and ${key} is not set`, `Set ${key} in the environment.`);
   }
@@ -76,7 +86,7 @@ export async function loadServerModel(
     );
   }
   const id = model ?? (await firstModel(url, env));
-  const { createOpenAICompatible } = objectOf(await loaded("@ai-sdk/openai-compatible", load));
+  const { createOpenAICompatible } = recordOf(await loaded("@ai-sdk/openai-compatible", load));
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
@@ -87,15 +97,15 @@ export async function loadServerModel(
 const KEY = "OPENAI_COMPATIBLE_API_KEY";
 
 async function firstModel(url: string, env: ModelPorts["env"]): Promise<string> {
-  const [first] = await modelsAt(url, bearer(env[KEY])).catch(() => []);
+  const [first] = await modelsAt(url, serverHeaders(env)).catch(() => []);
   if (first !== undefined) return first;
   throw usage(`${oneLine(url)} names no model`, "Name one with --model, and see that the server runs.");
 }
 
 type Headers = Readonly<Record<string, string>>;
 
-function bearer(key: string | undefined): Headers {
-  return key === undefined ? {} : { authorization: `Bearer ${key}` };
+function serverHeaders(env: ModelPorts["env"]): Headers {
+  return env[KEY] === undefined ? {} : bearer(env[KEY]);
 }
 
 /** Milliseconds for a list of models. */
@@ -105,33 +115,31 @@ const LIST_MS = 10_000;
 async function modelsAt(url: string, headers: Headers): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(LIST_MS);
   const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
-  const { data } = objectOf(await answer.json());
+  const { data } = recordOf(await answer.json());
   if (!answer.ok || !Array.isArray(data)) throw new Error(`it answered ${answer.status}`);
-  const age = (model: unknown): number => Number(objectOf(model).created) || 0;
+  const age = (model: unknown): number => Number(recordOf(model).created) || 0;
   return data
     .toSorted((a, b) => age(b) - age(a))
-    .flatMap((model) => textOf(objectOf(model).id).replace(/^models\//, "") || []);
+    .flatMap((model) => stringOf(recordOf(model).id)?.replace(/^models\//, "") || []);
 }
 
-/** Where providers list their models, and the variable that moves them elsewhere. */
-const LISTS: Readonly<Record<string, readonly [url: string, moved?: string]>> = {
-  anthropic: ["https://api.anthropic.com/v1", "ANTHROPIC_BASE_URL"],
-  openai: ["https://api.openai.com/v1", "OPENAI_BASE_URL"],
-  google: ["https://generativelanguage.googleapis.com/v1beta/openai"],
-  openrouter: ["https://openrouter.ai/api/v1"],
-  mistral: ["https://api.mistral.ai/v1"],
-  groq: ["https://api.groq.com/openai/v1"],
-  xai: ["https://api.x.ai/v1"],
-  deepseek: ["https://api.deepseek.com"],
+/** Where further providers list their models, as OpenAI does. */
+const LISTS: Readonly<Record<string, string>> = {
+  google: "https://generativelanguage.googleapis.com/v1beta/openai",
+  openrouter: "https://openrouter.ai/api/v1",
+  mistral: "https://api.mistral.ai/v1",
+  groq: "https://api.groq.com/openai/v1",
+  xai: "https://api.x.ai/v1",
+  deepseek: "https://api.deepseek.com",
 };
 
 /** The models of a provider whose window is known; a list of all has those for pictures and speech too. */
 async function modelsOf(provider: string, env: ModelPorts["env"]): Promise<readonly string[]> {
-  const [usual, moved = ""] = LISTS[provider] ?? ["https://localhost"];
-  const key = env[providerNamed(provider).key ?? ""] ?? "";
-  const headers =
-    provider === "anthropic" ? { "x-api-key": key, "anthropic-version": "2023-06-01" } : bearer(key);
-  const ids = await modelsAt(env[moved] || usual, headers);
+  const key = env[packageOf(provider).key ?? ""] ?? "";
+  const own = provider === "anthropic" || provider === "openai" ? PROVIDERS[provider] : undefined;
+  const ids = await (own === undefined
+    ? modelsAt(LISTS[provider] ?? "https://localhost", bearer(key))
+    : modelsAt(interfaceUrl(own, env), own.headers(key)));
   return ids.filter((id) => lookUpModel(id).known).map((id) => `${provider}/${id}`);
 }
 
@@ -151,13 +159,6 @@ const camelCase = (name: string): string =>
 
 function isProvider(value: unknown): boolean {
   return typeof value === "function" && "languageModel" in value;
-}
-
-function noModel(named: string): CompactError {
-  return usage(
-    `${oneLine(named)} names no model`,
-    "Write provider/model, such as openai/gpt-5.4-mini or anthropic/claude-sonnet-4-5, or give --base-url.",
-  );
 }
 
 function usage(message: string, hint: string): CompactError {
@@ -187,7 +188,7 @@ export function createModels({ flags, ports }: Invocation): Models {
     if (name === "demo") return createDemoModel();
     if (url !== undefined) return atServer(url, name);
     const model = modelFromAiSdk(await loadProviderModel(name, outside), settings);
-    return namingKey(model, providerNamed(name.slice(0, name.indexOf("/"))).key);
+    return namingKey(model, packageOf(name.slice(0, name.indexOf("/"))).key);
   };
   return {
     named,
@@ -196,7 +197,7 @@ export function createModels({ flags, ports }: Invocation): Models {
       return url === undefined ? createDemoModel() : atServer(url, undefined);
     },
     async list() {
-      if (url !== undefined) return modelsAt(url, bearer(env[KEY]));
+      if (url !== undefined) return modelsAt(url, serverHeaders(env));
       const lists = providersWithKey(env).map((name) => modelsOf(name, env).catch(() => []));
       return (await Promise.all(lists)).flat();
     },
@@ -212,7 +213,7 @@ function namingKey(model: AgentModel, variable: string | undefined): AgentModel 
       try {
         yield* model.stream(request);
       } catch (error) {
-        const { statusCode, status = statusCode } = objectOf(error);
+        const { statusCode, status = statusCode } = recordOf(error);
         if (status !== 401 && status !== 403) throw error;
         throw new CompactError("InvalidConfig", `the key was refused (${status}): ${errorMessage(error)}`, {
           place: variable,

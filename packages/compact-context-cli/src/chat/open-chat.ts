@@ -1,15 +1,18 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { type Agent, createAgent } from "compact-context/internal/agent/agent";
-import type { AgentModel } from "compact-context/internal/agent/agent-message";
-import { type Definitions, loadDefinitions } from "compact-context/internal/agent/definitions";
+import type { CompactConfig, CompactConfigInput, TextModel } from "compact-context";
+import {
+  type Agent,
+  type AgentModel,
+  createAgent,
+  type Definitions,
+  loadDefinitions,
+  type Permissions,
+  type Skill,
+} from "compact-context/agents";
 import type { Diagnostic } from "compact-context/internal/agent/event";
-import type { Skill } from "compact-context/internal/agent/skills/skill";
-import type { Permissions } from "compact-context/internal/agent/tool";
-import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
-import type { TextModel } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
-import { createChannelMemory } from "compact-context/internal/memory/channel-memory";
+import { createChannelMemory } from "compact-context/memory";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";
@@ -34,7 +37,7 @@ export function chatFolders({ flags, ports }: Pick<Invocation, "flags" | "ports"
   return { workspaceDir, channelDir: channel };
 }
 
-export interface OpenChatOptions {
+interface OpenChatOptions {
   readonly invocation: Invocation;
   readonly folders: ChatFolders;
   readonly workplace: Workplace;
@@ -43,7 +46,7 @@ export interface OpenChatOptions {
   onDiagnostic(diagnostic: Diagnostic): void;
 }
 
-export interface OpenChat {
+interface OpenChat {
   readonly agent: Agent;
   readonly skills: readonly Skill[];
 }
@@ -64,7 +67,7 @@ async function agentOf(
   const { ports, flags } = invocation;
   const { workspaceDir, channelDir } = folders;
   const warn = (text: string): void => onDiagnostic({ code: "settings", message: oneLine(text) });
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+  const { config } = readConfig({ flags, ports, terminal: { warn } });
   const env = { ...ports.env };
   const settings = settingsFor(config, invocation);
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });

@@ -1,11 +1,11 @@
-import type { Permission, PermissionRequest, Permissions } from "compact-context/internal/agent/tool";
-import { objectOf } from "compact-context/internal/providers/request";
+import type { Permission, PermissionRequest, Permissions } from "compact-context/agents";
+import { recordOf } from "../transcripts/json.ts";
 import type { ChatInput } from "./input.ts";
 import type { ChatScreen } from "./screen.ts";
 import { callWords, changeLines, FIRST_LINES, isInside } from "./tool-words.ts";
 import type { Workplace } from "./workplace.ts";
 
-export interface PermissionPorts {
+interface PermissionPorts {
   readonly input: Pick<ChatInput, "isTerminal" | "ask">;
   readonly screen: Pick<ChatScreen, "tell" | "print" | "rest">;
   readonly workplace: Workplace;
@@ -16,7 +16,7 @@ export const ASKED_TOOLS: ReadonlySet<string> = new Set(["read", "write", "edit"
 
 /** What `always` would allow, and how that is said. */
 function always({ tool, arguments: args }: PermissionRequest): readonly [key: string, words: string] {
-  if (tool === "run") return [`run ${String(objectOf(args).command)}`, "always this command"];
+  if (tool === "run") return [`run ${String(recordOf(args).command)}`, "always this command"];
   if (tool === "read") return ["read", "always read here"];
   return ["change", "always change files here"];
 }

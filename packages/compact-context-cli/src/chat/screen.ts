@@ -4,40 +4,28 @@ import { padEnd, safeLines, truncate, wrap } from "../render/width.ts";
 import { createTextFlow, type TextFlow } from "./text-flow.ts";
 
 /** Words in front of a line that say what it is. */
-export type Label =
-  | "tool"
-  | "ok"
-  | "failed"
-  | "allow?"
-  | "refused"
-  | "note"
-  | "error"
-  | "try"
-  | "compact"
-  | "undo"
-  | "memory"
-  | "agent"
-  | "skill"
-  | "new"
-  | "resume"
-  | "model"
-  | "next"
-  | "";
-
-const STYLES: Readonly<Partial<Record<Label, Style>>> = {
+const STYLES = {
+  tool: "faint",
   ok: "good",
   failed: "bad",
-  error: "bad",
+  "allow?": "warn",
   refused: "warn",
   note: "warn",
-  "allow?": "warn",
+  error: "bad",
+  try: undefined,
   compact: "summary",
+  undo: undefined,
   memory: "recent",
   agent: "toolPairs",
   skill: "toolPairs",
-  tool: "faint",
+  new: undefined,
+  resume: undefined,
+  model: undefined,
   next: "faint",
-};
+  "": undefined,
+} as const satisfies Readonly<Record<string, Style | undefined>>;
+
+type Label = keyof typeof STYLES;
 
 const LABEL = 9;
 const INDENT = "  ";
@@ -58,7 +46,7 @@ export interface ChatScreen {
   rest(): void;
 }
 
-export interface ScreenPorts {
+interface ScreenPorts {
   readonly isTerminal: boolean;
   terminal(): Terminal;
   write(text: string): void;

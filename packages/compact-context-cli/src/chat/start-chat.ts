@@ -4,7 +4,7 @@ import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../flags.ts";
 import { createTerminal } from "../ports.ts";
 import { oneLine, safeLines } from "../render/width.ts";
-import { type Chat, COMMAND_WORDS, createCommands } from "./commands.ts";
+import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
 import { problemText, showEarlier, showEvent } from "./events.ts";
 import {
   type ChatInput,
@@ -18,7 +18,7 @@ import { bannerLines, statusLines } from "./lines.ts";
 import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
-import { type ChatScreen, createChatScreen } from "./screen.ts";
+import { createChatScreen } from "./screen.ts";
 import { createWorkplace } from "./workplace.ts";
 
 /** One chat from its first line to its last; resolves to the exit code. */
@@ -28,7 +28,11 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const model = await models.first();
   const folders = chatFolders(invocation);
   const workplace = await createWorkplace(ports.cwd);
-  const screen = screenOf(invocation);
+  const screen = createChatScreen({
+    isTerminal: ports.stdout.isTerminal,
+    terminal: () => createTerminal(ports),
+    write: (text) => ports.stdout.write(text),
+  });
   const history = await openHistory(join(folders.workspaceDir, "history"), createRedactor().redactText);
   const interrupts = createInterrupts(() => input.close());
   const input = inputOf(history.entries, {
@@ -78,14 +82,6 @@ export async function startChat(invocation: Invocation): Promise<number> {
   }
 }
 
-function screenOf({ ports }: Invocation): ChatScreen {
-  return createChatScreen({
-    isTerminal: ports.stdout.isTerminal,
-    terminal: () => createTerminal(ports),
-    write: (text) => ports.stdout.write(text),
-  });
-}
-
 function inputOf(
   history: readonly string[],
   on: Pick<ChatInputOptions, "onTyped" | "onTypedAhead" | "onInterrupt">,
@@ -101,7 +97,6 @@ const TICK_MS = 500;
 /** Reads, answers and carries out commands until the input ends or somebody leaves. */
 export async function runChat(chat: Chat): Promise<void> {
   const { screen, input } = chat;
-  const commands = createCommands(chat, (work) => working(chat, work));
   chat.interrupts.onIdle = idleInterrupts(chat);
   for (;;) {
     if (input.isTerminal) showStatus(chat);
@@ -109,7 +104,9 @@ export async function runChat(chat: Chat): Promise<void> {
     if (text === undefined) return;
     if (text.trim() === "") continue;
     screen.print(input.isTerminal ? [""] : ["", ...safeLines(`${PROMPT}${text}`), ""]);
-    await (COMMAND.test(text) ? commands.run(text) : takeTurn(chat, text));
+    await (COMMAND.test(text)
+      ? runChatCommand(text, chat, (work) => working(chat, work))
+      : takeTurn(chat, text));
   }
 }
 

@@ -1,14 +1,14 @@
-import { objectOf } from "compact-context/internal/providers/request";
 import { plural } from "../render/numbers.ts";
 import { firstWords, safeLines } from "../render/width.ts";
+import { recordOf, stringOf } from "../transcripts/json.ts";
 import { lineCount } from "./tools/read.ts";
 import type { Workplace } from "./workplace.ts";
 
-const text = (value: unknown): string => (typeof value === "string" ? value : "");
+const text = (value: unknown): string => stringOf(value) ?? "";
 
 /** A call in a few words: `read src/a.ts`. */
 export function callWords(name: string, args: unknown): string {
-  const { path, command } = objectOf(args);
+  const { path, command } = recordOf(args);
   if (name === "run" && typeof command === "string") return `run  ${command}`;
   if (typeof path === "string") return `${name}  ${path}`;
   const given = typeof args === "string" ? args : JSON.stringify(args ?? {});
@@ -20,7 +20,7 @@ export const FIRST_LINES = 8;
 
 /** What would change, for whoever is asked: lines with - and + in front, of each side at most so many. */
 export function changeLines(name: string, args: unknown, most: number): string[] {
-  const { content, old, new: next } = objectOf(args);
+  const { content, old, new: next } = recordOf(args);
   if (name === "write") {
     const count = plural(lineCount(text(content)), "line");
     return [`writes ${count}:`, ...marked("+", text(content), most)];
@@ -49,7 +49,7 @@ export function resultWords(name: string, output: string): string {
 
 /** Whether the path of a call is one that the tool will take. */
 export async function isInside(workplace: Workplace, args: unknown): Promise<boolean> {
-  const { path } = objectOf(args);
+  const { path } = recordOf(args);
   if (typeof path !== "string") return true;
   return workplace.toRead(path).then(
     () => true,

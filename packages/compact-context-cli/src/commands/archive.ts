@@ -4,7 +4,7 @@ import { CompactError } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive, Restored, Retention, SessionOwner } from "compact-context/recall";
-import { driverOf, type ListedSession, listedSessions, openArchive, sessionOf } from "../archive.ts";
+import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
@@ -12,21 +12,15 @@ import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { firstWords, oneLine, paragraph, safeLines, truncate, wrap } from "../render/width.ts";
 import { documentChunks } from "../transcripts/json.ts";
 import { callNames, messageGist } from "../views/headline.ts";
 
 const MOST_HITS = 20;
 
-export function archiveOf({ flags, ports, terminal }: Invocation): Archive {
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  return openArchive({ ...settings, flag: flags.archive, ports, warn });
-}
-
 /** The tenant and user that the flags name; undefined where they name neither. */
-export function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
+function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
   return (tenant ?? user) === undefined ? undefined : { tenant, user };
 }
 
@@ -55,12 +49,9 @@ export async function listArchive(invocation: Invocation): Promise<number> {
 
 /** Each session with its first words on a line, what is known of it below. */
 function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
-  const rows = sessions.map(({ id, title = "" }): (Cell | string)[] => [
-    { text: oneLine(id), style: "strong" },
-    title,
-  ]);
+  const rows = sessions.map(({ id, title = "" }): Row => [{ text: oneLine(id), style: "strong" }, title]);
   const { width, paint } = terminal;
-  const lines = table(rows, { columns: [{}, { flexible: true }], width, paint });
+  const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
     const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
     const said = facts.filter((fact) => fact !== "").join(" · ");
@@ -88,25 +79,26 @@ function stepsText(steps: readonly number[]): string {
   return steps.length === 1 ? `step ${only}` : `${plural(steps.length, "step")}: ${steps.join(", ")}`;
 }
 
-/** Without a session the only one there is; without a step the newest. */
-export async function showArchived(invocation: Invocation): Promise<number> {
+/** Without a session the only one there is; without a step the newest. No step where `which` names none. */
+async function stepNamed(invocation: Invocation, action: string) {
   const archive = archiveOf(invocation);
-  const [given, which] = invocation.words;
-  const { session, steps } = await sessionOf(archive, given, "show");
-  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  const [given, which = ""] = invocation.words;
+  const { session, steps } = await sessionOf(archive, given, action);
+  const step = which === "" ? steps.at(-1) : steps.find((one) => String(one) === which);
+  return { archive, session, steps, step, which };
+}
+
+export async function showArchived(invocation: Invocation): Promise<number> {
+  const { archive, session, steps, step, which } = await stepNamed(invocation, "show");
   if (step !== undefined) {
     await showStep(archive, { session, step }, invocation);
     return 0;
   }
-  const found = await archive.findMessage(session, which ?? "");
+  const found = await archive.findMessage(session, which);
   if (found === undefined) {
-    throw new CompactError(
-      "NotFound",
-      `${oneLine(which ?? "")} is no step and no message of ${oneLine(session)}`,
-      {
-        hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
-      },
-    );
+    throw new CompactError("NotFound", `${oneLine(which)} is no step and no message of ${oneLine(session)}`, {
+      hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
+    });
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
   else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
@@ -124,12 +116,14 @@ async function showStep(
     return;
   }
   const names = callNames(messages.map((archived) => archived.message));
-  const rows = messages.map(({ n, archiveId, message }): (Cell | string)[] => [
-    { text: String(n), style: "faint" },
-    oneLine(archiveId),
-    oneLine(message.role),
-    messageGist(message, names),
-  ]);
+  const rows = messages.map(
+    ({ n, archiveId, message }): Row => [
+      { text: String(n), style: "faint" },
+      oneLine(archiveId),
+      oneLine(message.role),
+      messageGist(message, names),
+    ],
+  );
   terminal.print([
     "",
     `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,
@@ -137,11 +131,7 @@ async function showStep(
       ({ line, problem }) => `  ${terminal.paint("warn", "!")} line ${line}: ${oneLine(problem)}`,
     ),
     "",
-    ...table(rows, {
-      columns: [{ align: "right" }, {}, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["right", "left", "left", "flexible"], terminal),
     "",
     terminal.paint(
       "faint",
@@ -214,12 +204,11 @@ function hitLines(hit: SearchHit, terminal: Terminal): string[] {
 }
 
 export async function undoCompaction(invocation: Invocation): Promise<number> {
-  const { words, flags, ports, terminal } = invocation;
+  const { words, terminal } = invocation;
   const { session } = await sessionOf(archiveOf(invocation), words[0], "undo");
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const storage = driverOf({ ...settings, flag: flags.archive, ports, warn });
-  const manager = new CompactManager(settings.config, { storage, onWarning: warn });
+  const settings = readConfig(invocation);
+  const storage = driverOf(invocation, settings);
+  const manager = new CompactManager(settings.config, { storage, onWarning: terminal.warn });
   const { step, tokens } = await manager.undo(session);
   await manager.flush();
   const line = `compaction ${step} of ${oneLine(session)} is undone: its next call has ${formatShort(tokens)} tokens again`;
@@ -228,12 +217,9 @@ export async function undoCompaction(invocation: Invocation): Promise<number> {
 }
 
 export async function restoreArchived(invocation: Invocation): Promise<number> {
-  const archive = archiveOf(invocation);
-  const [given, which] = invocation.words;
-  const { session, steps } = await sessionOf(archive, given, "restore");
-  const step = which === undefined ? steps.at(-1) : steps.find((one) => String(one) === which);
+  const { archive, session, steps, step, which } = await stepNamed(invocation, "restore");
   if (step === undefined) {
-    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which ?? "")}`, {
+    throw new CompactError("NotFound", `${oneLine(session)} has no step ${oneLine(which)}`, {
       hint: `Steps are ${steps.join(", ")}.`,
     });
   }
@@ -242,11 +228,12 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
 }
 
 /** Writes the messages of a session up to a step to the file of `-o`, or with `--json` alone to the output. */
-export async function restoreToFile(
+async function restoreToFile(
   archive: Archive,
   { session, step }: { readonly session: string; readonly step: number },
-  { flags, ports, terminal }: Invocation,
+  invocation: Invocation,
 ): Promise<void> {
+  const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
     throw new CompactError("InvalidUsage", "compact archive restore needs a file to write", {
       place: "-o",
@@ -254,9 +241,7 @@ export async function restoreToFile(
     });
   }
   const source: Source = { name: session, bytes: 0, async *chunks() {} };
-  const options = { cwd: ports.cwd, force: flags.force === true };
-  const destination =
-    flags.output === undefined ? undefined : await checkDestination(flags.output, source, options);
+  const destination = await checkDestination(invocation, source);
   const restored = await restoreStep(archive, session, { step });
   if (destination !== undefined) {
     const chunks = documentChunks(restored.messages, { indent: "  ", end: "\n" });
@@ -343,14 +328,14 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
 
 /** Deletes what has expired by the flags, else by the settings. */
 export async function sweepArchive(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { flags, terminal } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
     throw new CompactError("InvalidUsage", "neither an age nor a size is named, so nothing expires", {
       hint: "Say --days N or --max-bytes N, or set retention.days in the file that --config names.",
     });
   }
-  const archive = archiveOf({ ...invocation, ports });
+  const archive = archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
   const swept = await archive.sweep(retention, { dryRun });
   if (flags.json === true) {
@@ -368,16 +353,15 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-function retentionOf({ flags, ports, terminal }: Invocation): Retention {
-  const { days, "max-bytes": most } = flags;
+function retentionOf(invocation: Invocation): Retention {
+  const { days, "max-bytes": most } = invocation.flags;
   if (days !== undefined || most !== undefined) {
     return {
       days: days === undefined ? undefined : wholeOf("days", days),
       maxBytes: most === undefined ? undefined : wholeOf("max-bytes", most),
     };
   }
-  const warn = (text: string): void => terminal.warn(text);
-  return readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn }).config.retention;
+  return readConfig(invocation).config.retention;
 }
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };

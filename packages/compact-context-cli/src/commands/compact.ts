@@ -1,21 +1,23 @@
 import { relative } from "node:path";
-import type { CompactConfig, Summarizer, TextModel } from "compact-context";
-import { textModelFromUrl, type UrlTextModelOptions } from "compact-context/adapters/http";
-import type { SummarizerFailure } from "compact-context/internal/core/apply";
+import type { CompactConfig, CompactionReport, Summarizer, TextModel } from "compact-context";
+import { textModelFromUrl } from "compact-context/adapters/http";
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
-import { checkDestination, type Destination, writeOutput } from "../files/output.ts";
+import { checkDestination, writeTranscript } from "../files/output.ts";
 import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
 import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
+import type { OpenedSession } from "../opened.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
-import { formatCount } from "../render/numbers.ts";
-import { oneLine, safeLines, wrap } from "../render/width.ts";
+import { interfaceUrl, PROVIDERS } from "../providers.ts";
+import { formatCount, plural } from "../render/numbers.ts";
+import { labelled } from "../render/table.ts";
+import { oneLine, safeLines } from "../render/width.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { isKeptByTool } from "../sessions/tools.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
@@ -23,19 +25,15 @@ import { traceCompaction, withoutTracing } from "../traced.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { closedSession } from "../views/rules.ts";
+import { closedSession, type Mend } from "../views/rules.ts";
 import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {
   const [word] = invocation.words;
-  if (word !== undefined) return compactSource(invocation, await opened(invocation, word));
+  if (word !== undefined) return compactSource(invocation, await openTranscript(word, invocation.ports));
   refuseWithoutTranscript(invocation);
   const source = await chooseSession(invocation);
   return source === undefined ? 0 : compactSource(invocation, source);
-}
-
-function opened({ ports }: Invocation, word: string): Promise<Source> {
-  return openTranscript(word, ports);
 }
 
 /** Without a transcript a person is asked for one, which a machine's output has no room for. */
@@ -51,24 +49,24 @@ function refuseWithoutTranscript({ flags }: Invocation): void {
 /** The main job on one session; the exit code. */
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const warn = (text: string): void => terminal.warn(text);
-  const early = earlySettings({ flags, ports, warn });
+  const { warn } = terminal;
+  const early = earlySettings(invocation);
   const summarizer = summarizerFor({ flags, config: early.config, env: ports.env });
-  const destination =
-    flags.output === undefined
-      ? undefined
-      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
+  const destination = await checkDestination(invocation, source);
   const progress = createProgress(ports);
   const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
   for (const note of mendNotes(mends)) warn(note);
   const settings = settingsFor(transcript, early, flags, progress);
   const onLine = lineCounter(transcript.messages.length, progress);
-  const archive = openArchive({ ...early, flag: flags.archive, ports, warn, onLine });
+  const archive = openArchive(invocation, early, onLine);
   const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
-    await write(job, outcome, { destination, source, mended: mends.length > 0 });
+    const { tokensBefore, tokensAfter } = outcome.result.report;
+    const mended =
+      mends.length === 0 ? undefined : { messages: transcript.messages, tokensBefore, tokensAfter };
+    await writeTranscript(destination, compactedSession(outcome) ?? mended, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -92,13 +90,19 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   return 0;
 }
 
-/** One note for each rule that the session broke. */
-function mendNotes(mends: readonly { readonly rule: string; readonly explanation: string }[]): string[] {
-  const byRule = new Map<string, string[]>();
-  for (const { rule, explanation } of mends) byRule.set(rule, [...(byRule.get(rule) ?? []), explanation]);
-  return [...byRule].map(([rule, [first, ...more]]) => {
-    const where = more.length === 0 ? "" : ` in ${formatCount(more.length + 1)} places, such as`;
-    return `the session broke ${rule} and was mended${where}: ${first}`;
+/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
+function mendNotes(mends: readonly Mend[]): string[] {
+  const rules = [...new Set(mends.map(({ rule }) => rule))];
+  return rules.map((rule) => {
+    const those = mends.filter((mend) => mend.rule === rule);
+    const [first] = those;
+    const count = those.length;
+    if (rule === "generic/dead-call") {
+      const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
+      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
+    }
+    const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
+    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
   });
 }
 
@@ -111,55 +115,14 @@ function lineCounter(lines: number, progress: Progress): () => void {
 }
 
 /** A summary that somebody else wrote is told, whatever else is printed. */
-function failureNote({ summarizer, error, fallback }: SummarizerFailure): string {
+function failureNote({ summarizer, error, fallback }: CompactionReport["failures"][number]): string {
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
   return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;
 }
 
-async function write(
-  { transcript, ports }: Job,
-  outcome: Outcome,
-  {
-    destination,
-    source,
-    mended,
-  }: { readonly destination: Destination; readonly source: Source; readonly mended: boolean },
-): Promise<void> {
-  const { tokensBefore, tokensAfter } = outcome.result.report;
-  const whole = mended ? { messages: transcript.messages, tokensBefore, tokensAfter } : undefined;
-  const compacted = compactedSession(outcome) ?? whole;
-  const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-  const written = compacted === undefined ? undefined : transcript.write(compacted, stamps);
-  await writeOutput(destination, written, source);
-}
-
-/** Where a provider is, and which variables say otherwise; they are those of the providers' own SDKs. */
-interface Provider {
-  readonly api: NonNullable<UrlTextModelOptions["api"]>;
-  readonly url: string;
-  readonly keyVariable: string;
-  readonly urlVariable: string;
-  /** What clients of this provider leave out of the base URL. */
-  readonly version: string;
-}
-
-const PROVIDERS = {
-  openai: {
-    api: "chat",
-    url: "https://api.openai.com/v1",
-    keyVariable: "OPENAI_API_KEY",
-    urlVariable: "OPENAI_BASE_URL",
-    version: "",
-  },
-  anthropic: {
-    api: "anthropic",
-    url: "https://api.anthropic.com",
-    keyVariable: "ANTHROPIC_API_KEY",
-    urlVariable: "ANTHROPIC_BASE_URL",
-    version: "/v1",
-  },
-} as const satisfies Readonly<Record<string, Provider>>;
+/** How the providers that can be asked for a summary are spoken to. */
+const INTERFACES = { openai: "chat", anthropic: "anthropic" } as const;
 
 const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
 
@@ -206,16 +169,16 @@ function modelNamed(named: string, env: CliPorts["env"]): TextModel {
   if (/^https?:/i.test(named)) return modelAt(named);
   const colon = named.indexOf(":");
   const name = named.slice(0, colon);
-  if (colon < 0 || !Object.hasOwn(PROVIDERS, name)) throw unknownSummarizer(named);
+  if (colon < 0 || !Object.hasOwn(INTERFACES, name)) throw unknownSummarizer(named);
   const model = named.slice(colon + 1);
   if (model.trim() === "") {
     throw usage(`--summarizer ${name}: names no model`, `Name one, such as --summarizer ${name}:MODEL.`);
   }
-  return modelOf(name, PROVIDERS[name as keyof typeof PROVIDERS], model, env);
+  return modelOf(name as keyof typeof INTERFACES, model, env);
 }
 
 function unknownSummarizer(named: string): CompactError {
-  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(PROVIDERS)]);
+  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(INTERFACES)]);
   const guess = near === undefined ? "" : `Did you mean ${near}? `;
   return usage(
     `--summarizer ${redact(named)}: there is no such summarizer`,
@@ -230,8 +193,8 @@ function modelAt(named: string): TextModel {
   return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
 }
 
-function modelOf(name: string, provider: Provider, model: string, env: CliPorts["env"]): TextModel {
-  const { api, keyVariable, urlVariable } = provider;
+function modelOf(name: keyof typeof INTERFACES, model: string, env: CliPorts["env"]): TextModel {
+  const { keyVariable, urlVariable } = PROVIDERS[name];
   const key = env[keyVariable]?.trim() ?? "";
   if (key === "") {
     throw usage(
@@ -239,11 +202,10 @@ function modelOf(name: string, provider: Provider, model: string, env: CliPorts[
       `Set ${keyVariable} in the environment, or use --summarizer builtin, which needs none.`,
     );
   }
-  const given = env[urlVariable]?.trim() ?? "";
-  const base = given === "" ? provider.url : given;
-  const url = base.replace(/\/+$/, "") + provider.version;
-  const place = given === "" ? "--summarizer" : urlVariable;
-  return withUsage(place, () => textModelFromUrl({ url, api, model, key, name: `${name}:${model}` }));
+  const url = interfaceUrl(PROVIDERS[name], env);
+  const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
+  const named = { api: INTERFACES[name], model, key, name: `${name}:${model}` };
+  return withUsage(place, () => textModelFromUrl({ url, ...named }));
 }
 
 /** What the model's maker refuses was typed by the user: its place is a flag or a variable. */
@@ -260,12 +222,6 @@ function usage(message: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
 }
 
-interface Told {
-  readonly transcript: Transcript;
-  readonly source: Source;
-  readonly destination: Destination | undefined;
-}
-
 /** How each tool goes on with a session that lies where the tool keeps it. */
 const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: string) => readonly string[]>>> = {
   "claude-code": (id) => ["claude", "--resume", id],
@@ -278,12 +234,10 @@ const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: strin
 function nextSteps(
   { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
-  { transcript, source, destination }: Told,
+  { transcript, source, destination }: Pick<OpenedSession, "transcript" | "source" | "destination">,
 ): string[] {
-  const label = (text: string): string => `  ${terminal.paint("strong", text.padEnd(9))}`;
-  const said = (name: string, text: string): string[] =>
-    wrap(text, terminal.width - 13).map((line, index) => `${label(index === 0 ? name : "")}${line}`);
-  const command = (text: string): string => `${label("")}${terminal.paint("faint", text)}`;
+  const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
+  const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
   const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
   const { archive } = result.report;
   const lines: string[] = [];

@@ -31,9 +31,9 @@ export async function checkConfigFile({ words, flags, ports, terminal }: Invocat
 }
 
 /** Prints each setting that holds here with the place that it comes from. */
-export async function showConfig({ flags, ports, terminal }: Invocation): Promise<number> {
-  const warn = (text: string): void => terminal.warn(text);
-  const { config, origins, path } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export async function showConfig(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const { config, origins, path } = readConfig(invocation);
   const shown = describeConfig().map(({ path: name, env }) => ({
     path: name,
     value: settingIn(config, name),
@@ -67,10 +67,10 @@ export async function showConfig({ flags, ports, terminal }: Invocation): Promis
 const WIDE = 100;
 
 /** On a narrow screen a name has a line of its own, the value and its origin one below. */
-function settingLines(rows: readonly (readonly Cell[])[], { width, paint }: Terminal): string[] {
-  if (width >= WIDE) return table(rows, { columns: [{}, { flexible: true }, {}], width, paint });
+function settingLines(rows: readonly (readonly Cell[])[], terminal: Terminal): string[] {
+  if (terminal.width >= WIDE) return table(rows, ["left", "flexible", "left"], terminal);
   const values = rows.map(([, ...rest]) => rest);
-  const lines = table(values, { columns: [{ flexible: true }, {}], width, paint, indent: 6 });
+  const lines = table(values, ["flexible", "left"], terminal, 6);
   return rows.flatMap(([name], index) => [`  ${name?.text ?? ""}`, lines[index] ?? ""]);
 }
 

@@ -30,11 +30,9 @@ const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
 
 export async function runDemo({ flags, ports, terminal }: Invocation): Promise<number> {
   const source = await demoSource();
-  const warn = (text: string): void => terminal.warn(text);
-  const outside = { flags, ports: { cwd: tmpdir(), env: {} }, warn };
   const progress = createProgress(ports);
   const transcript = await readSource(source, undefined, progress);
-  const early = earlySettings(outside);
+  const early = earlySettings({ flags, ports: { cwd: tmpdir(), env: {} }, terminal });
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
   const settings = summarizing(
@@ -43,7 +41,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   );
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
-  const archive = openArchive({ ...early, flag: folder, ports, warn });
+  const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
   const outcome = await runJob({ transcript, path: undefined, settings, archive, progress, ports });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));

@@ -3,20 +3,21 @@ import { contentHash, toolCalls, toolResults } from "compact-context/internal/co
 import { layersOf } from "compact-context/internal/core/report";
 import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { sizesOf, snakeLayers } from "../inspection.ts";
+import { sizesOf } from "../inspection.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { type Cell, table } from "../render/table.ts";
+import { foldedRows, type Row, table } from "../render/table.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { callNames, headline, messageGist } from "../views/headline.ts";
 import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
 
-export async function diffSessions({ words, flags, ports, terminal }: Invocation): Promise<number> {
+export async function diffSessions(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
   const [first = "", second = ""] = words;
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const early = earlySettings(invocation);
   const progress = createProgress(ports);
   const before = await readSource(await openTranscript(first, ports), flags.format, progress);
   const after = await readSource(await openTranscript(second, ports), flags.format, progress);
@@ -52,13 +53,13 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
     edited: count("edited"),
     gone: count("gone"),
     new: count("new"),
-    layers_before: snakeLayers(before.layers),
-    layers_after: snakeLayers(after.layers),
+    layers_before: before.layers,
+    layers_after: after.layers,
     changes,
   };
 }
 
-export interface Comparison {
+interface Comparison {
   readonly before: LayerState & { readonly transcript: Transcript };
   readonly after: LayerState & { readonly transcript: Transcript };
   readonly changes: readonly Change[];
@@ -71,8 +72,6 @@ const SIGNS: Readonly<Record<ChangeKind, { readonly sign: string; readonly style
   new: { sign: "+", style: "good" },
 };
 
-const FOLD_FROM = 6;
-
 interface ViewOptions {
   readonly terminal: Terminal;
   readonly settings: Settings;
@@ -80,19 +79,16 @@ interface ViewOptions {
 }
 
 /** Both sides by layer, then what became of the messages; long runs of one kind folded unless `all`. */
-export function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
+function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
   const { before, after, changes } = comparison;
   const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
-  const rows = runsOf(changes).flatMap((run) => {
-    const [first] = run;
-    if (all || run.length < FOLD_FROM || first === undefined) {
-      return run.map((change) => rowOf(change, comparison, { names, settings }));
-    }
-    return [
-      rowOf(first, comparison, { names, settings }),
-      foldedRow(run.slice(1, -1), comparison, settings),
-      ...run.slice(-1).map((change) => rowOf(change, comparison, { names, settings })),
-    ];
+  const rows = foldedRows(changes, {
+    alike: (one, other) => one.kind === other.kind,
+    from: 6,
+    kept: 1,
+    all,
+    row: (change) => rowOf(change, comparison, { names, settings }),
+    fold: (run) => foldedRow(run, comparison, settings),
   });
   const counts = (Object.keys(SIGNS) as ChangeKind[]).map(
     (kind) => `${formatCount(changes.filter((change) => change.kind === kind).length)} ${kind}`,
@@ -104,24 +100,10 @@ export function diffView(comparison: Comparison, { terminal, settings, all }: Vi
     "",
     `  ${terminal.paint("strong", counts.join(", "))}`,
     "",
-    ...table(rows, {
-      columns: [{}, { align: "right" }, {}, { align: "right" }, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["left", "right", "left", "right", "flexible"], terminal),
     "",
     ...(rows.length < changes.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
   ];
-}
-
-function runsOf(changes: readonly Change[]): Change[][] {
-  const runs: Change[][] = [];
-  for (const change of changes) {
-    const run = runs.at(-1);
-    if (run !== undefined && run[0]?.kind === change.kind) run.push(change);
-    else runs.push([change]);
-  }
-  return runs;
 }
 
 function messagesOf(
@@ -138,7 +120,7 @@ function rowOf(
   change: Change,
   comparison: Comparison,
   { names, settings }: { readonly names: ReadonlyMap<string, string>; readonly settings: Settings },
-): (Cell | string)[] {
+): Row {
   const { sign, style } = SIGNS[change.kind];
   const { old, now } = messagesOf(change, comparison);
   const sizes = [old, now].flatMap((message) =>
@@ -157,7 +139,7 @@ function rowOf(
   ];
 }
 
-function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): (Cell | string)[] {
+function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: Settings): Row {
   const { sign, style } = SIGNS[run[0]?.kind ?? "kept"];
   const tokens = run.reduce((total, change) => {
     const { old, now } = messagesOf(change, comparison);
@@ -167,7 +149,7 @@ function foldedRow(run: readonly Change[], comparison: Comparison, { counter }: 
   return [{ text: sign, style }, "⋮", `${run.length} more`, formatCount(tokens)];
 }
 
-export type ChangeKind = "kept" | "edited" | "gone" | "new";
+type ChangeKind = "kept" | "edited" | "gone" | "new";
 
 export interface Change {
   readonly kind: ChangeKind;

@@ -9,8 +9,9 @@ import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { probeStorage } from "../probe.ts";
+import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
 import { upstreamsOf } from "../proxy/sessions.ts";
-import { plural } from "../render/numbers.ts";
+import { formatBytes, plural } from "../render/numbers.ts";
 import { oneLine } from "../render/width.ts";
 
 /** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
@@ -30,14 +31,25 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   findings.push(finding);
   const driver = config === undefined ? undefined : openStore(invocation, config);
   if (driver !== undefined && "status" in driver) findings.push(driver);
-  else if (driver === undefined) findings.push(skipped("store", "the configuration has to be right first"));
+  else if (driver === undefined)
+    findings.push(found("store", "skipped", "the configuration has to be right first"));
   else findings.push(...(await checkStore(driver, ports)));
-  const answers = await Promise.all(modelServers(flags.upstream, ports.env).map(askServer));
+  // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
+  const upstreams = upstreamsOf(flags.upstream, ports.env);
+  const answers = await Promise.all(
+    PROVIDER_NAMES.flatMap((name) => {
+      const key = ports.env[PROVIDERS[name].keyVariable]?.trim() ?? "";
+      return key === "" ? [] : [askProvider(PROVIDERS[name], upstreams[name], key)];
+    }),
+  );
   findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
   if (flags.json === true) terminal.printJson({ healthy: failed === 0, checks: findings });
-  else terminal.print(["", ...findings.flatMap((one) => linesOf(one, invocation)), "", verdict(failed), ""]);
+  else {
+    const verdict = failed === 0 ? "Nothing stands in the way." : `${plural(failed, "check")} failed.`;
+    terminal.print(["", ...findings.flatMap((one) => linesOf(one, invocation)), "", `  ${verdict}`, ""]);
+  }
   return failed === 0 ? 0 : 1;
 }
 
@@ -52,20 +64,14 @@ function linesOf({ check, status, message, hint }: Finding, { terminal: { paint 
   return hint === undefined ? [line] : [line, `  ${" ".repeat(23)} ${oneLine(hint)}`];
 }
 
-function verdict(failed: number): string {
-  return failed === 0 ? "  Nothing stands in the way." : `  ${plural(failed, "check")} failed.`;
+function found(check: Finding["check"], status: Finding["status"], message: string, hint?: string): Finding {
+  return { check, status, message, hint };
 }
-
-const skipped = (check: Finding["check"], message: string): Finding => ({
-  check,
-  status: "skipped",
-  message,
-});
 
 /** `failed` with the words and the hint of what was thrown. */
 function failed(check: Finding["check"], error: unknown, hint = "Mend this first."): Finding {
   const own = CompactError.isInstance(error) ? error.hint : "";
-  return { check, status: "failed", message: errorMessage(error), hint: own === "" ? hint : own };
+  return found(check, "failed", errorMessage(error), own === "" ? hint : own);
 }
 
 // ---- configuration
@@ -83,25 +89,15 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
       const hint = `compact config check ${oneLine(basename(file ?? ""))} lists every problem; compact config schema is the whole form.`;
-      return {
-        finding: { check, status: "failed", message: `${formatProblem(first)}${more}`, hint },
-      };
+      return { finding: found(check, "failed", `${formatProblem(first)}${more}`, hint) };
     }
     const warnings: string[] = [];
-    const { cwd, env } = ports;
-    const config = readConfig({ file: flags.config, cwd, env, warn: (text) => warnings.push(text) });
+    const config = readConfig({ flags, ports, terminal: { warn: (text) => void warnings.push(text) } });
     if (!config.config.redaction.enabled) warnings.push("redaction is off: secrets are stored as they are");
     const where = config.path ?? "no file; defaults and the environment";
-    const finding: Finding =
-      warnings.length === 0
-        ? { check, status: "ok", message: where }
-        : {
-            check,
-            status: "warning",
-            message: warnings.join("; "),
-            hint: "compact config show says which setting comes from where.",
-          };
-    return { finding, config };
+    if (warnings.length === 0) return { finding: found(check, "ok", where), config };
+    const hint = "compact config show says which setting comes from where.";
+    return { finding: found(check, "warning", warnings.join("; "), hint), config };
   } catch (error) {
     return { finding: failed(check, error) };
   }
@@ -109,9 +105,9 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
 
 // ---- store
 
-function openStore({ flags, ports, terminal }: Invocation, config: CliConfig): StorageDriver | Finding {
+function openStore(invocation: Invocation, config: CliConfig): StorageDriver | Finding {
   try {
-    return driverOf({ ...config, flag: flags.archive, ports, warn: (text) => terminal.warn(text) });
+    return driverOf(invocation, config);
   } catch (error) {
     return failed("store", error);
   }
@@ -127,7 +123,7 @@ async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Findi
     await probeStorage(driver, ports.newId(), STORE_MS);
     const took = Math.round(ports.clock() - started);
     const message = `${location}: written, read and deleted in ${took} ms`;
-    return [{ check: "store", status: "ok", message }, checkRights(location), checkDisk(location)];
+    return [found("store", "ok", message), checkRights(location), checkDisk(location)];
   } catch (error) {
     const place = CompactError.isInstance(error) ? (error.place ?? location) : location;
     const finding = failed("store", error, "Check that it is there and that this user may write to it.");
@@ -140,17 +136,14 @@ const OTHERS = 0o077;
 /** Archives hold conversations: on a disk they are for their owner alone. */
 function checkRights(location: string): Finding {
   const check = "rights";
-  if (!isAbsolute(location) || !existsSync(location)) return skipped(check, "the store is no folder here");
-  if (process.platform === "win32") return skipped(check, "this system has no modes");
+  if (!isAbsolute(location) || !existsSync(location))
+    return found(check, "skipped", "the store is no folder here");
+  if (process.platform === "win32") return found(check, "skipped", "this system has no modes");
   const mode = statSync(location).mode & 0o777;
   const shown = mode.toString(8).padStart(3, "0");
-  if ((mode & OTHERS) === 0) return { check, status: "ok", message: `${location} is its owner's (${shown})` };
-  return {
-    check,
-    status: "warning",
-    message: `other users may enter ${location} (${shown}); the sessions below it are closed to them`,
-    hint: `chmod 700 ${location}`,
-  };
+  if ((mode & OTHERS) === 0) return found(check, "ok", `${location} is its owner's (${shown})`);
+  const message = `other users may enter ${location} (${shown}); the sessions below it are closed to them`;
+  return found(check, "warning", message, `chmod 700 ${location}`);
 }
 
 const FULL_BYTES = 64 * 1024 * 1024;
@@ -158,22 +151,16 @@ const LOW_BYTES = 1024 * 1024 * 1024;
 
 function checkDisk(location: string): Finding {
   const check = "disk";
-  if (!isAbsolute(location)) return skipped(check, "the store is no folder here");
+  if (!isAbsolute(location)) return found(check, "skipped", "the store is no folder here");
   let folder = location;
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, ffree, files } = statfsSync(folder);
   const free = bavail * bsize;
   const message = `${formatBytes(free)} free at ${folder}`;
   const hint = "Free some space or move the archive; compact archive list shows what is kept.";
-  if (files > 0 && ffree === 0)
-    return { check, status: "failed", message: `no inode is free at ${folder}`, hint };
-  if (free < FULL_BYTES) return { check, status: "failed", message, hint };
-  return free < LOW_BYTES ? { check, status: "warning", message, hint } : { check, status: "ok", message };
-}
-
-function formatBytes(bytes: number): string {
-  const mega = bytes / 1024 / 1024;
-  return mega < 1024 ? `${mega.toFixed(0)} MB` : `${(mega / 1024).toFixed(1)} GB`;
+  if (files > 0 && ffree === 0) return found(check, "failed", `no inode is free at ${folder}`, hint);
+  if (free < FULL_BYTES) return found(check, "failed", message, hint);
+  return free < LOW_BYTES ? found(check, "warning", message, hint) : found(check, "ok", message);
 }
 
 // ---- clock
@@ -187,105 +174,58 @@ function checkClock({ now }: CliPorts, date: number | undefined): Finding {
   const here = now().getTime();
   const hint = "Set the clock by NTP: times of events and the expiry of sessions follow it.";
   const message = new Date(here).toISOString();
-  if (here < EARLIEST) return { check, status: "failed", message: `it says ${message}`, hint };
-  if (date === undefined) return { check, status: "ok", message: `${message}; no server to compare it with` };
+  if (here < EARLIEST) return found(check, "failed", `it says ${message}`, hint);
+  if (date === undefined) return found(check, "ok", `${message}; no server to compare it with`);
   const skew = here - date;
-  if (Math.abs(skew) <= SKEW_MS) return { check, status: "ok", message };
+  if (Math.abs(skew) <= SKEW_MS) return found(check, "ok", message);
   const [seconds, side] = [Math.round(Math.abs(skew) / 1000), skew > 0 ? "ahead of" : "behind"];
-  return { check, status: "failed", message: `${seconds} s ${side} the model's server`, hint };
+  return found(check, "failed", `${seconds} s ${side} the model's server`, hint);
 }
 
 // ---- model endpoint
 
-interface ModelServer {
-  readonly name: string;
-  readonly url: URL;
-  readonly variable: string;
-  readonly headers: Readonly<Record<string, string>>;
-}
-
-const NO_KEY = skipped(
+const NO_KEY = found(
   "model",
+  "skipped",
   "no provider's key is in the environment; the built-in summarizer needs none",
 );
 const ANSWER_MS = 10_000;
 
-/** The providers whose keys are in the environment, at the addresses that `compact proxy` uses. */
-function modelServers(flag: string | undefined, env: CliPorts["env"]): readonly ModelServer[] {
-  const { anthropic, openai, google } = upstreamsOf(flag, env);
-  const servers = [
-    {
-      name: "Anthropic",
-      base: anthropic,
-      path: "/v1/models",
-      variable: "ANTHROPIC_API_KEY",
-      headers: (key: string) => ({ "x-api-key": key, "anthropic-version": "2023-06-01" }),
-    },
-    {
-      name: "OpenAI",
-      base: openai,
-      path: "/v1/models",
-      variable: "OPENAI_API_KEY",
-      headers: (key: string) => ({ authorization: `Bearer ${key}` }),
-    },
-    {
-      name: "Google",
-      base: google,
-      path: "/v1beta/models",
-      variable: "GEMINI_API_KEY",
-      headers: (key: string) => ({ "x-goog-api-key": key }),
-    },
-  ];
-  return servers.flatMap(({ name, base, path, variable, headers }) => {
-    const key = env[variable]?.trim() ?? "";
-    const url = new URL(`${base.href.replace(/\/$/, "")}${path}`);
-    return key === "" ? [] : [{ name, url, variable, headers: headers(key) }];
-  });
-}
-
 /** Asks for the list of models, which costs nothing. */
-async function askServer({
-  name,
-  url,
-  variable,
-  headers,
-}: ModelServer): Promise<{ finding: Finding; date?: number }> {
-  const check = "model";
-  const place = `${name} at ${url.origin}`;
+async function askProvider(
+  { title, version, keyVariable, headers }: Provider,
+  upstream: URL,
+  key: string,
+): Promise<{ finding: Finding; date?: number }> {
+  const place = `${title} at ${upstream.origin}`;
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const response = await fetch(url, { headers, signal, redirect: "manual" });
+    const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
+    const response = await fetch(url, { headers: headers(key), signal, redirect: "manual" });
     await response.body?.cancel();
     const told = Date.parse(response.headers.get("date") ?? "");
     const date = Number.isNaN(told) ? undefined : told;
-    return { finding: { check, ...judge(response.status, place, variable) }, date };
+    return { finding: judge(response.status, place, keyVariable), date };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
     const hint = "Check the address, the network and the proxy settings; calls would fail the same way.";
-    return { finding: { check, status: "failed", message, hint } };
+    return { finding: found("model", "failed", message, hint) };
   }
 }
 
-function judge(status: number, place: string, variable: string): Omit<Finding, "check"> {
+function judge(status: number, place: string, variable: string): Finding {
+  const check = "model";
   if (status === 401 || status === 403) {
     const hint = `Set ${variable} to a key that is valid there.`;
-    return { status: "failed", message: `${place} refused the key (${status})`, hint };
+    return found(check, "failed", `${place} refused the key (${status})`, hint);
   }
-  if (status === 429) {
-    return {
-      status: "warning",
-      message: `${place} takes no calls now (429)`,
-      hint: "Wait, or raise the limit.",
-    };
-  }
+  if (status === 429)
+    return found(check, "warning", `${place} takes no calls now (429)`, "Wait, or raise the limit.");
   if (status >= 500) {
-    return {
-      status: "failed",
-      message: `${place} answers ${status}`,
-      hint: "The server is in trouble: try again later.",
-    };
+    const hint = "The server is in trouble: try again later.";
+    return found(check, "failed", `${place} answers ${status}`, hint);
   }
   // A server without a list of models answers 404, and serves calls all the same.
-  return { status: "ok", message: `${place} answers (${status})` };
+  return found(check, "ok", `${place} answers (${status})`);
 }

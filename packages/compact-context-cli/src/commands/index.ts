@@ -208,6 +208,9 @@ const config: Command = {
   ],
 };
 
+/** What decides how a session is played. */
+const PLAYING: readonly FlagName[] = ["model", "window", "format", "strategy", "on-overflow", "config"];
+
 /** Every command, in the order of the help. The first is the main job: it runs where the words name no command. */
 export const COMMANDS: Command = {
   name: "compact",
@@ -263,18 +266,7 @@ export const COMMANDS: Command = {
       name: "replay",
       words: "<transcript>",
       summary: "plays the session call by call as a live agent would: rounds, tokens, time, cache",
-      flags: [
-        "model",
-        "window",
-        "format",
-        "strategy",
-        "on-overflow",
-        "config",
-        "json",
-        "view",
-        "port",
-        "open",
-      ],
+      flags: [...PLAYING, "json", "view", "port", "open"],
       notes: [
         "From the session's very beginning, also what its own compactions replaced; nothing is written.",
         "Beside it what other policies would cost, with the provider's prompt cache simulated.",
@@ -288,7 +280,7 @@ export const COMMANDS: Command = {
       name: "view",
       words: "[source]",
       summary: "a page in your browser: the window over the session, each compaction, spans, search",
-      flags: ["port", "open", "archive", "model", "window", "format", "strategy", "on-overflow", "config"],
+      flags: ["port", "open", "archive", ...PLAYING],
       notes: [
         "A transcript, the folder of an archive, or a file of events. Without one: the archive here, also one that is still empty, and events that come. A transcript is replayed first, as compact replay does.",
         "The page is served on this computer alone, to the browser that opens the printed link.",

@@ -1,21 +1,17 @@
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { type Inspection, inspect, type Share, snakeLayers } from "../inspection.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { type Inspection, inspect, type Share } from "../inspection.ts";
+import { openSession } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, table } from "../render/table.ts";
-import { oneLine, padEnd, paragraph, truncate, wrap } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, settingsFor } from "../settings.ts";
+import { bar, labelled, type Row, table } from "../render/table.ts";
+import { oneLine, paragraph, truncate, wrap } from "../render/width.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
 import { barTable, layerTable } from "../views/layer-table.ts";
 
-export async function inspectSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function inspectSession(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const { transcript, settings } = await openSession(invocation);
   const inspection = inspect(transcript, settings);
   if (flags.json === true) terminal.printJson(inspectionJson(inspection));
   else terminal.print(inspectionView(inspection, terminal));
@@ -39,7 +35,7 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     usage_pct: decision.usagePct,
     would_trigger: decision.triggered,
     reason: decision.reason,
-    layers: snakeLayers(inspection.layers),
+    layers: inspection.layers,
     roles: inspection.roles,
     tools: inspection.tools,
     largest: inspection.largest.map(({ index, message, tokens }) => ({ index, role: message.role, tokens })),
@@ -60,7 +56,7 @@ const TOOLS_SHOWN = 8;
 const PROBLEMS_SHOWN = 12;
 
 /** What a person sees of `compact inspect`. */
-export function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
+function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings } = inspection;
   const whole = settings.tokensBefore;
   return [
@@ -139,28 +135,27 @@ function shares(of: readonly Share[], whole: number, terminal: Terminal): string
 function largest({ largest: all, settings, transcript }: Inspection, terminal: Terminal): string[] {
   const names = callNames(transcript.messages);
   return table(
-    all.map(({ index, message, tokens }): (Cell | string)[] => [
-      { text: `#${index + 1}`, style: "faint" },
-      message.role,
-      formatCount(tokens),
-      { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
-      messageGist(message, names),
-    ]),
-    {
-      columns: [{ align: "right" }, {}, { align: "right" }, { align: "right" }, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    },
+    all.map(
+      ({ index, message, tokens }): Row => [
+        { text: `#${index + 1}`, style: "faint" },
+        message.role,
+        formatCount(tokens),
+        { text: formatPercent(tokens, settings.tokensBefore), style: "faint" },
+        messageGist(message, names),
+      ],
+    ),
+    ["right", "left", "right", "right", "flexible"],
+    terminal,
   );
 }
 
 function facts(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings, callsWithoutResult, parallelBatches } = inspection;
-  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "parallel batch", "parallel batches")}`;
+  const calls = `${plural(callsWithoutResult, "call")} without a result, ${plural(parallelBatches, "answer")} with several calls`;
   const leftOut = Object.entries(transcript.leftOut).map(([kind, count]) => `${count} × ${kind}`);
   const rows: string[][] = [
     ["tool calls", calls],
-    ...reportLines(settings).map((text) => ["reported", text]),
+    ...reportLines(settings).map((text) => ["counted", text]),
     ...(transcript.compactions.length === 0
       ? []
       : [
@@ -172,11 +167,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
     ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),
   ];
   return [
-    ...rows.flatMap(([label = "", text = ""]) =>
-      wrap(text, terminal.width - 15).map(
-        (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 13))}${line}`,
-      ),
-    ),
+    ...rows.flatMap(([label = "", text = ""]) => labelled(label, text, 13, terminal)),
     ...problems(inspection, terminal),
   ];
 }

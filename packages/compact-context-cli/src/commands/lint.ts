@@ -1,12 +1,9 @@
 import { lint, repair } from "compact-context";
-import { checkDestination, writeOutput } from "../files/output.ts";
-import { readSource } from "../files/read.ts";
+import { writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags } from "../flags.ts";
-import { createProgress } from "../ports.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, settingsFor } from "../settings.ts";
+import { openSession } from "../opened.ts";
 import { headline, problemLines } from "../views/headline.ts";
 import {
   backToSession,
@@ -17,11 +14,9 @@ import {
   violationLines,
 } from "../views/rules.ts";
 
-export async function lintSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function lintSession(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const { source, transcript, settings } = await openSession(invocation);
   const held = providerList(transcript, flags.provider);
   const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
@@ -44,15 +39,9 @@ function repairCommandLine(source: Source, flags: Flags): string {
   return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
 }
 
-export async function repairSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const destination =
-    flags.output === undefined
-      ? undefined
-      : await checkDestination(flags.output, source, { cwd: ports.cwd, force: flags.force === true });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function repairSession(invocation: Invocation): Promise<number> {
+  const { flags, ports, terminal } = invocation;
+  const { source, destination, transcript, settings } = await openSession(invocation);
   const held = providerList(transcript, flags.provider);
   const options = lintOptions(settings, flags);
   const { messages: natives, mends } = repair(held.list, held.provider, options);
@@ -64,8 +53,8 @@ export async function repairSession({ words, flags, ports, terminal }: Invocatio
       settings.fixedTokens + settings.counter.perRequest,
     );
     const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
-    const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-    await writeOutput(destination, mends.length === 0 ? undefined : transcript.write(mended, stamps), source);
+    const now = mends.length === 0 ? undefined : mended;
+    await writeTranscript(destination, now, { transcript, source, ports });
   }
   const output = destination?.path ?? null;
   if (flags.json === true) {

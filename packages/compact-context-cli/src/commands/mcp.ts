@@ -24,23 +24,20 @@ export async function serveTools(invocation: Invocation): Promise<number> {
 }
 
 async function toolsOf(invocation: Invocation): Promise<readonly RecallTool[]> {
-  const { flags, ports, terminal } = invocation;
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
+  const settings = readConfig(invocation);
   return [
-    ...archiveTools(archive, { sessionId: flags.session }),
-    ...(await memoryTools(invocation, settings.config.redaction, warn)),
+    ...archiveTools(openArchive(invocation, settings), { sessionId: invocation.flags.session }),
+    ...(await memoryTools(invocation, settings.config.redaction)),
   ];
 }
 
 async function memoryTools(
-  { flags, ports }: Invocation,
+  invocation: Invocation,
   redaction: Parameters<typeof createRedactor>[0],
-  warn: (text: string) => void,
 ): Promise<readonly RecallTool[]> {
+  const { flags, ports, terminal } = invocation;
   if (flags.channel === undefined) return [];
-  const folders = await channelFolders("mcp", flags, ports);
-  const { redactText } = createRedactor({ ...redaction, onWarning: warn });
-  return [memoryTool({ ...folders, user: flags.user, redact: redactText, now: ports.now, warn })];
+  const folders = await channelFolders("mcp", invocation);
+  const { redactText: redact } = createRedactor({ ...redaction, onWarning: terminal.warn });
+  return [memoryTool({ ...folders, redact, now: ports.now, warn: terminal.warn })];
 }

@@ -6,29 +6,21 @@ import {
   type MemoryProblem,
   readMemory,
 } from "compact-context/internal/memory/changes/check";
-import type { MemoryItem } from "compact-context/internal/memory/changes/document";
-import type { MemoryFileName } from "compact-context/internal/memory/changes/operation";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
-import { openArchive } from "../archive.ts";
-import { type ChannelFolders, channelFolders } from "../files/channel.ts";
-import { readConfig } from "../files/config.ts";
+import { archiveOf } from "../archive.ts";
+import { channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { oneLine, wrap } from "../render/width.ts";
 
-interface Folders extends ChannelFolders {
-  readonly user: string | undefined;
-}
-
-async function foldersOf({ flags, ports }: Invocation): Promise<Folders> {
-  return { ...(await channelFolders("memory", flags, ports)), user: flags.user };
-}
+type MemoryDocument = MemoryOverviewFile["document"];
+type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
 export async function showMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const files = await readMemory(await foldersOf(invocation));
+  const files = await readMemory(await channelFolders("memory", invocation));
   if (flags.json === true) terminal.printJson({ files });
   else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
@@ -37,9 +29,13 @@ export async function showMemory(invocation: Invocation): Promise<number> {
 export async function logMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id] = invocation.words;
-  const { changes, problems } = await createMemoryWriter(await foldersOf(invocation)).log();
+  const { changes, problems } = await createMemoryWriter(await channelFolders("memory", invocation)).log();
   const one = changes.find((change) => change.id === id);
-  if (id !== undefined && one === undefined) throw noChange(id);
+  if (id !== undefined && one === undefined) {
+    throw new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
+      hint: "compact memory log --all lists every change with its id.",
+    });
+  }
   if (flags.json === true) terminal.printJson(one ?? { changes, problems });
   else if (one !== undefined) terminal.print(changeLines(one, terminal));
   else terminal.print(logLines(changes, { all: flags.all === true, terminal }));
@@ -49,7 +45,7 @@ export async function logMemory(invocation: Invocation): Promise<number> {
 export async function undoMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const result = await createMemoryWriter(await foldersOf(invocation)).undo(id, {
+  const result = await createMemoryWriter(await channelFolders("memory", invocation)).undo(id, {
     partial: flags.partial === true,
   });
   if (flags.json === true) terminal.printJson({ undoes: id, ...result });
@@ -60,7 +56,7 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
 export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const writer = createMemoryWriter(await foldersOf(invocation));
+  const writer = createMemoryWriter(await channelFolders("memory", invocation));
   const { sections } = await writer.read("MEMORY.md");
   const item = sections.flatMap(({ items }) => items).find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
@@ -89,13 +85,8 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
 }
 
 /** Deletes the archived sessions that hold a text word for word, whole: an archive is never rewritten. */
-async function deleteArchived(
-  text: string,
-  { flags, ports, terminal }: Invocation,
-): Promise<readonly string[]> {
-  const warn = (said: string): void => terminal.warn(said);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const archive = openArchive({ ...settings, flag: flags.archive, ports, warn });
+async function deleteArchived(text: string, invocation: Invocation): Promise<readonly string[]> {
+  const archive = archiveOf(invocation);
   const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
   const sessions = new Set<string>();
   for (;;) {
@@ -111,17 +102,14 @@ async function deleteArchived(
 
 export async function checkMemoryFiles(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const problems = await checkMemory({ ...(await foldersOf(invocation)), now: ports.now().getTime() });
+  const problems = await checkMemory({
+    ...(await channelFolders("memory", invocation)),
+    now: ports.now().getTime(),
+  });
   const errors = problems.filter(({ severity }) => severity === "error").length;
   if (flags.json === true) terminal.printJson({ errors, problems });
   else terminal.print(problemLines(problems, terminal));
   return errors > 0 ? 1 : 0;
-}
-
-function noChange(id: string): CompactError {
-  return new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
-    hint: "compact memory log --all lists every change with its id.",
-  });
 }
 
 interface Frame {
@@ -156,7 +144,7 @@ function fileLines(
 }
 
 /** What, since when, from where. */
-function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): string[] {
+function itemLines(item: MemoryItem, file: MemoryDocument["file"], terminal: Terminal): string[] {
   const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
   const from = `${since}${originOf(item, file)}`;
   return [
@@ -166,7 +154,7 @@ function itemLines(item: MemoryItem, file: MemoryFileName, terminal: Terminal): 
 }
 
 /** Who said it, and where. */
-function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryFileName): string {
+function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryDocument["file"]): string {
   if (edited) return "edited by hand";
   if (writtenBy === "person") return file === "MEMORY.md" ? "written by hand" : "from the work";
   if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;
@@ -180,28 +168,26 @@ function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: Memory
 const SHOWN_CHANGES = 20;
 
 /** Changes, newest first: when, by whom, why, and how many operations. */
-export function logLines(
+function logLines(
   changes: readonly MemoryChange[],
   { all, terminal }: { readonly all: boolean; readonly terminal: Terminal },
 ): string[] {
   const newest = changes.toReversed();
   const shown = all ? newest : newest.slice(0, SHOWN_CHANGES);
   if (shown.length === 0) return ["", "  Nothing was changed yet.", ""];
-  const rows = shown.map((change): (Cell | string)[] => [
-    { text: change.id, style: "faint" },
-    change.time.replace("T", " ").slice(0, 16),
-    change.author,
-    summaryOf(change),
-    oneLine(change.reason),
-  ]);
+  const rows = shown.map(
+    (change): Row => [
+      { text: change.id, style: "faint" },
+      change.time.replace("T", " ").slice(0, 16),
+      change.author,
+      summaryOf(change),
+      oneLine(change.reason),
+    ],
+  );
   const more = newest.length - shown.length;
   return [
     "",
-    ...table(rows, {
-      columns: [{}, {}, {}, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["left", "left", "left", "left", "flexible"], terminal),
     ...(more > 0 ? ["", `  ${formatCount(more)} older ones: compact memory log --all`] : []),
     "",
   ];
@@ -255,7 +241,7 @@ function operationLines(
 }
 
 /** What was taken back, or what stands in the way. */
-export function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
+function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
   const kept = left.map(
     ({ file, line, lastLine, later }) =>
       `    ${file} lines ${line}–${lastLine} as ${oneLine(id)} left them were changed since${later.length === 0 ? "" : ` (${later.join(", ")})`}`,

@@ -1,24 +1,21 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { openSession } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { type Cell, table } from "../render/table.ts";
+import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { earlySettings, type Settings, settingsFor } from "../settings.ts";
+import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist } from "../views/headline.ts";
 
-export async function planSession({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const transcript = await readSource(source, flags.format, createProgress(ports));
-  const settings = settingsFor(transcript, early, flags);
+export async function planSession(invocation: Invocation): Promise<number> {
+  const { flags, terminal } = invocation;
+  const { source, transcript, settings } = await openSession(invocation);
   const small = settings.tokensBefore <= settings.target;
   const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
@@ -59,18 +56,10 @@ function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<
     tokens_before: settings.tokensBefore,
     tokens_after_at_most: plan?.tokensAfter ?? settings.tokensBefore,
     summary_tokens_at_most: plan?.summaryTokens ?? 0,
-    messages: (plan?.entries ?? []).map(
-      ({ index, id, role, layer, action, tokens, tokensAfter, reason }) => ({
-        index,
-        id,
-        role,
-        layer: layer === "toolPairs" ? "tool_pairs" : layer,
-        action,
-        tokens,
-        tokens_after: tokensAfter,
-        reason,
-      }),
-    ),
+    messages: (plan?.entries ?? []).map(({ edit: _, layer, ...entry }) => ({
+      ...entry,
+      layer: layer === "toolPairs" ? "tool_pairs" : layer,
+    })),
   };
 }
 
@@ -89,18 +78,14 @@ const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
   remainder: "still fits",
 };
 
-/** A run of messages that share a fate is folded in the middle from this length on. */
-const FOLD_FROM = 7;
-const SHOWN_OF_RUN = 2;
-
 /** The plan as a list, message by message, with long runs folded unless `all`. */
-export function planView(
+function planView(
   plan: CompactionPlan,
   messages: readonly Message[],
   { terminal, all }: { readonly terminal: Terminal; readonly all: boolean },
 ): string[] {
   const names = callNames(messages);
-  const row = (entry: PlannedMessage): (Cell | string)[] => {
+  const row = (entry: PlannedMessage): Row => {
     const message = messages[entry.index];
     const { style } = ACTIONS[entry.action];
     return [
@@ -111,18 +96,11 @@ export function planView(
       { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
     ];
   };
-  const rows = runsOf(plan.entries).flatMap((run) => {
-    if (all || run.length < FOLD_FROM) return run.map(row);
-    const middle = run.slice(SHOWN_OF_RUN, run.length - SHOWN_OF_RUN);
-    return [...run.slice(0, SHOWN_OF_RUN).map(row), foldedRow(middle), ...run.slice(-SHOWN_OF_RUN).map(row)];
-  });
-  const header = ["", "role", "tokens", "what", ""].map((text): Cell => ({ text, style: "faint" }));
+  const alike = (one: PlannedMessage, other: PlannedMessage): boolean => fateOf(one) === fateOf(other);
+  const rows = foldedRows(plan.entries, { alike, from: 7, kept: 2, all, row, fold: foldedRow });
+  const header = columnNames("", "role", "tokens", "what", "");
   return [
-    ...table([header, ...rows], {
-      columns: [{ align: "right" }, {}, { align: "right" }, {}, { flexible: true }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table([header, ...rows], ["right", "left", "right", "left", "flexible"], terminal),
     "",
     ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
@@ -140,30 +118,23 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
     if (group === undefined) groups.set(shortReason(entry), [entry]);
     else group.push(entry);
   }
-  const rows = [...groups].map(([word, entries]): (Cell | string)[] => [
-    { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
-    plural(entries.length, "message"),
-    `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
-  ]);
+  const rows = [...groups].map(
+    ([word, entries]): Row => [
+      { text: word, style: ACTIONS[entries[0]?.action ?? "keep"].style },
+      plural(entries.length, "message"),
+      `${formatCount(entries.reduce((total, entry) => total + entry.tokens, 0))} tokens`,
+    ],
+  );
   const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
-  const columns = [{}, { align: "right" }, { align: "right" }] as const;
-  return table(rows, { columns, width: terminal.width, paint: terminal.paint }).flatMap((line, index) => [
+  return table(rows, ["left", "right", "right"], terminal).flatMap((line, index) => [
     line,
     ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
   ]);
 }
 
 /** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */
-function runsOf(entries: readonly PlannedMessage[]): PlannedMessage[][] {
-  const runs: PlannedMessage[][] = [];
-  const fate = ({ action, layer }: PlannedMessage): string =>
-    action === "summarize" || action === "elide" ? action : layer;
-  for (const entry of entries) {
-    const run = runs.at(-1);
-    if (run?.[0] !== undefined && fate(run[0]) === fate(entry)) run.push(entry);
-    else runs.push([entry]);
-  }
-  return runs;
+function fateOf({ action, layer }: PlannedMessage): string {
+  return action === "summarize" || action === "elide" ? action : layer;
 }
 
 function shortReason({ action, layer }: PlannedMessage): string {
@@ -177,7 +148,7 @@ function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
   return changed ? `${formatCount(tokens)} → ${formatCount(tokensAfter)}` : formatCount(tokens);
 }
 
-function foldedRow(run: readonly PlannedMessage[]): (Cell | string)[] {
+function foldedRow(run: readonly PlannedMessage[]): Row {
   const before = run.reduce((total, entry) => total + entry.tokens, 0);
   const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
   const gone = run[0]?.action === "summarize";
@@ -190,19 +161,14 @@ function foldedRow(run: readonly PlannedMessage[]): (Cell | string)[] {
   ];
 }
 
+/** What happens to the messages of a run; how many of each where that differs. */
 function actionsOf(entries: readonly PlannedMessage[]): string[] {
-  const present = (Object.keys(ACTIONS) as PlannedAction[]).filter((action) =>
-    entries.some((entry) => entry.action === action),
+  const counts = (Object.keys(ACTIONS) as PlannedAction[])
+    .map((action) => ({ action, count: entries.filter((entry) => entry.action === action).length }))
+    .filter(({ count }) => count > 0);
+  return counts.map(({ action, count }) =>
+    counts.length === 1 ? ACTIONS[action].word : `${formatCount(count)} ${ACTIONS[action].word}`,
   );
-  if (present.length === 1) return present.map((action) => ACTIONS[action].word);
-  return countsOf(entries);
-}
-
-function countsOf(entries: readonly PlannedMessage[]): string[] {
-  return (Object.keys(ACTIONS) as PlannedAction[]).flatMap((action) => {
-    const count = entries.filter((entry) => entry.action === action).length;
-    return count === 0 ? [] : [`${formatCount(count)} ${ACTIONS[action].word}`];
-  });
 }
 
 function totals(plan: CompactionPlan): string[] {

@@ -1,5 +1,4 @@
 import { CompactError } from "compact-context/internal/errors";
-import type { RecallDecision, RecallOutcome } from "compact-context/internal/memory/recall";
 import {
   type MemorySource,
   type RecalledMemory,
@@ -9,7 +8,7 @@ import {
 import { channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { oneLine, safeLines } from "../render/width.ts";
 
 const MEMORY: readonly MemorySource[] = [
@@ -22,11 +21,10 @@ const LOGS: readonly MemorySource[] = ["channel-log", "channel-context"];
 
 export async function recallMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal, words } = invocation;
-  const folders = await channelFolders("recall", flags, ports);
+  const folders = await channelFolders("recall", invocation);
   const result = await recallRelevantMemory({
     query: queryOf(words),
     ...folders,
-    user: flags.user,
     sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
     now: ports.now().getTime(),
     warn: (text) => terminal.warn(text),
@@ -52,18 +50,19 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
       "",
     ];
   }
-  return items.flatMap(({ source, title, path, timestamp, content }) => {
-    const name = title === "" ? source : `${source} / ${oneLine(title)}`;
+  return items.flatMap(({ path, timestamp, content, ...item }) => {
     const noted = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
     return [
-      `  ${terminal.paint("strong", name)}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
+      `  ${terminal.paint("strong", nameOf(item))}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
       ...safeLines(content).map((line) => `    ${line}`),
       "",
     ];
   });
 }
 
-const WHY: Readonly<Record<RecallOutcome, string>> = {
+type RecallDecision = RecallResult["decisions"][number];
+
+const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
   injected: "in the block",
   clipped: "in the block, cut to the room",
   folded: "says the same as one above",
@@ -75,25 +74,23 @@ const WHY: Readonly<Record<RecallOutcome, string>> = {
 };
 
 /** Every section that was looked at, with its score, its share of the query's words, and what became of it. */
-export function decisionLines(result: RecallResult, terminal: Terminal): string[] {
+function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const { decisions, renderedText, candidates } = result;
-  const rows = decisions.map((one): (Cell | string)[] => [
-    one.score.toFixed(2),
-    `${Math.round(one.coverage * 100)}%`,
-    nameOf(one),
-    {
-      text: WHY[one.outcome],
-      style: one.outcome === "injected" || one.outcome === "clipped" ? "good" : "faint",
-    },
-  ]);
+  const rows = decisions.map(
+    (one): Row => [
+      one.score.toFixed(2),
+      `${Math.round(one.coverage * 100)}%`,
+      nameOf(one),
+      {
+        text: WHY[one.outcome],
+        style: one.outcome === "injected" || one.outcome === "clipped" ? "good" : "faint",
+      },
+    ],
+  );
   return [
     `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${candidates} sections: score, share of the query's words, what became of it`,
     "",
-    ...table(rows, {
-      columns: [{ align: "right" }, { align: "right" }, { flexible: true }, {}],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table(rows, ["right", "right", "flexible", "left"], terminal),
     ...(decisions.length === 0 ? ["  No section has a word of it."] : []),
     "",
     `  ${terminal.paint("faint", `The block has ${renderedText.length} characters and stands before the user's words.`)}`,
@@ -101,6 +98,6 @@ export function decisionLines(result: RecallResult, terminal: Terminal): string[
   ];
 }
 
-function nameOf({ source, title }: RecallDecision): string {
+function nameOf({ source, title }: Pick<RecallDecision, "source" | "title">): string {
   return title === "" ? source : `${source} / ${oneLine(title)}`;
 }

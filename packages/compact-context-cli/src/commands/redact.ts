@@ -5,17 +5,17 @@ import { CompactError, escapeControl } from "compact-context/internal/errors";
 import { createBlockRedactor } from "compact-context/internal/redaction/private-keys";
 import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
+import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
-import { type Source, STDIN } from "../files/source.ts";
+import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/width.ts";
-import { earlySettings } from "../settings.ts";
 
 export async function redactText(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal, words } = invocation;
+  const { flags, ports, words } = invocation;
   const source = await openText(words[0] ?? "", ports);
-  const { config } = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
+  const { config } = readConfig(invocation);
   const found = { kinds: new Map<string, number>(), withheld: 0 };
   const redactor = createRedactor({
     patterns: config.redaction.patterns,
@@ -52,17 +52,10 @@ async function* redacted(
 }
 
 /** With -o to that file, which is put in place when all is written; else to stdout, escaped where somebody looks. */
-async function write(
-  pieces: AsyncIterable<string>,
-  source: Source,
-  { flags, ports }: Invocation,
-): Promise<void> {
-  if (flags.output !== undefined) {
-    const options = { cwd: ports.cwd, force: flags.force === true };
-    const destination = await checkDestination(flags.output, source, options);
-    await writeOutput(destination, { mode: "replace", chunks: pieces }, source);
-    return;
-  }
+async function write(pieces: AsyncIterable<string>, source: Source, invocation: Invocation): Promise<void> {
+  const { flags, ports } = invocation;
+  const destination = await checkDestination(invocation, source);
+  if (destination !== undefined) return writeOutput(destination, { mode: "replace", chunks: pieces }, source);
   for await (const piece of pieces) {
     if (flags.json === true) continue;
     ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
@@ -89,26 +82,24 @@ function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocati
 }
 
 const CHUNK_BYTES = 1 << 20;
+const CHECK = `Check the path; ${STDIN} reads standard input.`;
 
 /**
  * Any UTF-8 text: a file, a pipe, or standard input for `-`; it may be empty. Throws `NotFound` or
  * `InvalidArgument`; what turns out to be no text throws while it is read.
  */
-export async function openText(
-  name: string,
-  { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">,
-): Promise<Source> {
+async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">): Promise<Source> {
   if (name === STDIN) {
     if (stdin === undefined) throw refused(name, "cannot be read here", "Name a file.");
     return { name: "standard input", bytes: 0, chunks: () => textOf(stdin, "standard input") };
   }
   const path = resolve(cwd, name);
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   if (facts.isDirectory()) throw refused(name, "is a folder", "Name the files in it one by one.");
   await access(path, constants.R_OK).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   return {
     name,
@@ -133,37 +124,16 @@ async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGen
   };
   let isFirst = true;
   for await (const piece of bytes) {
-    if (isFirst) refuseBinary(piece, name);
+    if (isFirst) {
+      const [problem, hint] = binaryKind(piece) ?? [];
+      if (problem !== undefined) throw refused(name, problem, hint ?? "");
+    }
     isFirst = false;
     yield decode(piece);
   }
   yield decode();
 }
 
-function refuseBinary(head: Uint8Array, name: string): void {
-  if ((head[0] === 0xff && head[1] === 0xfe) || (head[0] === 0xfe && head[1] === 0xff)) {
-    throw refused(name, "is UTF-16 text", "Save it as UTF-8 first.");
-  }
-  if (head.includes(0) || (head[0] === 0x1f && head[1] === 0x8b)) {
-    throw refused(name, "is a binary file", "Only text is read; unpack it if it is compressed.");
-  }
-}
-
 function refused(name: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidArgument", `${name} ${problem}`, { place: name, hint });
-}
-
-function unreadable(name: string, error: NodeJS.ErrnoException): CompactError {
-  if (error.code === "ENOENT" || error.code === "ENOTDIR") {
-    return new CompactError("NotFound", `there is no file ${name}`, {
-      place: name,
-      hint: `Check the path; ${STDIN} reads standard input.`,
-    });
-  }
-  const reason = error.code === "EACCES" ? "you may not read it" : (error.code ?? error.message);
-  return new CompactError("NotFound", `${name} cannot be read: ${reason}`, {
-    place: name,
-    hint: "Check the permissions of the file and its folders.",
-    cause: error,
-  });
 }

@@ -1,35 +1,22 @@
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { createProgress, type Terminal } from "../ports.ts";
+import { openPlayed } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, type Column, table } from "../render/table.ts";
-import { padEnd, paragraph, wrap } from "../render/width.ts";
+import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
+import { padEnd, paragraph } from "../render/width.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
-import { withoutTracing } from "../traced.ts";
+import type { Settings } from "../settings.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 import { headline } from "../views/headline.ts";
 import { replayWatched } from "../watched-replay.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
-  const { words, flags, ports, terminal } = invocation;
-  const source = await openTranscript(words[0] ?? "", ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const progress = createProgress(ports);
-  const transcript = await readSource(source, flags.format, progress);
-  const counted = countedAlone(settingsFor(transcript, early, flags));
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = { ...counted, config: withoutTracing(counted.config, "compact replay", warn) };
-  const replayPorts = {
-    clock: ports.clock,
-    onWarning: (text: string) => terminal.warn(text),
-    onProgress: (share: number) => progress.show("replaying", share),
-  };
+  const { flags, terminal } = invocation;
+  const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact replay");
   const play = async (store?: ViewStore): Promise<number> => {
     const playing =
       store === undefined
@@ -72,14 +59,7 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     budget: settings.budget,
     calls: replay.calls,
     messages: replay.messages,
-    rounds: replay.rounds.map((round) => ({
-      call: round.call,
-      tokens_before: round.tokensBefore,
-      tokens_after: round.tokensAfter,
-      messages_before: round.messagesBefore,
-      messages_after: round.messagesAfter,
-      elapsed_ms: Math.round(round.elapsedMs * 10) / 10,
-    })),
+    rounds: replay.rounds.map((round) => ({ ...round, elapsedMs: tenths(round.elapsedMs) })),
     most_tokens_sent: replay.mostSent,
     most_tokens_without: replay.mostRaw,
     calls_over_budget: replay.overBudget,
@@ -88,9 +68,9 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     prompt_tokens_without: replay.rawPromptTokens,
     cached_tokens: replay.cachedTokens,
     cached_share: replay.promptTokens === 0 ? 0 : replay.cachedTokens / replay.promptTokens,
-    compaction_ms: Math.round(replay.compactionMs * 10) / 10,
-    preflight_ms: Math.round(replay.preflightMs * 10) / 10,
-    elapsed_ms: Math.round(replay.elapsedMs * 10) / 10,
+    compaction_ms: tenths(replay.compactionMs),
+    preflight_ms: tenths(replay.preflightMs),
+    elapsed_ms: tenths(replay.elapsedMs),
     session_ms: replay.sessionMs ?? null,
     ...economyJson(replay.economy),
   };
@@ -99,7 +79,7 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
 const ROUNDS_SHOWN = 12;
 
 /** What a person sees of a replay: how far it got without and with, the rounds, time and cache. */
-export function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
+function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
   return [
     ...paragraph(`${calls}, budget ${formatCount(settings.budget)} tokens a call`, terminal.width),
@@ -123,7 +103,7 @@ export function replayView(replay: Replay, settings: Settings, terminal: Termina
 function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const most = Math.max(replay.mostRaw, settings.budget);
   const cells = Math.max(4, Math.min(40, terminal.width - 58));
-  const row = (label: string, tokens: number, over: number, style: Style): (Cell | string)[] => [
+  const row = (label: string, tokens: number, over: number, style: Style): Row => [
     label,
     formatCount(tokens),
     { text: padEnd(bar(tokens, most, cells), cells), style },
@@ -132,14 +112,14 @@ function comparison(replay: Replay, settings: Settings, terminal: Terminal): str
       style: over === 0 ? "good" : "bad",
     },
   ];
-  const header: Cell[] = ["", "largest request", "", ""].map((text) => ({ text, style: "faint" }));
   return table(
     [
-      header,
+      columnNames("", "largest request", "", ""),
       row("without", replay.mostRaw, replay.rawOverBudget, "remainder"),
       row("with compact", replay.mostSent, replay.overBudget, "good"),
     ],
-    { columns: [{}, { align: "right" }, {}, {}], width: terminal.width, paint: terminal.paint },
+    ["left", "right", "left", "left"],
+    terminal,
   );
 }
 
@@ -148,25 +128,20 @@ function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): 
   const cells = Math.max(4, Math.min(30, terminal.width - 66));
   const rows = all
     .slice(0, ROUNDS_SHOWN)
-    .map((round, index): (Cell | string)[] => [
-      { text: `${index + 1}`, style: "faint" },
-      `call ${formatCount(round.call)}`,
-      `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
-      { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
-      `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
-      formatDuration(round.elapsedMs),
-    ]);
-  const header: Cell[] = ["", "round", "tokens", "window", "messages", "took"].map((text) => ({
-    text,
-    style: "faint",
-  }));
+    .map(
+      (round, index): Row => [
+        { text: `${index + 1}`, style: "faint" },
+        `call ${formatCount(round.call)}`,
+        `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
+        { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
+        `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
+        formatDuration(round.elapsedMs),
+      ],
+    );
+  const header = columnNames("", "round", "tokens", "window", "messages", "took");
   const more = all.length - rows.length;
   return [
-    ...table([header, ...rows], {
-      columns: [{ align: "right" }, {}, { align: "right" }, {}, { align: "right" }, { align: "right" }],
-      width: terminal.width,
-      paint: terminal.paint,
-    }),
+    ...table([header, ...rows], ["right", "left", "right", "left", "right", "right"], terminal),
     ...(more > 0
       ? [terminal.paint("faint", `     and ${plural(more, "more round")} (--json has all of them)`)]
       : []),
@@ -195,18 +170,12 @@ function costs(replay: Replay, terminal: Terminal): string[] {
     ],
     ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
   ];
-  return rows.flatMap(([label, text]) =>
-    wrap(text, terminal.width - 15).map(
-      (line, index) => `  ${terminal.paint("strong", padEnd(index === 0 ? label : "", 12))}${line}`,
-    ),
-  );
+  return rows.flatMap(([label, text]) => labelled(label, text, 12, terminal));
 }
-
-const LABELS = ["policy", "rewrites", "mean", "cached", "cost", "factor"];
 
 /** What the session costs under each policy, and what the figures rest on. */
 export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
-  const header = LABELS.map((text): Cell => ({ text, style: "faint" }));
+  const header = columnNames("policy", "rewrites", "mean", "cached", "cost", "factor");
   const [own, ...others] = policies;
   if (own === undefined) return [];
   const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
@@ -230,12 +199,11 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   ];
 }
 
-function layOut(rows: readonly (readonly (Cell | string)[])[], { width, paint }: Terminal): string[] {
-  const columns = LABELS.map((_, index): Column => (index === 0 ? { flexible: true } : { align: "right" }));
-  return table(rows, { columns, width, paint });
+function layOut(rows: readonly Row[], terminal: Terminal): string[] {
+  return table(rows, ["flexible", "right", "right", "right", "right", "right"], terminal);
 }
 
-function row(cost: PolicyCost, label: string, digits: number): (Cell | string)[] {
+function row(cost: PolicyCost, label: string, digits: number): Row {
   const refused = cost.overWindow > 0;
   return [
     label,
@@ -263,7 +231,7 @@ function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): s
   if (saved <= 0) return [];
   const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
   return [
-    `A rewrite while the cache is cold would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. manualCompact before such a turn does it.`,
+    `Compacting also where the provider's cache had expired anyway would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. The library's manualCompact does it, called before such a turn.`,
   ];
 }
 
@@ -335,6 +303,7 @@ function policyJson({ use, ...cost }: PolicyCost): Record<string, unknown> {
   };
 }
 
+const tenths = (value: number): number => Math.round(value * 10) / 10;
 const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
 
 function rounded(value: number | undefined, digits: number): number | null {

@@ -2,7 +2,7 @@ import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { firstWords, oneLine } from "../render/width.ts";
 import { discoverSessions } from "../sessions/discover.ts";
 import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
@@ -44,13 +44,12 @@ export async function chooseSession(invocation: Invocation): Promise<Source | un
 
 async function withFacts(found: readonly FoundSession[], most: number): Promise<Listed[]> {
   const listed: Listed[] = [];
-  for (let start = 0; start < Math.min(most, found.length); start += AT_ONCE) {
-    const some = found.slice(start, Math.min(most, start + AT_ONCE));
-    const facts = await Promise.all(some.map((session) => session.facts()));
-    facts.forEach((one, index) => {
-      const session = some[index];
-      if (session !== undefined) listed.push({ number: start + index + 1, session, facts: one });
-    });
+  const wanted = found.slice(0, most).map((session, index) => ({ number: index + 1, session }));
+  for (let start = 0; start < wanted.length; start += AT_ONCE) {
+    const some = wanted.slice(start, start + AT_ONCE);
+    listed.push(
+      ...(await Promise.all(some.map(async (one) => ({ ...one, facts: await one.session.facts() })))),
+    );
   }
   return listed;
 }
@@ -62,14 +61,7 @@ function listLines(
 ): string[] {
   if (found.length === 0) return nothingFound(ports);
   const rows = listed.map((one) => row(one, ports.now().getTime()));
-  const columns = [
-    { align: "right" },
-    { align: "right" },
-    { align: "right" },
-    {},
-    { flexible: true },
-  ] as const;
-  const lines = table(rows, { columns, width: terminal.width, paint: terminal.paint });
+  const lines = table(rows, ["right", "right", "right", "left", "flexible"], terminal);
   const folders = new Map<string, number[]>();
   listed.forEach(({ facts: { folder = "" } }, index) => {
     folders.set(folder, [...(folders.get(folder) ?? []), index]);
@@ -89,7 +81,7 @@ function listLines(
   ];
 }
 
-function row({ number, session, facts }: Listed, now: number): (Cell | string)[] {
+function row({ number, session, facts }: Listed, now: number): Row {
   const words = facts.ask ?? facts.title;
   return [
     { text: String(number), style: "strong" },

@@ -5,10 +5,9 @@ import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";
 
 /** Prints the statements that make or bring up to date the tables of Postgres. */
-export async function printDdl({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const warn = (text: string): void => terminal.warn(text);
-  const { config } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const [role, version = "0"] = words;
+export async function printDdl(invocation: Invocation): Promise<number> {
+  const { config } = readConfig(invocation);
+  const [role, version = "0"] = invocation.words;
   if (!/^\d+$/.test(version)) {
     throw new CompactError(
       "InvalidUsage",
@@ -18,6 +17,6 @@ export async function printDdl({ words, flags, ports, terminal }: Invocation): P
       },
     );
   }
-  ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
+  invocation.ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
   return 0;
 }

@@ -6,15 +6,11 @@ import { loadState } from "compact-context/internal/core/store";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import type { Archive } from "compact-context/internal/search/archive";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
-import { type ArchivePlace, driverOf, openArchive } from "../archive.ts";
+import { driverOf, openArchive } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
-import { createProgress } from "../ports.ts";
+import { openPlayed } from "../opened.ts";
 import { oneLine } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { countedAlone, earlySettings, settingsFor } from "../settings.ts";
-import { withoutTracing } from "../traced.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { changesOf } from "../view/changes.ts";
 import { createViewStore } from "../view/view-store.ts";
@@ -23,12 +19,13 @@ import { holdsEvents, sessionTold, viewedEvents } from "../viewed-events.ts";
 import { replayWatched } from "../watched-replay.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
-  return serveView(invocation, await openViewed(invocation, invocation.words[0]));
+  return serveView(invocation, await openViewed(invocation));
 }
 
-/** What a word names, ready to be looked at: a folder is an archive, a file events or a transcript. */
-export async function openViewed(invocation: Invocation, word: string | undefined): Promise<Viewed> {
-  const { ports } = invocation;
+/** What the word names, ready to be looked at: a folder is an archive, a file events or a transcript. */
+async function openViewed(invocation: Invocation): Promise<Viewed> {
+  const { words, ports } = invocation;
+  const [word] = words;
   if (word === undefined) return viewedArchive(invocation, undefined);
   const facts = await stat(resolve(ports.cwd, word)).catch(() => undefined);
   if (facts?.isDirectory() === true) return viewedArchive(invocation, word);
@@ -36,28 +33,17 @@ export async function openViewed(invocation: Invocation, word: string | undefine
   // What cannot be read is refused in words below, as any transcript is.
   if (isFile && (await holdsEvents(word, ports.cwd).catch(() => false)))
     return viewedEvents(invocation, word);
-  return viewedTranscript(invocation, word);
+  return viewedTranscript(invocation);
 }
 
 /** A transcript, replayed while the page is open. */
-async function viewedTranscript({ flags, ports, terminal }: Invocation, word: string): Promise<Viewed> {
-  const source = await openTranscript(word, ports);
-  const early = earlySettings({ flags, ports, warn: (text) => terminal.warn(text) });
-  const progress = createProgress(ports);
-  const transcript = await readSource(source, flags.format, progress);
-  const counted = countedAlone(settingsFor(transcript, early, flags));
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = { ...counted, config: withoutTracing(counted.config, "compact view", warn) };
+async function viewedTranscript(invocation: Invocation): Promise<Viewed> {
+  const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact view");
   const store = createViewStore();
   return {
     store,
     async fill() {
-      await replayWatched(transcript, settings, {
-        store,
-        clock: ports.clock,
-        onWarning: (text) => terminal.warn(text),
-        onProgress: (share) => progress.show("replaying", share),
-      }).finally(() => progress.end());
+      await replayWatched(transcript, settings, { ...replayPorts, store }).finally(() => progress.end());
     },
   };
 }
@@ -71,14 +57,10 @@ const REST = 4;
 const MOST_WATCHED = 200;
 
 /** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
-async function viewedArchive(
-  { flags, ports, terminal }: Invocation,
-  folder: string | undefined,
-): Promise<Viewed> {
-  const warn = (text: string): void => terminal.warn(text);
-  const settings = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
-  const place = { ...settings, flag: folder ?? flags.archive, ports, warn };
-  const source = sourceOf(place, flags.model);
+async function viewedArchive(invocation: Invocation, folder: string | undefined): Promise<Viewed> {
+  const { ports, terminal } = invocation;
+  const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
+  const source = sourceOf({ ...invocation, flags });
   const store = createViewStore();
   const signs = new Map<string, string>();
   const told = new Map<string, string | undefined>();
@@ -93,8 +75,8 @@ async function viewedArchive(
   };
   await look();
   if (signs.size === 0) {
-    if (place.flag !== undefined) throw nothingIn(source.archive.location);
-    warn("nothing is archived here yet; the page fills when that changes, or when events come");
+    if (flags.archive !== undefined) throw nothingIn(source.archive.location);
+    terminal.warn("nothing is archived here yet; the page fills when that changes, or when events come");
   }
   return {
     store,
@@ -104,7 +86,7 @@ async function viewedArchive(
         await setTimeout(took * REST, undefined, { signal: stopped }).catch(() => undefined);
         await changes.next(LOOK_EVERY_MS);
         const began = ports.clock();
-        if (!stopped.aborted) await look().catch((error: unknown) => warn(errorMessage(error)));
+        if (!stopped.aborted) await look().catch((error: unknown) => terminal.warn(errorMessage(error)));
         took = ports.clock() - began;
       }
     },
@@ -124,12 +106,13 @@ async function sessionsOf(archive: Archive, told: Map<string, string | undefined
   return archived;
 }
 
-function sourceOf(place: ArchivePlace, model: string | undefined): ArchiveSource {
-  const { config } = place;
-  const driver = driverOf(place);
-  const named = model ?? config.model;
+function sourceOf(invocation: Invocation): ArchiveSource {
+  const settings = readConfig(invocation);
+  const { config } = settings;
+  const driver = driverOf(invocation, settings);
+  const named = invocation.flags.model ?? config.model;
   return {
-    archive: openArchive(place),
+    archive: openArchive(invocation, settings),
     counterFor: (found) => {
       const name = named ?? found;
       return createTokenCounter({ models: config.models, model: name });

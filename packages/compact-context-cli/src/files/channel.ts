@@ -1,13 +1,14 @@
 import { lstat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { CompactError } from "compact-context/internal/errors";
-import type { Flags } from "../flags.ts";
-import type { CliPorts } from "../ports.ts";
+import type { Invocation } from "../flags.ts";
 import { oneLine } from "../render/width.ts";
 
-export interface ChannelFolders {
+interface ChannelFolders {
   readonly channelDir: string;
   readonly workspaceDir: string;
+  /** Who asks. */
+  readonly user: string | undefined;
 }
 
 /**
@@ -16,10 +17,9 @@ export interface ChannelFolders {
  */
 export async function channelFolders(
   command: string,
-  flags: Flags,
-  { cwd }: Pick<CliPorts, "cwd">,
+  { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
 ): Promise<ChannelFolders> {
-  const { channel } = flags;
+  const { channel, user } = flags;
   if (channel === undefined) {
     throw new CompactError("InvalidUsage", `compact ${command} needs a channel`, {
       hint: `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`,
@@ -30,7 +30,8 @@ export async function channelFolders(
     (stats) => stats.isDirectory() || stats.isSymbolicLink(),
     () => false,
   );
-  if (isFolder) return { channelDir, workspaceDir: resolve(cwd, flags.workspace ?? dirname(channelDir)) };
+  const workspaceDir = resolve(cwd, flags.workspace ?? dirname(channelDir));
+  if (isFolder) return { channelDir, workspaceDir, user };
   throw new CompactError("NotFound", `there is no folder ${oneLine(channel)}`, {
     place: oneLine(channel),
     hint: "Name the folder of a channel, with SESSION.md and MEMORY.md in it.",

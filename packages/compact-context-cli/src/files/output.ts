@@ -4,7 +4,9 @@ import { lstat, realpath, rename, rm, stat } from "node:fs/promises";
 import { dirname, join, resolve } from "node:path";
 import { pipeline } from "node:stream/promises";
 import { CompactError } from "compact-context/internal/errors";
-import type { WrittenTranscript } from "../transcripts/transcript.ts";
+import type { Invocation } from "../flags.ts";
+import type { CliPorts } from "../ports.ts";
+import type { CompactedSession, Transcript, WrittenTranscript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
 
 /** Where a result goes, checked before any work is done. */
@@ -21,12 +23,16 @@ export interface Destination {
   readonly replaces: boolean;
 }
 
-/** Checks that a result may be written there; throws `InvalidUsage` for a file that is there already, the input too. */
+/**
+ * Checks that a result may be written to the file of `-o`, where one is named; throws `InvalidUsage` for a file that is
+ * there already, the input too.
+ */
 export async function checkDestination(
-  name: string,
+  { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
   source: Source,
-  { cwd, force }: { readonly cwd: string; readonly force: boolean },
-): Promise<Destination> {
+): Promise<Destination | undefined> {
+  const { output: name, force = false } = flags;
+  if (name === undefined) return undefined;
   const path = await realpath(resolve(cwd, name)).catch(() => resolve(cwd, name));
   const input = source.path === undefined ? undefined : await realpath(source.path);
   const inputMark = source.path === undefined ? undefined : await markOf(source.path);
@@ -85,6 +91,16 @@ async function markOf(path: string): Promise<string> {
   return `${ino} ${size} ${mtimeMs}`;
 }
 
+/** Writes the session as it is now, in its own format; where that is undefined, as it was. */
+export async function writeTranscript(
+  destination: Destination,
+  now: CompactedSession | undefined,
+  { transcript, source, ports }: { transcript: Transcript; source: Source; ports: CliPorts },
+): Promise<void> {
+  const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
+  await writeOutput(destination, now === undefined ? undefined : transcript.write(now, stamps), source);
+}
+
 type Written = Pick<WrittenTranscript, "mode"> & {
   readonly chunks: Iterable<string> | AsyncIterable<string>;
 };
@@ -104,11 +120,17 @@ export async function writeOutput(
     const out = createWriteStream(temp, { flags: "wx", mode: destination.mode, flush: true });
     await pipeline(bytesOf(written, source), out);
     await checkInputUnchanged(destination, source);
-    if (!destination.replaces && (await isTaken(destination.path))) throw appeared(destination.name);
+    if (!destination.replaces && (await isTaken(destination.path))) {
+      throw new CompactError("Conflict", `${destination.name} was made by somebody else meanwhile`, {
+        place: destination.name,
+        hint: "Name another file, or add --force to replace it; nothing was changed.",
+      });
+    }
     await rename(temp, destination.path);
   } catch (error) {
     if (CompactError.isInstance(error)) throw error;
-    throw new CompactError("StorageFailed", `${destination.name} could not be written: ${reasonOf(error)}`, {
+    const reason = (error as NodeJS.ErrnoException).code ?? String(error);
+    throw new CompactError("StorageFailed", `${destination.name} could not be written: ${reason}`, {
       place: destination.name,
       hint: "Check the disk and the permissions of its folder; nothing was changed.",
       cause: error,
@@ -120,12 +142,9 @@ export async function writeOutput(
 
 /** In append mode the bytes of the input come first, as they are. */
 async function* bytesOf(written: Written | undefined, source: Source): AsyncGenerator<string | Buffer> {
-  if (written?.mode !== "replace") yield* originalOf(source);
+  if (written?.mode !== "replace")
+    yield* source.path === undefined ? source.chunks() : createReadStream(source.path);
   if (written !== undefined) yield* written.chunks;
-}
-
-function originalOf(source: Source): AsyncIterable<string | Buffer> {
-  return source.path === undefined ? source.chunks() : createReadStream(source.path);
 }
 
 /** A live agent may have added to its session meanwhile: that must not be lost. */
@@ -136,15 +155,4 @@ async function checkInputUnchanged(destination: Destination, source: Source): Pr
     place: source.name,
     hint: "End the program that writes to it, then run compact again; nothing was changed.",
   });
-}
-
-function appeared(name: string): CompactError {
-  return new CompactError("Conflict", `${name} was made by somebody else meanwhile`, {
-    place: name,
-    hint: "Name another file, or add --force to replace it; nothing was changed.",
-  });
-}
-
-function reasonOf(error: unknown): string {
-  return (error as NodeJS.ErrnoException).code ?? String(error);
 }

@@ -1,8 +1,9 @@
-import { CompactError, closest } from "compact-context/internal/errors";
+import { CompactError } from "compact-context/internal/errors";
+import { oneOf } from "../flags.ts";
 import type { Progress } from "../ports.ts";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import { readTranscript } from "../transcripts/read.ts";
-import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
 
 /** Reads a source piece by piece; throws when it is no transcript or holds no message. */
@@ -11,7 +12,7 @@ export async function readSource(
   format: string | undefined,
   progress?: Progress,
 ): Promise<Transcript> {
-  const known = format === undefined ? undefined : transcriptFormat(format);
+  const known = oneOf(format, "--format", TRANSCRIPT_FORMATS);
   let garbled = false;
   const chunks = source.chunks({
     onBytes: (bytes) =>
@@ -25,7 +26,7 @@ export async function readSource(
     if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(source, error);
-    throw CompactError.isInstance(error) && error.code === "UnknownFormat" ? unknownFormat(error) : error;
+    throw error;
   } finally {
     progress?.end();
   }
@@ -39,25 +40,6 @@ export async function readSource(
 function withGarbled(transcript: Transcript): Transcript {
   const message = "holds bytes that are no UTF-8 text; U+FFFD stands in their place";
   return { ...transcript, problems: [{ place: transcript.name ?? "file", message }, ...transcript.problems] };
-}
-
-function transcriptFormat(name: string): TranscriptFormat {
-  const known = TRANSCRIPT_FORMATS.find((one) => one === name);
-  if (known !== undefined) return known;
-  const near = closest(name, TRANSCRIPT_FORMATS);
-  throw new CompactError("InvalidUsage", `--format ${name}: there is no such format`, {
-    place: "--format",
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
-  });
-}
-
-/** On the command line a format is named by a flag. */
-function unknownFormat(error: CompactError): CompactError {
-  return new CompactError(error.code, error.message, {
-    place: error.place,
-    hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
-    cause: error,
-  });
 }
 
 /** A file of one JSON document must fit into one string, which has a limit; files of lines need not. */

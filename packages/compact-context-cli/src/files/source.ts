@@ -17,7 +17,7 @@ export interface Source {
   chunks(listener?: ReadListener): AsyncIterable<string>;
 }
 
-export interface ReadListener {
+interface ReadListener {
   /** Hears how many bytes were read so far. */
   onBytes(bytes: number): void;
   /** Hears that bytes are no UTF-8: `U+FFFD` stands in the text for them. */
@@ -26,12 +26,13 @@ export interface ReadListener {
 
 const CHUNK_BYTES = 1 << 20;
 const HEAD_BYTES = 4096;
+const CHECK = "Check the path; `compact` alone lists the newest sessions on this computer.";
 
 /** A file as a source; throws `NotFound` or `InvalidTranscript` for what can be no transcript. */
 export async function openFile(name: string, cwd: string): Promise<Source> {
   const path = resolve(cwd, name);
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   if (facts.isDirectory()) throw refused(name, "is a folder", "Name the session file in it.");
   if (!facts.isFile()) throw refused(name, "is no regular file", "Copy its content to a file first.");
@@ -39,15 +40,20 @@ export async function openFile(name: string, cwd: string): Promise<Source> {
     throw refused(name, "is empty", "Check that the session was saved; export it again if need be.");
   }
   const file = await open(path).catch((error: NodeJS.ErrnoException) => {
-    throw unreadable(name, error);
+    throw unreadable(name, error, CHECK);
   });
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
-    refuseBinary(buffer.subarray(0, bytesRead), name);
+    refuseUnreadable(buffer.subarray(0, bytesRead), name);
   } finally {
     await file.close();
   }
-  return { name, path, bytes: facts.size, chunks: (listener) => fileChunks(path, listener) };
+  return {
+    name,
+    path,
+    bytes: facts.size,
+    chunks: (listener) => decoded(createReadStream(path, { highWaterMark: CHUNK_BYTES }), listener),
+  };
 }
 
 /** What stands for standard input. */
@@ -61,17 +67,13 @@ export async function openStdin(stdin: AsyncIterable<Uint8Array> | undefined): P
   for await (const piece of stdin) pieces.push(piece);
   const bytes = pieces.reduce((total, piece) => total + piece.length, 0);
   if (bytes === 0) throw refused(name, "is empty", "Pipe a session into it: compact - < session.jsonl");
-  refuseBinary(Buffer.concat(pieces, Math.min(bytes, HEAD_BYTES)), name);
+  refuseUnreadable(Buffer.concat(pieces, Math.min(bytes, HEAD_BYTES)), name);
   return { name, word: STDIN, bytes, chunks: (listener) => decoded(pieces, listener) };
 }
 
 /** What a session is called after its file when it says nothing itself. */
 export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
-}
-
-function fileChunks(path: string, listener?: ReadListener): AsyncGenerator<string> {
-  return decoded(createReadStream(path, { highWaterMark: CHUNK_BYTES }), listener);
 }
 
 async function* decoded(
@@ -104,30 +106,35 @@ function createUtf8Check(): (piece?: Uint8Array) => boolean {
   };
 }
 
-function refuseBinary(head: Buffer, name: string): void {
-  if (head[0] === 0xff && head[1] === 0xfe) {
-    throw refused(name, "is UTF-16 text", "Save it as UTF-8 first.");
-  }
-  if (!head.includes(0) && !(head[0] === 0x1f && head[1] === 0x8b)) {
-    if (head.toString("utf8").trim() !== "" || head.length === HEAD_BYTES) return;
-    throw refused(name, "holds nothing but white space", "Check that the session was saved.");
-  }
-  throw refused(
-    name,
+function refuseUnreadable(head: Buffer, name: string): void {
+  const binary = binaryKind(head);
+  if (binary !== undefined) throw refused(name, ...binary);
+  if (head.toString("utf8").trim() !== "" || head.length === HEAD_BYTES) return;
+  throw refused(name, "holds nothing but white space", "Check that the session was saved.");
+}
+
+/** What a file that begins so is, and what can be done, where it is no UTF-8 text. */
+export function binaryKind(head: Uint8Array): readonly [problem: string, hint: string] | undefined {
+  const [first, second] = head;
+  if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
+    return ["is UTF-16 text", "Save it as UTF-8 first."];
+  if (!head.includes(0) && !(first === 0x1f && second === 0x8b)) return undefined;
+  return [
     "is a binary file",
-    "Transcripts are JSON, JSON lines or Markdown; unpack it if it is compressed.",
-  );
+    "Only text is read, such as JSON, JSON lines or Markdown; unpack it if it is compressed.",
+  ];
 }
 
 function refused(name: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidTranscript", `${name} ${problem}`, { place: name, hint });
 }
 
-function unreadable(name: string, error: NodeJS.ErrnoException): CompactError {
+/** Why the system does not give a file; `check` is what to do where there is none. */
+export function unreadable(name: string, error: NodeJS.ErrnoException, check: string): CompactError {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") {
     return new CompactError("NotFound", `there is no file ${name}`, {
       place: name,
-      hint: "Check the path; `compact` alone lists the newest sessions on this computer.",
+      hint: check,
     });
   }
   const reason = error.code === "EACCES" ? "you may not read it" : (error.code ?? error.message);

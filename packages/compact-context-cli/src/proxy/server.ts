@@ -12,7 +12,7 @@ import type { Sessions } from "./sessions.ts";
 import { targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
 
-export interface ProxyOptions {
+interface ProxyOptions {
   /** 0 for one that is free. */
   readonly port: number;
   readonly upstreams: Upstreams;

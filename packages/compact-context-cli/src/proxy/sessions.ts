@@ -1,10 +1,17 @@
-import type { CompactConfig, CompactConfigInput } from "compact-context/internal/config/settings";
-import type { Exporter, StorageDriver } from "compact-context/internal/core/ports";
-import type { ManualRequest, PreflightRequest } from "compact-context/internal/core/usage";
-import { CompactManager, type ManagerPorts } from "compact-context/internal/create-manager";
+import {
+  type CompactConfig,
+  type CompactConfigInput,
+  CompactManager,
+  type Exporter,
+  type ManagerPorts,
+  type ManualRequest,
+  type PreflightRequest,
+  type StorageDriver,
+} from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import type { HostManager } from "compact-context/internal/host";
 import { lookUpModel } from "compact-context/internal/tokens/models";
+import { PROVIDERS, type ProviderName } from "../providers.ts";
 
 /**
  * Used where nobody names a window. Clients compact by themselves from about 160,000 tokens on, whatever the model
@@ -21,7 +28,7 @@ export interface Sessions {
   close(): Promise<void>;
 }
 
-export interface SessionsOptions {
+interface SessionsOptions {
   readonly config: CompactConfig;
   /** `--window`. */
   readonly window: number | undefined;
@@ -91,20 +98,7 @@ class ProxyManager extends CompactManager {
 }
 
 /** Where calls go on to, without `/v1`. */
-export interface Upstreams {
-  readonly anthropic: URL;
-  readonly openai: URL;
-  readonly google: URL;
-}
-
-type Provider = keyof Upstreams;
-
-/** The variables by which clients name a base URL. One that is set already is where calls go on to. */
-const PROVIDERS: Readonly<Record<Provider, { readonly variable: string; readonly url: string }>> = {
-  anthropic: { variable: "ANTHROPIC_BASE_URL", url: "https://api.anthropic.com" },
-  openai: { variable: "OPENAI_BASE_URL", url: "https://api.openai.com" },
-  google: { variable: "GOOGLE_GEMINI_BASE_URL", url: "https://generativelanguage.googleapis.com" },
-};
+export type Upstreams = Readonly<Record<ProviderName, URL>>;
 
 /**
  * One upstream for everything where `--upstream` names it, else each provider's own or the one that the environment
@@ -114,10 +108,10 @@ export function upstreamsOf(
   flag: string | undefined,
   env: Readonly<Record<string, string | undefined>>,
 ): Upstreams {
-  const urlOf = (provider: Provider): URL => {
-    const { variable, url } = PROVIDERS[provider];
-    const named = env[variable] || undefined;
-    return baseUrl(flag ?? named ?? url, flag === undefined ? variable : "--upstream");
+  const urlOf = (provider: ProviderName): URL => {
+    const { urlVariable, url } = PROVIDERS[provider];
+    const named = env[urlVariable] || undefined;
+    return baseUrl(flag ?? named ?? url, flag === undefined ? urlVariable : "--upstream");
   };
   return { anthropic: urlOf("anthropic"), openai: urlOf("openai"), google: urlOf("google") };
 }
@@ -143,7 +137,7 @@ export function targetOf(upstreams: Upstreams, here: URL, headers: Headers): URL
   return target;
 }
 
-function providerOf(path: string, headers: Headers): Provider {
+function providerOf(path: string, headers: Headers): ProviderName {
   if (path.startsWith("/v1/messages") || headers.has("anthropic-version")) return "anthropic";
   if (/^\/v1(?:alpha|beta)\d?\//.test(path) || headers.has("x-goog-api-key")) return "google";
   return "openai";

@@ -7,9 +7,10 @@ import { createMemoryDriver } from "compact-context/storage/memory";
 import { createMetrics } from "compact-context/tracing";
 import { driverOf } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, oneOf } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { watchHealth } from "../probe.ts";
+import { PROVIDERS } from "../providers.ts";
 import { formatCount, parseTokens } from "../render/numbers.ts";
 import { oneLine, safeJson, snakeKeys } from "../render/width.ts";
 import { portOf } from "../view-page.ts";
@@ -21,19 +22,18 @@ import { createTally, type Tally, tallyLine } from "./tally.ts";
 const USUAL_PORT = 4180;
 
 /** Serves until Ctrl-C, or until the program that was named has ended: its exit code then. */
-export async function runProxy({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const warn = (text: string): void => terminal.warn(text);
-  const { config, origins } = readConfig({ file: flags.config, cwd: ports.cwd, env: ports.env, warn });
+export async function runProxy(invocation: Invocation): Promise<number> {
+  const { words, flags, ports, terminal } = invocation;
+  const settings = readConfig(invocation);
+  const { config, origins } = settings;
   const upstreams = upstreamsOf(flags.upstream, ports.env);
   const window = flags.window === undefined ? undefined : parseTokens(flags.window, "--window");
   const [program, ...rest] = words;
   const dryRun = flags["dry-run"] === true;
-  const asJson = isJsonLog(flags.log);
+  const asJson = oneOf(flags.log, "--log", ["text", "json"]) === "json";
   const screen = asJson ? createLog(ports) : createScreen(ports, terminal, program !== undefined);
   const metrics = createMetrics();
-  const storage = dryRun
-    ? createMemoryDriver()
-    : driverOf({ config, origins, flag: flags.archive, ports, warn });
+  const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
   const tally = createTally(config.models);
   const sessions = createSessions({
     // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
@@ -67,7 +67,7 @@ export async function runProxy({ words, flags, ports, terminal }: Invocation): P
       return 0;
     }
     const code = await runProgram(program, rest, { ...ports.env, ...clientVariables(server.url) });
-    if (tally.totals.requests === 0) warn(NOBODY_CALLED);
+    if (tally.totals.requests === 0) terminal.warn(NOBODY_CALLED);
     return code;
   } finally {
     await server.close();
@@ -139,16 +139,6 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
       if (tally.totals.requests > 0) stderr.write(`compact ${oneLine(tallyLine(tally))}\n`);
     },
   };
-}
-
-/** Throws `InvalidUsage` for another form of log. */
-function isJsonLog(form: string | undefined): boolean {
-  if (form === undefined || form === "text") return false;
-  if (form === "json") return true;
-  throw new CompactError("InvalidUsage", `--log ${form}: there is no such form`, {
-    place: "--log",
-    hint: "Use --log json for a JSON record a line, or leave it out.",
-  });
 }
 
 /** The same as one JSON record a line, for what collects logs; secrets taken out. */
@@ -255,11 +245,9 @@ const AGENTS: readonly Agent[] = [
 
 /** The variables that make clients of the providers call this address. */
 function clientVariables(url: string): Readonly<Record<string, string>> {
-  return {
-    ANTHROPIC_BASE_URL: url,
-    ANTHROPIC_API_BASE: url,
-    OPENAI_BASE_URL: `${url}/v1`,
-    OPENAI_API_BASE: `${url}/v1`,
-    GOOGLE_GEMINI_BASE_URL: url,
-  };
+  const named = Object.values(PROVIDERS).map(({ urlVariable, isVersioned, version }) => [
+    urlVariable,
+    isVersioned ? url + version : url,
+  ]);
+  return { ...Object.fromEntries(named), ANTHROPIC_API_BASE: url, OPENAI_API_BASE: `${url}/v1` };
 }

@@ -9,7 +9,7 @@ import { normalizeUsage } from "compact-context/internal/tokens/usage";
 import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 
 /** One call on its way, as the tally is told of it. */
-export interface TalliedCall {
+interface TalliedCall {
   readonly session: string;
   readonly model: string | undefined;
   readonly compacted: boolean;
@@ -19,7 +19,7 @@ export interface TalliedCall {
 }
 
 /** What came of the calls so far. Figures of usage are the provider's own; what was saved is estimated. */
-export interface Totals {
+interface Totals {
   requests: number;
   compactions: number;
   /** Calls that went out as they came because compacting failed. */
@@ -127,7 +127,10 @@ export function createTally(models: ModelOverrides): Tally {
 /** `12 requests · 2 compactions · 310k tokens saved (≈ $0.41) · 91% from the cache`. */
 export function tallyLine({ totals }: Tally): string {
   const { requests, compactions, savedTokens, savedDollars, inputTokens, cachedTokens, unmodified } = totals;
-  const dollars = Math.abs(savedDollars) < 0.005 ? "" : ` (≈ ${dollarText(savedDollars)})`;
+  const dollars =
+    Math.abs(savedDollars) < 0.005
+      ? ""
+      : ` (≈ ${savedDollars < 0 ? "−" : ""}$${Math.abs(savedDollars).toFixed(2)})`;
   return [
     plural(requests, "request"),
     plural(compactions, "compaction"),
@@ -137,62 +140,35 @@ export function tallyLine({ totals }: Tally): string {
   ].join(" · ");
 }
 
-function dollarText(dollars: number): string {
-  return `${dollars < 0 ? "−" : ""}$${Math.abs(dollars).toFixed(2)}`;
-}
-
-/** The same for Prometheus, text format 0.0.4. */
+/** The same for Prometheus, text format 0.0.4; what is called a total only grows. */
 export function tallyMetrics({ totals, sessions }: Tally, storageUp: boolean): string {
-  const metric = (name: string, type: "counter" | "gauge", help: string, value: number): string =>
-    `# HELP compact_proxy_${name} ${help}\n# TYPE compact_proxy_${name} ${type}\ncompact_proxy_${name} ${value}\n`;
   const { inputTokens, cachedTokens } = totals;
-  return [
-    metric("requests_total", "counter", "Model calls that were sent on.", totals.requests),
-    metric("compactions_total", "counter", "Compactions.", totals.compactions),
-    metric(
-      "sent_unmodified_total",
-      "counter",
-      "Calls sent as they came because compacting failed.",
-      totals.unmodified,
-    ),
-    metric(
-      "refused_total",
-      "counter",
-      "Calls that the provider refused, or that are over their budget.",
-      totals.refused,
-    ),
-    metric("sessions", "gauge", "Sessions seen since the start.", sessions),
-    metric("input_tokens_total", "counter", "Prompt tokens as the provider reports them.", inputTokens),
-    metric(
-      "cached_input_tokens_total",
-      "counter",
-      "Prompt tokens read from the provider's cache.",
-      cachedTokens,
-    ),
-    metric(
-      "output_tokens_total",
-      "counter",
-      "Answer tokens as the provider reports them.",
-      totals.outputTokens,
-    ),
-    metric(
+  const share = inputTokens === 0 ? 0 : cachedTokens / inputTokens;
+  const metrics: readonly (readonly [name: string, help: string, value: number])[] = [
+    ["requests_total", "Model calls that were sent on.", totals.requests],
+    ["compactions_total", "Compactions.", totals.compactions],
+    ["sent_unmodified_total", "Calls sent as they came because compacting failed.", totals.unmodified],
+    ["refused_total", "Calls that the provider refused, or that are over their budget.", totals.refused],
+    ["sessions", "Sessions seen since the start.", sessions],
+    ["input_tokens_total", "Prompt tokens as the provider reports them.", inputTokens],
+    ["cached_input_tokens_total", "Prompt tokens read from the provider's cache.", cachedTokens],
+    ["output_tokens_total", "Answer tokens as the provider reports them.", totals.outputTokens],
+    [
       "saved_tokens_estimated_total",
-      "counter",
       "Prompt tokens that were not sent, estimated by bytes.",
       totals.savedTokens,
-    ),
-    metric(
+    ],
+    [
       "saved_dollars_estimated",
-      "gauge",
       "Dollars saved against sending everything with a warm cache.",
       totals.savedDollars,
-    ),
-    metric(
-      "cache_share",
-      "gauge",
-      "Share of prompt tokens read from the cache, 0 to 1.",
-      inputTokens === 0 ? 0 : cachedTokens / inputTokens,
-    ),
-    metric("storage_up", "gauge", "1 when the archive can be written, 0 when not.", storageUp ? 1 : 0),
-  ].join("");
+    ],
+    ["cache_share", "Share of prompt tokens read from the cache, 0 to 1.", share],
+    ["storage_up", "1 when the archive can be written, 0 when not.", storageUp ? 1 : 0],
+  ];
+  const lines = metrics.map(([name, help, value]) => {
+    const type = name.endsWith("_total") ? "counter" : "gauge";
+    return `# HELP compact_proxy_${name} ${help}\n# TYPE compact_proxy_${name} ${type}\ncompact_proxy_${name} ${value}\n`;
+  });
+  return lines.join("");
 }

@@ -135,14 +135,14 @@ describe("bars", () => {
 });
 
 describe("tables", () => {
-  const columns = [{ align: "right" }, {}, { flexible: true }] as const;
+  const columns = ["right", "left", "flexible"] as const;
 
   it("align numbers and cut the flexible column, so that no line is wider than the screen", () => {
     const rows = [
       ["1", "user", "x".repeat(200)],
       ["100", "assistant", "short"],
     ];
-    const lines = table(rows, { columns, width: 40, paint: plain });
+    const lines = table(rows, columns, { width: 40, paint: plain });
     expect(lines[1]).toBe("  100  assistant  short");
     expect(lines[0]?.startsWith("    1  user       xxx")).toBe(true);
     for (const line of lines) expect(displayWidth(line)).toBeLessThanOrEqual(40);
@@ -150,7 +150,7 @@ describe("tables", () => {
 
   it("paints text without counting the paint as width", () => {
     const paint = createPaint(true, {});
-    const [line = ""] = table([[{ text: "a", style: "bad" }, "b", "c"]], { columns, width: 40, paint });
+    const [line = ""] = table([[{ text: "a", style: "bad" }, "b", "c"]], columns, { width: 40, paint });
     // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
     expect(line.replace(/\u001b\[\d+m/g, "")).toBe("  a  b  c");
     expect(line).not.toBe("  a  b  c");

@@ -1,63 +1,102 @@
 import colours from "picocolors";
-import { displayWidth, padEnd, padStart, truncate } from "./width.ts";
+import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
 
 export interface Cell {
   readonly text: string;
   readonly style?: Style;
 }
 
-export interface Column {
-  readonly align?: "left" | "right";
-  /** Gives way first when the table is too wide for the screen. */
-  readonly flexible?: boolean;
-}
+export type Row = readonly (Cell | string)[];
 
-export interface TableOptions {
-  readonly columns: readonly Column[];
-  /** Cells of the whole screen. */
-  readonly width: number;
-  readonly paint: Paint;
-  readonly indent?: number;
-}
+/** How a column stands; a flexible one gives way when the table is too wide for the screen. */
+type Column = "left" | "right" | "flexible";
 
 const GAP = "  ";
 
 /** Rows in columns as wide as their longest cell; flexible ones are cut so that each line fits the screen. */
-export function table(rows: readonly (readonly (Cell | string)[])[], options: TableOptions): string[] {
-  const { columns, paint, indent = 2 } = options;
+export function table(
+  rows: readonly Row[],
+  columns: readonly Column[],
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+  indent = 2,
+): string[] {
   const cells = rows.map((row) => columns.map((_, index) => asCell(row[index] ?? "")));
   const widths = fitted(
     columns,
     columns.map((_, index) => Math.max(0, ...cells.map((row) => displayWidth(row[index]?.text ?? "")))),
-    options.width - indent,
+    width - indent,
   );
   return cells.map((row) => {
-    const shown = row.map((cell, index) => layOut(cell, columns[index] ?? {}, widths[index] ?? 0, paint));
+    const shown = row.map((cell, index) => layOut(cell, columns[index], widths[index] ?? 0, paint));
     return `${" ".repeat(indent)}${shown.join(GAP)}`.trimEnd();
   });
+}
+
+/** The first row, which names the columns. */
+export function columnNames(...names: string[]): Cell[] {
+  return names.map((text) => ({ text, style: "faint" }));
 }
 
 function asCell(cell: Cell | string): Cell {
   return typeof cell === "string" ? { text: cell } : cell;
 }
 
+/** How a long list is shown: a run of `from` alike and more keeps so many at each end, unless `all` are asked for. */
+interface Folding<T> {
+  alike(one: T, other: T): boolean;
+  readonly from: number;
+  readonly kept: number;
+  readonly all: boolean;
+  row(item: T): Row;
+  /** The row that stands for the middle of a run. */
+  fold(items: readonly T[]): Row;
+}
+
+/** The rows of a list, long runs folded in the middle. */
+export function foldedRows<T>(items: readonly T[], folding: Folding<T>): Row[] {
+  const { alike, from, kept, all, row, fold } = folding;
+  const runs: T[][] = [];
+  for (const item of items) {
+    const run = runs.at(-1);
+    if (run?.[0] !== undefined && alike(run[0], item)) run.push(item);
+    else runs.push([item]);
+  }
+  return runs.flatMap((run) =>
+    all || run.length < from
+      ? run.map(row)
+      : [...run.slice(0, kept).map(row), fold(run.slice(kept, -kept)), ...run.slice(-kept).map(row)],
+  );
+}
+
 function fitted(columns: readonly Column[], widths: readonly number[], room: number): number[] {
   const total = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
   let excess = total - room;
   return widths.map((width, index) => {
-    if (excess <= 0 || columns[index]?.flexible !== true) return width;
+    if (excess <= 0 || columns[index] !== "flexible") return width;
     const less = Math.min(excess, Math.max(0, width - 8));
     excess -= less;
     return width - less;
   });
 }
 
-function layOut(cell: Cell, column: Column, width: number, paint: Paint): string {
+function layOut(cell: Cell, column: Column | undefined, width: number, paint: Paint): string {
   const text = truncate(cell.text, width);
-  const filled = column.align === "right" ? padStart(text, width) : padEnd(text, width);
+  const filled = column === "right" ? padStart(text, width) : padEnd(text, width);
   if (cell.style === undefined) return filled;
   const painted = paint(cell.style, text);
   return filled.replace(text, () => painted);
+}
+
+/** A text beside its label, which has so many cells; further lines stand under the text. */
+export function labelled(
+  label: string,
+  text: string,
+  cells: number,
+  { width, paint }: { readonly width: number; readonly paint: Paint },
+): string[] {
+  return wrap(text, width - cells - 2).map(
+    (line, index) => `  ${paint("strong", padEnd(index === 0 ? label : "", cells))}${line}`,
+  );
 }
 
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];

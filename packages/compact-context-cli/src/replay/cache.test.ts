@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { type CacheRequest, type CacheSegment, type SimulatedRules, simulateCache } from "./cache.ts";
+import { type CacheRequest, type CacheSegment, createCache, type SimulatedRules } from "./cache.ts";
 
 const breakpoints: SimulatedRules = { kind: "breakpoints", minimum: 1024, lifetime: 300, lookback: 20 };
 const prefix: SimulatedRules = {
@@ -9,6 +9,10 @@ const prefix: SimulatedRules = {
   lifetime: 300,
   lookback: Number.POSITIVE_INFINITY,
 };
+
+/** What each request finds in the cache, which is empty before the first. */
+const simulateCache = (requests: readonly CacheRequest[], rules: SimulatedRules) =>
+  requests.map(createCache(rules));
 
 const system: CacheSegment = { hash: "system", tokens: 2000, blocks: 1 };
 const said = (name: string, tokens = 1000, blocks = 1): CacheSegment => ({ hash: name, tokens, blocks });

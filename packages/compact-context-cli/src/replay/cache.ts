@@ -28,18 +28,10 @@ export interface SimulatedRules {
   readonly lookback: number;
 }
 
-/** Where a request's prompt tokens came from; they add up to the whole prompt. */
-export type CacheUse = PromptUse;
-
 const PREFIX_STEP = 128;
 
-/** What each request of a session finds in the provider's cache, which is empty before the first. */
-export function simulateCache(requests: Iterable<CacheRequest>, rules: SimulatedRules): CacheUse[] {
-  return Array.from(requests, createCache(rules));
-}
-
-/** A cache that is asked one request at a time, in order of time. */
-export function createCache(rules: SimulatedRules): (request: CacheRequest) => CacheUse {
+/** A cache, empty at first, that is asked one request at a time, in order of time: where the prompt tokens came from. */
+export function createCache(rules: SimulatedRules): (request: CacheRequest) => PromptUse {
   const expiries = new Map<number, number>();
   return (request) => {
     const prefixes = prefixesOf(request.segments);
@@ -85,7 +77,7 @@ function isAlive({ key }: Prefix, time: number, { expiries }: Store): boolean {
   return (expiries.get(key) ?? Number.NEGATIVE_INFINITY) >= time;
 }
 
-function askPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: Store): CacheUse {
+function askPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: Store): PromptUse {
   const { minimum, lifetime } = store.rules;
   const missing = prefixes.findIndex((prefix) => !isAlive(prefix, time, store));
   const known = prefixes.at(missing < 0 ? -1 : missing - 1);
@@ -100,7 +92,7 @@ function askBreakpoints(
   prefixes: readonly Prefix[],
   { breakpoints, time }: CacheRequest,
   store: Store,
-): CacheUse {
+): PromptUse {
   const { minimum, lifetime, lookback } = store.rules;
   const total = prefixes.at(-1)?.tokens ?? 0;
   let cached = 0;

@@ -5,16 +5,10 @@ import {
   type ModelFacts,
   type ModelOverrides,
   type Prices,
+  type PromptUse,
 } from "compact-context/internal/tokens/models";
 
-import {
-  type CacheRequest,
-  type CacheSegment,
-  type CacheUse,
-  createCache,
-  type SimulatedRules,
-  tokensOf,
-} from "./cache.ts";
+import { type CacheRequest, type CacheSegment, createCache, type SimulatedRules, tokensOf } from "./cache.ts";
 import type { PlayedCall } from "./policies.ts";
 import type { RecordedSession } from "./session.ts";
 
@@ -32,14 +26,14 @@ export interface PolicyCost {
   readonly summarizingCalls: number;
   readonly summarizingTokens: number;
   /** Prompt tokens by where they came from; undefined where the model's cache is not known. */
-  readonly use: CacheUse | undefined;
+  readonly use: PromptUse | undefined;
   /** Dollars of the whole session, summarizing calls included; undefined where a price is not known or a call is refused. */
   readonly dollars: number | undefined;
   /** What a prompt token cost on average, answers left out, as a share of the list price of input. */
   readonly priceFactor: number | undefined;
 }
 
-export interface CostTally {
+interface CostTally {
   /** Hears the calls of the session in order. */
   add(call: PlayedCall): void;
   cost(): PolicyCost;
@@ -55,7 +49,7 @@ export function createCostTally(name: string, session: RecordedSession, model: P
   let answers: number | undefined = 0;
   let previous: readonly CacheSegment[] = [];
 
-  const pay = (request: CacheRequest, outputTokens: number): CacheUse | undefined => {
+  const pay = (request: CacheRequest, outputTokens: number): PromptUse | undefined => {
     const found = cache?.(request);
     dollars = plus(dollars, found === undefined ? undefined : dollarsOf(found, outputTokens, model));
     return found;
@@ -104,7 +98,7 @@ function factorOf(dollars: number, tokens: number, { prices }: PricedModel): num
 }
 
 /** The part of a call's price that its answer has; the size of the prompt decides which tier it is in. */
-function answerDollars(use: CacheUse, outputTokens: number, model: PricedModel): number | undefined {
+function answerDollars(use: PromptUse, outputTokens: number, model: PricedModel): number | undefined {
   const whole = dollarsOf(use, outputTokens, model);
   const prompt = dollarsOf(use, 0, model);
   return whole === undefined || prompt === undefined ? undefined : whole - prompt;

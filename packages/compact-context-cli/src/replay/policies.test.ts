@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Settings } from "../settings.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import { createCostTally, pricedModel } from "./cost.ts";
-import { type PlayedCall, RIVALS, type RivalName } from "./policies.ts";
+import { type PlayedCall, RIVALS } from "./policies.ts";
 import { type RecordedSession, recordedSession } from "./session.ts";
 
 const counter = createTokenCounter({ encoding: "o200k_base" });
@@ -45,7 +45,7 @@ function session(messages: readonly Message[] = history, window = BUDGET + 500):
   return recordedSession(messages, settings as Settings);
 }
 
-function play(name: RivalName, of: RecordedSession = session()): PlayedCall[] {
+function play(name: keyof typeof RIVALS, of: RecordedSession = session()): PlayedCall[] {
   const policy = RIVALS[name](of);
   return of.calls.map(({ end }) => policy(end));
 }
@@ -153,7 +153,7 @@ describe("the policies of others", () => {
 
 describe("createCostTally", () => {
   const model = pricedModel("claude-opus-5");
-  const cost = (name: RivalName, of: RecordedSession) => {
+  const cost = (name: keyof typeof RIVALS, of: RecordedSession) => {
     const tally = createCostTally(name, of, model);
     for (const call of play(name, of)) tally.add(call);
     return tally.cost();

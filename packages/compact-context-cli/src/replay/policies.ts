@@ -12,17 +12,10 @@ export interface PlayedCall {
 }
 
 /** Plays one session's calls in order; `end` is how many messages stand before the call. */
-export type PlayPolicy = (end: number) => PlayedCall;
-
-export type RivalName = "trim" | "mask" | "summarize" | "none";
+type PlayPolicy = (end: number) => PlayedCall;
 
 /** Policies that others use, to be played on the same lists with the same budget. */
-export const RIVALS: Readonly<Record<RivalName, (session: RecordedSession) => PlayPolicy>> = {
-  trim,
-  mask,
-  summarize,
-  none,
-};
+export const RIVALS = { trim, mask, summarize, none } as const;
 
 /** The raw list, whatever its size. */
 function none(session: RecordedSession): PlayPolicy {
@@ -32,9 +25,12 @@ function none(session: RecordedSession): PlayPolicy {
 
 /** Each time the list would overflow the budget, the oldest exchanges and messages go until it fits. */
 function trim(session: RecordedSession): PlayPolicy {
-  const messages = keepAll(session);
+  return trimming(keepAll(session), session);
+}
+
+function trimming(messages: DroppingView, { budget }: RecordedSession): PlayPolicy {
   return (end) => {
-    messages.dropUntil(end, session.budget);
+    messages.dropUntil(end, budget);
     return { segments: messages.segments(end) };
   };
 }
@@ -48,7 +44,7 @@ function mask(session: RecordedSession): PlayPolicy {
   for (const message of session.messages)
     resultsUpTo.push((resultsUpTo.at(-1) ?? 0) + toolResults(message).length);
   const cleared = new Map<Message, CacheSegment>();
-  const messages = droppingView(session, (message, index, end) => {
+  const view = droppingView(session, (message, index, end) => {
     const newer = (resultsUpTo[end - 1] ?? 0) - (resultsUpTo[index] ?? 0);
     if (newer < RESULTS_KEPT) return session.segmentOf(message);
     const known = cleared.get(message);
@@ -57,10 +53,7 @@ function mask(session: RecordedSession): PlayPolicy {
     cleared.set(message, segment);
     return segment;
   });
-  return (end) => {
-    messages.dropUntil(end, session.budget);
-    return { segments: messages.segments(end) };
-  };
+  return trimming(view, session);
 }
 
 /** Shares of the window: over the first a summary is written, down to the second. */

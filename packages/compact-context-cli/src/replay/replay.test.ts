@@ -67,7 +67,11 @@ function transcriptOf(messages: readonly Message[]): Transcript {
 
 async function replay(messages: readonly Message[], flags: Flags, env = {}): Promise<Replay> {
   const transcript = transcriptOf(messages);
-  const early = earlySettings({ flags, ports: { cwd: "/nowhere", env }, warn: () => undefined });
+  const early = earlySettings({
+    flags,
+    ports: { cwd: "/nowhere", env },
+    terminal: { warn: () => undefined },
+  });
   const settings = settingsFor(transcript, early, flags);
   let clock = 0;
   return replaySession(transcript, settings, {

@@ -6,7 +6,7 @@ import type { Settings } from "../settings.ts";
 import type { CacheSegment } from "./cache.ts";
 
 /** One model call of the recorded session. */
-export interface RecordedCall extends CallTime {
+interface RecordedCall extends CallTime {
   /** How many of the session's messages stand before it. */
   readonly end: number;
   /** Tokens of the recorded answer. */
@@ -89,7 +89,7 @@ const CALL_SECONDS = 15;
 const USER_SECONDS = 120;
 
 /** When a model call was made. */
-export interface CallTime {
+interface CallTime {
   /** Seconds since the first call. */
   readonly time: number;
   /** True when the interval before it comes from the session's own time stamps. */
@@ -110,7 +110,8 @@ export function callTimes(history: readonly Message[], ends: readonly number[]):
   for (const [number, end] of ends.entries()) {
     const added = history.slice(ends[number - 1] ?? 0, end);
     const opensTurn = added.some(opensATurn);
-    const stamp = newestStamp(added);
+    const stamps = stampsOf(added);
+    const stamp = stamps.length === 0 ? undefined : Math.max(...stamps) / 1000;
     const stamped = stamp === undefined || offset === undefined ? undefined : stamp + offset;
     const time: number = Math.max(before ?? 0, stamped ?? expectedTime(before, opensTurn));
     if (stamp !== undefined) offset ??= time - stamp;
@@ -129,13 +130,12 @@ function opensATurn(message: Message): boolean {
   return isUserSpeech(message) && !message.parts.some((part) => part.type === "toolResult");
 }
 
-/** Seconds. */
-function newestStamp(messages: readonly Message[]): number | undefined {
-  const stamps = messages.flatMap(({ meta }) => {
+/** The times that messages say, in milliseconds. */
+export function stampsOf(messages: readonly Message[]): number[] {
+  return messages.flatMap(({ meta }) => {
     const time = Date.parse(meta?.timestamp ?? "");
-    return Number.isNaN(time) ? [] : [time / 1000];
+    return Number.isNaN(time) ? [] : [time];
   });
-  return stamps.length === 0 ? undefined : stamps.reduce((newest, stamp) => Math.max(newest, stamp));
 }
 
 /** One compaction in the course of a session. */

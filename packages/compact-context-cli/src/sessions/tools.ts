@@ -20,7 +20,6 @@ interface FileTool {
   /** Folders between that folder and the files. */
   readonly depth: number;
   isSession(file: string): boolean;
-  idOf(file: string): string;
   factsOf(path: string): Promise<SessionFacts>;
 }
 
@@ -37,7 +36,6 @@ export const FILE_TOOLS: readonly FileTool[] = [
     depth: 1,
     // Files of sub-agents stand beside their session's.
     isSession: (file) => file.endsWith(".jsonl") && !file.startsWith("agent-"),
-    idOf: idIn,
     factsOf: (path) => factsOfLines(path, claudeHint),
   },
   {
@@ -45,7 +43,6 @@ export const FILE_TOOLS: readonly FileTool[] = [
     folder: ({ home, env }) => join(env.CODEX_HOME ?? join(home, ".codex"), "sessions"),
     depth: 3,
     isSession: (file) => file.startsWith("rollout-") && file.endsWith(".jsonl"),
-    idOf: idIn,
     factsOf: (path) => factsOfLines(path, codexHint),
   },
   {
@@ -53,7 +50,6 @@ export const FILE_TOOLS: readonly FileTool[] = [
     folder: ({ home }) => join(home, ".pi", "agent", "sessions"),
     depth: 3,
     isSession: (file) => file.endsWith(".jsonl"),
-    idOf: idIn,
     factsOf: (path) => factsOfLines(path, piHint),
   },
   {
@@ -61,7 +57,6 @@ export const FILE_TOOLS: readonly FileTool[] = [
     folder: ({ home }) => join(home, ".gemini", "tmp"),
     depth: 2,
     isSession: (file) => file.startsWith("session-") && file.endsWith(".json"),
-    idOf: idIn,
     factsOf: factsOfDocument,
   },
 ];
@@ -78,7 +73,7 @@ export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundS
 }
 
 function sessionOf(tool: FileTool, { path, bytes, changed }: FoundFile): FoundSession {
-  const id = tool.idOf(basename(path));
+  const id = idIn(basename(path));
   return {
     tool: tool.name,
     id,

@@ -3,12 +3,13 @@ import {
   argumentsText,
   messageText,
   resultText,
+  type ToolCallPart,
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
 import { type Body, documentFormat } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
-import { type Reading, textParts } from "./session.ts";
+import { callPart, type Reading, resultPart, textParts } from "./session.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
 // Runs as benchmarks and published collections keep them.
@@ -24,7 +25,7 @@ function chatBody(run: JsonRecord, body: Omit<Body, "list"> & { translate?(entry
 export const tauBench: DocumentFormat = documentFormat(
   "tau-bench",
   (value) => Array.isArray(recordOf(firstOf(value)).traj),
-  (value, log) => {
+  (_, log, value) => {
     const run = recordOf(firstOf(value));
     const others = Array.isArray(value) ? value.slice(1) : [];
     log.leaveOut("other run", others.length);
@@ -44,11 +45,10 @@ function firstOf(value: unknown): unknown {
 export const tau2Bench: DocumentFormat = documentFormat(
   "tau2-bench",
   (value) => tau2Simulation(value) !== undefined,
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     const simulations = listOf(container.simulations);
     log.leaveOut("other run", Math.max(0, simulations.length - 1));
-    const run = tau2Simulation(value) ?? {};
+    const run = tau2Simulation(container) ?? {};
     return chatBody(run, {
       entries: listOf(run.messages),
       path: "messages",
@@ -95,15 +95,13 @@ export const agentDojo: DocumentFormat = documentFormat(
     [recordOf(value), recordOf(recordOf(value).metadata)].some(
       (facts) => typeof facts.suite_name === "string" && "user_task_id" in facts,
     ),
-  (value) => {
-    const container = recordOf(value);
-    return chatBody(container, {
+  (container) =>
+    chatBody(container, {
       entries: listOf(container.messages),
       path: "messages",
       translate: dojoEntry,
       rebuild: (messages) => ({ ...container, messages }),
-    });
-  },
+    }),
 );
 
 /** Ids can be null, and errors stand beside an empty content. */
@@ -124,8 +122,7 @@ function dojoText(content: unknown): string {
 export const inspectAi: DocumentFormat = documentFormat(
   "inspect-ai",
   (value) => isRecord(value) && isRecord(value.eval) && Array.isArray(value.samples),
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     const samples = listOf(container.samples);
     log.leaveOut("other sample", Math.max(0, samples.length - 1));
     const sample = recordOf(samples[0]);
@@ -187,8 +184,7 @@ export const openHands: DocumentFormat = documentFormat(
   "openhands-sdk",
   (value) =>
     isRecord(value) && Array.isArray(value.messages) && Array.isArray(recordOf(value.response).choices),
-  (value) => {
-    const container = recordOf(value);
+  (container) => {
     const response = recordOf(container.response);
     const answer = recordOf(listOf(response.choices)[0]).message;
     return chatBody(container, {
@@ -213,8 +209,7 @@ export const whoAndWhen: DocumentFormat = documentFormat(
     Array.isArray(value.history) &&
     !Array.isArray(value.trajectory) &&
     ["mistake_agent", "question", "is_correct", "is_corrected"].some((key) => key in value),
-  (value) => {
-    const container = recordOf(value);
+  (container) => {
     return {
       entries: listOf(container.history),
       path: "history",
@@ -269,8 +264,7 @@ function writeSpeech(group: readonly Message[], original: JsonRecord | undefined
 export const sweAgent: DocumentFormat = documentFormat(
   "swe-agent",
   (value) => isRecord(value) && Array.isArray(value.trajectory) && Array.isArray(value.history),
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     let demos: readonly JsonRecord[] = [];
     return {
       entries: listOf(container.history),
@@ -311,7 +305,7 @@ function readHistory(entries: readonly JsonRecord[]): Reading[] {
     open = undefined;
     const content = piecesText(entry.content);
     if (entry.role === "tool" || (entry.role === "user" && answered !== undefined)) {
-      return { role: "tool", parts: [{ type: "toolResult", id: answered ?? "", content }], native: entry };
+      return { role: "tool", parts: [resultPart(answered, content, false)], native: entry };
     }
     return { role: entry.role === "system" ? "system" : "user", parts: textParts(content), native: entry };
   });
@@ -322,16 +316,15 @@ function piecesText(content: unknown): string {
   return content.map((piece: unknown) => stringOf(recordOf(piece).text) ?? textOf(piece)).join("\n");
 }
 
-function actionsOf(entry: JsonRecord, id: string): Extract<Part, { type: "toolCall" }>[] {
+function actionsOf(entry: JsonRecord, id: string): ToolCallPart[] {
   if (Array.isArray(entry.tool_calls)) {
     return entry.tool_calls.map(recordOf).map((call) => {
       const target = recordOf(call.function);
-      const name = stringOf(target.name) ?? "";
-      return { type: "toolCall", id: stringOf(call.id) ?? id, name, arguments: target.arguments ?? "" };
+      return callPart(call.id ?? id, target.name, target.arguments ?? "");
     });
   }
   const action = stringOf(entry.action) ?? "";
-  return action === "" ? [] : [{ type: "toolCall", id, name: "shell", arguments: action }];
+  return action === "" ? [] : [callPart(id, "shell", action)];
 }
 
 function writeAction(group: readonly Message[], original: JsonRecord | undefined): JsonRecord {
@@ -371,8 +364,7 @@ export const moatless: DocumentFormat = documentFormat(
   "moatless",
   (value) =>
     isRecord(value) && Array.isArray(value.nodes) && value.nodes.some((node) => "node_id" in recordOf(node)),
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     const agent = recordOf(container.agent);
     return {
       entries: listOf(container.nodes),
@@ -414,8 +406,7 @@ function readNode(node: JsonRecord): Reading[] {
   if (isRecord(action))
     readings.push({ role: "assistant", parts: actionParts(action, id), native: node, id: `${id}:action` });
   if (content !== "") {
-    const isError = observation.expect_correction === true || undefined;
-    const part: Part = defined({ type: "toolResult", id, content, isError });
+    const part = resultPart(id, content, observation.expect_correction === true);
     readings.push({ role: "tool", parts: [part], native: node, id: `${id}:observation` });
   }
   return readings;
@@ -424,7 +415,7 @@ function readNode(node: JsonRecord): Reading[] {
 function actionParts(action: JsonRecord, id: string): Part[] {
   const { scratch_pad: thought, action_args_class: kind, ...input } = action;
   const name = stringOf(kind)?.split(".").at(-1) ?? "action";
-  return [...textParts(thought), { type: "toolCall", id, name, arguments: input }];
+  return [...textParts(thought), callPart(id, name, input)];
 }
 
 /** What is said without an action becomes a message node. */

@@ -118,15 +118,16 @@ function answerId(record: ClaudeRecord): string | undefined {
 }
 
 function callIds(record: ClaudeRecord): unknown[] {
-  return blocksOf(record).flatMap((block) => (block.type === "tool_use" ? [block.id] : []));
-}
-
-function blocksOf(record: ClaudeRecord): readonly JsonRecord[] {
-  return listOf(record.message?.content).filter(isRecord);
+  return idsIn(record, "tool_use", "id");
 }
 
 function resultIds(record: ClaudeRecord): unknown[] {
-  return blocksOf(record).flatMap((block) => (block.type === "tool_result" ? [block.tool_use_id] : []));
+  return idsIn(record, "tool_result", "tool_use_id");
+}
+
+function idsIn({ message }: ClaudeRecord, type: string, field: string): unknown[] {
+  const blocks = listOf(message?.content).filter(isRecord);
+  return blocks.filter((block) => block.type === type).map((block) => block[field]);
 }
 
 /** Records that make one API message. */

@@ -3,14 +3,7 @@ import { codecFor } from "compact-context/internal/codecs/formats";
 import { type ClaudeEnvelope, type ClaudeRecord, claudeSegments, copyOf } from "./claude-code-chain.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";
-import type {
-  CompactedSession,
-  ReadLog,
-  RecordFormat,
-  RecordReader,
-  Session,
-  WritePorts,
-} from "./transcript.ts";
+import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "user",
@@ -79,34 +72,22 @@ function openClaudeCode(log: ReadLog): RecordReader {
       else if (uuid === undefined || records.has(uuid)) log.leaveOut("record written twice or without uuid");
       if (uuid !== undefined && !records.has(uuid)) place(record, uuid, kept);
     },
-    end: (endsWithNewline) => finish({ records, envelope, title, log }, endsWithNewline),
-  };
-}
-
-interface Finished {
-  readonly records: ReadonlyMap<string, ClaudeRecord>;
-  readonly envelope: ClaudeEnvelope;
-  readonly title: string | undefined;
-  readonly log: ReadLog;
-}
-
-function finish({ records, envelope, title, log }: Finished, endsWithNewline: boolean): Session {
-  const { segments, usage, model, lastUuid, window } = claudeSegments(records, log);
-  return {
-    format: "claude-code",
-    list: "anthropic",
-    segments,
-    usage,
-    leftOut: log.leftOut(),
-    model,
-    sessionId: stringOf(envelope.sessionId),
-    title,
-    cwd: stringOf(envelope.cwd),
-    window,
-    write: (compacted: CompactedSession, ports: WritePorts) => ({
-      mode: "append",
-      chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),
-    }),
+    end(endsWithNewline) {
+      const { lastUuid, ...told } = claudeSegments(records, log);
+      return {
+        format: "claude-code",
+        list: "anthropic",
+        ...told,
+        leftOut: log.leftOut(),
+        sessionId: stringOf(envelope.sessionId),
+        title,
+        cwd: stringOf(envelope.cwd),
+        write: (compacted, ports) => ({
+          mode: "append",
+          chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),
+        }),
+      };
+    },
   };
 }
 

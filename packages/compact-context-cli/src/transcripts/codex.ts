@@ -43,13 +43,7 @@ interface Stretch {
   usage?: unknown;
 }
 
-interface Facts {
-  system?: string;
-  model?: string;
-  sessionId?: string;
-  cwd?: string;
-  window?: number;
-}
+type Facts = Pick<Session, "system" | "model" | "sessionId" | "cwd" | "window">;
 
 function openCodex(log: ReadLog): RecordReader {
   let current: Stretch = { items: [], carried: 0 };

@@ -7,15 +7,16 @@ import {
   toolResults,
 } from "compact-context/internal/core/message";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { messagesFrom, type Reading, singleSegment, textParts, usageOf } from "./session.ts";
-import type {
-  CompactedSession,
-  ReadLog,
-  RecordFormat,
-  RecordReader,
-  Session,
-  WritePorts,
-} from "./transcript.ts";
+import {
+  callPart,
+  messagesFrom,
+  type Reading,
+  resultPart,
+  singleSegment,
+  textParts,
+  usageOf,
+} from "./session.ts";
+import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
 /** Events of the Copilot CLI; what is compacted is written as a new file of the events that carry context. */
 export const copilotCli: RecordFormat = {
@@ -41,7 +42,20 @@ function openCopilot(log: ReadLog): RecordReader {
         if (type === "session.start") frame.push(event);
       }
     },
-    end: () => finish(events, frame, log),
+    end() {
+      const segments = singleSegment(messagesFrom(events.map(readEvent)));
+      const start = recordOf(frame[0]?.data);
+      return {
+        format: "copilot-cli",
+        segments,
+        usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
+        leftOut: log.leftOut(),
+        sessionId: stringOf(start.sessionId),
+        model: stringOf(start.selectedModel),
+        cwd: stringOf(recordOf(start.context).cwd),
+        write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
+      };
+    },
   };
 }
 
@@ -51,21 +65,6 @@ const CONTEXT: ReadonlySet<string> = new Set([
   "assistant.message",
   "tool.execution_complete",
 ]);
-
-function finish(events: readonly JsonRecord[], frame: readonly JsonRecord[], log: ReadLog): Session {
-  const segments = singleSegment(messagesFrom(events.map(readEvent)));
-  const start = recordOf(frame[0]?.data);
-  return {
-    format: "copilot-cli",
-    segments,
-    usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
-    leftOut: log.leftOut(),
-    sessionId: stringOf(start.sessionId),
-    model: stringOf(start.selectedModel),
-    cwd: stringOf(recordOf(start.context).cwd),
-    write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
-  };
-}
 
 function readEvent(event: JsonRecord): Reading {
   const data = recordOf(event.data);
@@ -82,11 +81,7 @@ function readEvent(event: JsonRecord): Reading {
     case "system.message":
       return { role: "system", parts: textParts(textOf(data.content)), ...common };
     default:
-      return {
-        role: "user",
-        parts: textParts(textOf(data.transformedContent ?? data.content)),
-        ...common,
-      };
+      return { role: "user", parts: textParts(textOf(data.transformedContent ?? data.content)), ...common };
   }
 }
 
@@ -106,27 +101,14 @@ function answerParts(data: JsonRecord): Part[] {
         ];
   const calls = listOf(data.toolRequests)
     .map(recordOf)
-    .map(
-      (call): Part => ({
-        type: "toolCall",
-        id: stringOf(call.toolCallId) ?? "",
-        name: stringOf(call.name) ?? "",
-        arguments: call.arguments,
-      }),
-    );
+    .map((call) => callPart(call.toolCallId, call.name, call.arguments));
   return [...reasoning, ...textParts(textOf(data.content)), ...calls];
 }
 
 function resultOf(data: JsonRecord): Part {
   const error = data.error;
   const content = recordOf(data.result).content ?? recordOf(error).message ?? error;
-  const id = stringOf(data.toolCallId) ?? "";
-  return defined({
-    type: "toolResult",
-    id,
-    content: textOf(content),
-    isError: data.success === false || undefined,
-  });
+  return resultPart(data.toolCallId, textOf(content), data.success === false);
 }
 
 function* writeEvents(

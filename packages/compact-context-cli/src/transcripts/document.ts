@@ -44,18 +44,20 @@ export interface Body extends Facts {
   rebuild(entries: readonly unknown[], messages: readonly Message[]): unknown;
 }
 
-/** A format kept as one JSON document, written back with the whitespace that it was read with. */
+/** A format kept as one JSON document, which is mostly an object; written back with the whitespace that it was read with. */
 export function documentFormat<F extends TranscriptFormat>(
   format: F,
   recognises: DocumentFormat["recognises"],
-  open: (value: unknown, log: ReadLog) => Body,
+  open: (container: JsonRecord, log: ReadLog, value: unknown) => Body,
 ): DocumentFormat & { readonly format: F } {
   return {
     format,
     recognises,
     read({ value, text }, log) {
       const layout = layoutOf(text);
-      return readBody(format, open(value, log), log, (document) => documentChunks(document, layout));
+      return readBody(format, open(recordOf(value), log, value), log, (document) =>
+        documentChunks(document, layout),
+      );
     },
   };
 }

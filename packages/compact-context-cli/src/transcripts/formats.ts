@@ -1,4 +1,3 @@
-import { CompactError } from "compact-context/internal/errors";
 import { aider } from "./aider.ts";
 import {
   agentDojo,
@@ -51,18 +50,3 @@ export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
 export const TRANSCRIPT_FORMATS: readonly TranscriptFormat[] = [
   ...new Set([...RECORD_FORMATS, ...DOCUMENT_FORMATS].map((one) => one.format)),
 ];
-
-/** The readers that bear this name; throws `UnknownFormat` when there are none. */
-export function readersOf(format: TranscriptFormat): {
-  readonly records: RecordFormat | undefined;
-  readonly documents: readonly DocumentFormat[];
-} {
-  const records = RECORD_FORMATS.find((one) => one.format === format);
-  const documents = DOCUMENT_FORMATS.filter((one) => one.format === format);
-  if (records === undefined && documents.length === 0) {
-    throw new CompactError("UnknownFormat", `there is no transcript format "${String(format)}"`, {
-      hint: `Use one of ${TRANSCRIPT_FORMATS.join(", ")}, or leave the format out to have it detected.`,
-    });
-  }
-  return { records, documents };
-}

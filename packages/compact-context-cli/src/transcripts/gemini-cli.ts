@@ -1,16 +1,15 @@
 import type { Message, Part } from "compact-context";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";
-import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { type Reading, textParts } from "./session.ts";
+import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import { callPart, type Reading, resultPart, textParts, withResults } from "./session.ts";
 import type { DocumentFormat, ReadLog, WritePorts } from "./transcript.ts";
 
 /** Gemini CLI's chat files (`~/.gemini/tmp/<hash>/chats`). */
 export const geminiCli: DocumentFormat = documentFormat(
   "gemini-cli",
   (value) => isRecord(value) && typeof value.projectHash === "string" && Array.isArray(value.messages),
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     const entries = listOf(container.messages);
     let notices: ReadonlyMap<unknown, readonly JsonRecord[]> = new Map();
     return {
@@ -63,12 +62,15 @@ function readEntry(entry: JsonRecord): Reading[] {
   const meta = { timestamp: stringOf(entry.timestamp), model: stringOf(entry.model) };
   const thoughts = listOf(entry.thoughts).map(recordOf).map(readThought);
   const calls = callsOf(entry);
-  const parts = [...thoughts, ...textParts(textOf(entry.content)), ...calls.map(callPart)];
+  const parts = [
+    ...thoughts,
+    ...textParts(textOf(entry.content)),
+    ...calls.map(({ call, id }) => callPart(id, call.name, call.args)),
+  ];
   const results = calls.flatMap(resultParts);
   const role = type === "gemini" ? "assistant" : "user";
   const own: Reading = { role, parts, native: entry, id: stringOf(entry.id), meta };
-  if (results.length === 0) return [own];
-  return [own, { role: "tool", parts: results, native: entry, id: `${own.id ?? "message"}:results`, meta }];
+  return withResults(own, results);
 }
 
 function readThought(thought: JsonRecord): Part {
@@ -88,28 +90,10 @@ function callsOf(entry: JsonRecord): IdentifiedCall[] {
   return calls.map((call, index) => ({ call, id: stringOf(call.id) ?? `${answer}:call-${index + 1}` }));
 }
 
-function callPart({ call, id }: IdentifiedCall): Part {
-  return {
-    type: "toolCall",
-    id,
-    name: stringOf(call.name) ?? "",
-    arguments: call.args,
-  };
-}
-
 function resultParts({ call, id }: IdentifiedCall): Part[] {
-  const result = call.result;
+  const { result, status, name } = call;
   if (result === undefined || result === null) return [];
-  const failed = call.status === "error";
-  return [
-    defined({
-      type: "toolResult",
-      id,
-      content: outputOf(result),
-      name: stringOf(call.name),
-      isError: failed || undefined,
-    }),
-  ];
+  return [resultPart(id, outputOf(result), status === "error", name)];
 }
 
 function outputOf(result: unknown): string {

@@ -23,9 +23,8 @@ export function plainFormat(format: Format): DocumentFormat & { readonly format:
   return documentFormat(
     format,
     (value) => detectPlainFormat(value) === format,
-    (value) => {
+    (body, _, value) => {
       const { entries, key } = listIn(value) ?? { entries: [], key: undefined };
-      const body = recordOf(value);
       return {
         entries,
         path: key ?? "messages",
@@ -89,8 +88,7 @@ export const cline: DocumentFormat = documentFormat(
     typeof value.sessionId === "string" &&
     ("agent" in value || "system_prompt" in value) &&
     !("projectHash" in value),
-  (value) => {
-    const container = recordOf(value);
+  (container) => {
     const entries = listOf(container.messages);
     const models = entries.flatMap((entry) => stringOf(recordOf(recordOf(entry).modelInfo).id) ?? []);
     return {
@@ -123,7 +121,7 @@ function fileAsText(block: unknown): unknown {
 export const langchainRecording: DocumentFormat = documentFormat(
   "langchain",
   (value) => snapshotOf(value) !== undefined || isMessageStream(value),
-  (value, log) => {
+  (_, log, value) => {
     const snapshot = snapshotOf(value);
     log.leaveOut("other snapshot", snapshot?.others ?? 0);
     return {

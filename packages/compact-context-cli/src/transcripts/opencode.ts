@@ -12,7 +12,15 @@ import {
 } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";
 import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { addSegment, type Reading, textParts, withSummaryVersion } from "./session.ts";
+import {
+  addSegment,
+  callPart,
+  type Reading,
+  resultPart,
+  textParts,
+  withResults,
+  withSummaryVersion,
+} from "./session.ts";
 import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
 
 /** `opencode export`: messages of parts, a call and its result being one part. */
@@ -22,8 +30,7 @@ export const opencode: DocumentFormat = documentFormat(
     isRecord(value) &&
     isRecord(value.info) &&
     listOf(value.messages).some((one) => Array.isArray(recordOf(one).parts)),
-  (value, log) => {
-    const container = recordOf(value);
+  (container, log) => {
     const info = recordOf(container.info);
     const entries = listOf(container.messages);
     return {
@@ -65,13 +72,12 @@ function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
   for (const part of partsOf(entry)) {
     const callId = ids.get(part);
     if (callId !== undefined) {
-      parts.push(callOf(part, callId));
+      parts.push(callPart(callId, part.tool, recordOf(part.state).input));
       results.push(...resultOf(part, callId));
     } else parts.push(...readPart(part, log));
   }
   const own: Reading = { role, parts, native: entry, id: stringOf(info.id), meta };
-  if (results.length === 0) return [own];
-  return [own, { role: "tool", parts: results, native: entry, id: `${own.id ?? "message"}:results`, meta }];
+  return withResults(own, results);
 }
 
 function readPart(part: JsonRecord, log: ReadLog): Part[] {
@@ -119,11 +125,6 @@ function fileOf(part: JsonRecord): Part {
   });
 }
 
-function callOf(part: JsonRecord, id: string): Part {
-  const input = recordOf(part.state).input;
-  return { type: "toolCall", id, name: stringOf(part.tool) ?? "", arguments: input };
-}
-
 function partsOf(entry: JsonRecord): readonly JsonRecord[] {
   return listOf(entry.parts).filter(isRecord);
 }
@@ -146,10 +147,7 @@ function callIds(entry: JsonRecord): ReadonlyMap<JsonRecord, string> {
 function resultOf(part: JsonRecord, id: string): Part[] {
   const state = recordOf(part.state);
   if (state.status === "pending" || state.status === "running") return [];
-  const failed = state.status === "error";
-  const name = stringOf(part.tool);
-  const content = textOf(state.output ?? state.error);
-  return [defined({ type: "toolResult", id, content, name, isError: failed || undefined })];
+  return [resultPart(id, textOf(state.output ?? state.error), state.status === "error", part.tool)];
 }
 
 /** After a summary OpenCode sends it, with the request for it, and what follows. */

@@ -1,6 +1,6 @@
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-import { DOCUMENT_FORMATS, RECORD_FORMATS, readersOf, TRANSCRIPT_FORMATS } from "./formats.ts";
+import { DOCUMENT_FORMATS, RECORD_FORMATS, TRANSCRIPT_FORMATS } from "./formats.ts";
 import {
   type Chunks,
   createReadLog,
@@ -12,6 +12,7 @@ import {
 } from "./json.ts";
 import { readEntryLines } from "./lists.ts";
 import type {
+  DocumentFormat,
   Problem,
   ReadLog,
   RecordFormat,
@@ -21,7 +22,7 @@ import type {
   TranscriptFormat,
 } from "./transcript.ts";
 
-export interface ReadOptions {
+interface ReadOptions {
   /** What error messages call the file. */
   readonly name?: string;
   /** Detected when left out. */
@@ -69,8 +70,8 @@ async function takeHead(cursor: LineCursor): Promise<string[]> {
 }
 
 async function readSession(source: Source): Promise<Session> {
-  const asked = source.format === undefined ? undefined : readersOf(source.format);
-  if (asked?.records !== undefined && asked.documents.length === 0) return readRecords(asked.records, source);
+  const asked = RECORD_FORMATS.find(({ format }) => format === source.format);
+  if (asked !== undefined && documentsOf(source).length === 0) return readRecords(asked, source);
   const layout = layoutOf(source.head);
   if (layout.kind === "entries") return readEntries(source);
   if (layout.kind === "document") return readDocument(await wholeText(source), source);
@@ -159,9 +160,14 @@ async function readEntries(source: Source): Promise<Session> {
   return guarded(source, () => readEntryLines(asked, entries, source.log));
 }
 
+/** The documents that may be meant. */
+function documentsOf({ format }: Source): readonly DocumentFormat[] {
+  return DOCUMENT_FORMATS.filter((one) => format === undefined || one.format === format);
+}
+
 function readDocument(text: string, source: Source): Session {
   const value = parseDocument(text);
-  const readers = source.format === undefined ? DOCUMENT_FORMATS : readersOf(source.format).documents;
+  const readers = documentsOf(source);
   const recognised = readers.find((reader) => reader.recognises(value));
   const reader =
     recognised ?? (source.format === undefined || typeof value === "string" ? undefined : readers.at(-1));
@@ -208,7 +214,7 @@ function otherFormat(found: TranscriptFormat, source: Source): CompactError {
 function unknownFormat(source: Source): CompactError {
   return new CompactError("UnknownFormat", `${source.name ?? "transcript"}: no known transcript format`, {
     place: source.name,
-    hint: `Name the format; known are ${TRANSCRIPT_FORMATS.join(", ")}.`,
+    hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
   });
 }
 

@@ -1,27 +1,24 @@
-import type { Format, Message, Part, Role } from "compact-context";
+import type { Format, Message, Part } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { contentHash, type MessageMeta } from "compact-context/internal/core/message";
+import { contentHash, type MessageMeta, type ToolCallPart } from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import { defined, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
-import type {
-  CompactedSession,
-  EarlierCompaction,
-  ReadLog,
-  Segment,
-  UsageRecord,
-  UsageSource,
+import {
+  type CompactedSession,
+  type EarlierCompaction,
+  type ReadLog,
+  type Segment,
+  USAGE_FIELDS,
+  type UsageRecord,
+  type UsageSource,
 } from "./transcript.ts";
 
 // What every reader makes its session of: messages, the stretches between compactions, usage.
 
-/** What a reader says of one message of a format that no codec knows. */
-export interface Reading {
-  readonly role: Role;
-  readonly parts: readonly Part[];
-  /** The entry of the file; several messages may come from one. */
-  readonly native: unknown;
+/** What a reader says of one message of a format that no codec knows; several may come from one entry of the file. */
+export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
+  /** The entry's own. */
   readonly id?: string;
-  readonly meta?: MessageMeta;
 }
 
 /** Messages with unique ids: the entry's own, or a fingerprint of the content. */
@@ -45,6 +42,23 @@ export function messagesFrom(readings: readonly Reading[]): Message[] {
 export function textParts(value: unknown): Part[] {
   const text = stringOf(value) ?? "";
   return text === "" ? [] : [{ type: "text", text }];
+}
+
+/** A tool call; an id or a name that the file does not hold is empty. */
+export function callPart(id: unknown, name: unknown, args: unknown): ToolCallPart {
+  return { type: "toolCall", id: stringOf(id) ?? "", name: stringOf(name) ?? "", arguments: args };
+}
+
+/** What came of a call; `name` is the tool's, where the file says it. */
+export function resultPart(id: unknown, content: string, failed: boolean, name?: unknown): Part {
+  const isError = failed || undefined;
+  return defined({ type: "toolResult", id: stringOf(id) ?? "", content, name: stringOf(name), isError });
+}
+
+/** An entry that holds an answer and the results of its calls: they are a message of their own behind it. */
+export function withResults(answer: Reading, results: readonly Part[]): Reading[] {
+  if (results.length === 0) return [answer];
+  return [answer, { ...answer, role: "tool", parts: results, id: `${answer.id ?? "message"}:results` }];
 }
 
 /** The message with these facts added to its meta; facts that are undefined are left as they were. */
@@ -129,7 +143,7 @@ export interface Stretch<T extends Item> {
   readonly endedBy?: Omit<EarlierCompaction, "at">;
 }
 
-export interface StretchFormat<T extends Item> {
+interface StretchFormat<T extends Item> {
   readonly codec: Format;
   readonly usage: UsageSource;
   /** Where the items stand in the file, for messages about problems. */
@@ -194,29 +208,6 @@ function textsOf(message: Message | undefined): string {
 }
 
 // ---- usage
-
-/** Which fields of a provider's record make up the prompt (added together) and the output. */
-const USAGE_FIELDS: Readonly<
-  Record<UsageSource, readonly [prompt: readonly string[], output: readonly string[]]>
-> = {
-  anthropic: [["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"], ["output_tokens"]],
-  "openai-chat": [["prompt_tokens"], ["completion_tokens"]],
-  "openai-responses": [["input_tokens"], ["output_tokens"]],
-  gemini: [["promptTokenCount"], ["candidatesTokenCount", "thoughtsTokenCount"]],
-  langchain: [["input_tokens"], ["output_tokens"]],
-  codex: [["input_tokens"], ["output_tokens"]],
-  pi: [["input", "cacheRead", "cacheWrite"], ["output"]],
-  // Its output has the reasoning in it: `total` is the sum of these four.
-  opencode: [["input", "cache.read", "cache.write"], ["output"]],
-  "gemini-cli": [
-    ["input", "tool"],
-    ["output", "thoughts"],
-  ],
-  cline: [["inputTokens"], ["outputTokens"]],
-  "copilot-cli": [[], ["outputTokens"]],
-  // The prompt count leaves out what came from the cache.
-  moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
-};
 
 /** A usage record of message `index` in `segment`; undefined when the provider reported nothing or all zeros. */
 export function usageRecord(

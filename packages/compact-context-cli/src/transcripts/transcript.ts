@@ -46,20 +46,31 @@ export interface Segment {
   readonly endedBy?: EarlierCompaction;
 }
 
-/** Names whose record `usage` is, and so what its fields are called. */
-export type UsageSource =
-  | "anthropic"
-  | "openai-chat"
-  | "openai-responses"
-  | "gemini"
-  | "langchain"
-  | "codex"
-  | "pi"
-  | "opencode"
-  | "gemini-cli"
-  | "cline"
-  | "copilot-cli"
-  | "moatless";
+/** Which fields of a provider's record make up the prompt (added together) and the output. */
+export const USAGE_FIELDS = {
+  anthropic: [["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"], ["output_tokens"]],
+  "openai-chat": [["prompt_tokens"], ["completion_tokens"]],
+  "openai-responses": [["input_tokens"], ["output_tokens"]],
+  gemini: [["promptTokenCount"], ["candidatesTokenCount", "thoughtsTokenCount"]],
+  langchain: [["input_tokens"], ["output_tokens"]],
+  codex: [["input_tokens"], ["output_tokens"]],
+  pi: [["input", "cacheRead", "cacheWrite"], ["output"]],
+  // Its output has the reasoning in it: `total` is the sum of these four.
+  opencode: [["input", "cache.read", "cache.write"], ["output"]],
+  "gemini-cli": [
+    ["input", "tool"],
+    ["output", "thoughts"],
+  ],
+  cline: [["inputTokens"], ["outputTokens"]],
+  "copilot-cli": [[], ["outputTokens"]],
+  // The prompt count leaves out what came from the cache.
+  moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
+} as const satisfies Readonly<
+  Record<string, readonly [prompt: readonly string[], output: readonly string[]]>
+>;
+
+/** Names whose record `usage` is. */
+export type UsageSource = keyof typeof USAGE_FIELDS;
 
 /** What a provider reported for one call of the session. */
 export interface UsageRecord {

@@ -7,7 +7,7 @@ import { CompactError } from "compact-context/internal/errors";
 /** What a request may do; a refusal carries the status and the words that are sent. */
 export type Verdict = { readonly allowed: true } | Denial;
 
-export interface Denial {
+interface Denial {
   readonly allowed: false;
   readonly status: number;
   readonly error: string;
@@ -27,7 +27,7 @@ export interface Access {
   maySend(headers: Headers): Verdict;
 }
 
-export interface AccessOptions {
+interface AccessOptions {
   readonly port: number;
   /** At least 128 bits of randomness as text that needs no quoting. */
   newSecret(): string;

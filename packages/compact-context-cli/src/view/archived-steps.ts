@@ -8,11 +8,11 @@ import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import { type FixedTokens, fateOf, layerKeyOf } from "./message-view.ts";
 import type { CompactedMessage } from "./originals.ts";
-import type { Fate } from "./session-view.ts";
+import type { Fate, FateView } from "./session-view.ts";
 import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
-export interface ArchivedStep {
+interface ArchivedStep {
   /** The archive's number. */
   readonly step: number;
   readonly entries: readonly CompactedMessage[];
@@ -129,7 +129,8 @@ function fatesByState(
   all: readonly ArchivedMessage[],
 ): FateOf {
   if (state === undefined || state.step !== step) return () => UNKNOWN;
-  const logged = state.log.map(([hash]) => archiveIdOf(hash));
+  // As the archive makes its ids of content hashes.
+  const logged = state.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
   const known = new Set(logged);
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
   return ({ archived, place }) => {
@@ -145,11 +146,6 @@ function fatesByState(
 function fateOfEdit(edit: Edit | undefined): Fate {
   if (edit === undefined) return "kept";
   return edit.clear === true ? "cleared" : "cut";
-}
-
-/** As the archive makes its ids of content hashes. */
-function archiveIdOf(hash: string): string {
-  return hash.padStart(10, "0").slice(-10);
 }
 
 function entriesOf(
@@ -184,12 +180,7 @@ function entriesOf(
 }
 
 /** What became of one message, as the archive's summary record of its step says. */
-interface StoredFate {
-  readonly fate: Fate;
-  readonly tokens: number;
-  readonly tokensAfter: number;
-  readonly reason?: string;
-}
+type StoredFate = Pick<FateView, "fate" | "tokens" | "tokensAfter" | "reason">;
 
 /** What the archive holds of a compaction beside its list; each part may be missing. */
 export interface StoredRecord {

@@ -1,5 +1,5 @@
 import { isObject } from "compact-context/internal/errors";
-import { eventLayers, fateOf, type ToldLayers } from "./message-view.ts";
+import { eventLayers, fateOf, namedLines, type ToldLayers, triggerWords } from "./message-view.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { CompactionHead, Fate, FateView, LayerKey, SpanView } from "./session-view.ts";
 import { jsonText, listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
@@ -26,7 +26,7 @@ export interface EventReader {
   fatesOf(compaction: number): readonly FateView[];
 }
 
-export interface EventReaderOptions {
+interface EventReaderOptions {
   readonly record: SessionRecord;
   /** True where steps and compactions are told better by somebody else. */
   readonly spansOnly: boolean;
@@ -183,15 +183,14 @@ function policyOf({ properties }: ToldEvent): CompactionHead["policy"] {
   const policy = recordIn(properties, "policy");
   const kept = recordIn(properties, "kept");
   const share = numberIn(policy, "trigger_pct");
-  const lines: [string, string | number | undefined][] = [
-    ["trigger", share === undefined ? undefined : `${Math.round(share * 1000) / 10} % of the window`],
-    ["kept free", numberIn(policy, "hard_cap_buffer")],
-    ["strategy", textIn(policy, "strategy")],
-    ["recent turns", numberIn(kept, "recent_turns")],
-    ["tool pairs", numberIn(kept, "tool_pairs")],
-    ["note", textIn(properties, "note")],
-  ];
-  return lines.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: String(value) }]));
+  return namedLines({
+    trigger: share === undefined ? undefined : triggerWords(share),
+    "kept free": numberIn(policy, "hard_cap_buffer"),
+    strategy: textIn(policy, "strategy"),
+    "recent turns": numberIn(kept, "recent_turns"),
+    "tool pairs": numberIn(kept, "tool_pairs"),
+    note: textIn(properties, "note"),
+  });
 }
 
 function compacted(
@@ -313,13 +312,7 @@ const LONGEST = 4000;
 const MOST_ATTRIBUTES = 64;
 
 /** A span before its times are compared. */
-export interface SpanDraft {
-  readonly id: string;
-  readonly parent?: string;
-  readonly name: string;
-  readonly start?: string;
-  readonly end?: string;
-  readonly status: "ok" | "error";
+export interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
   readonly data: Readonly<Record<string, unknown>>;
 }
 

@@ -1,20 +1,13 @@
 import { isObject } from "compact-context/internal/errors";
-import { spanView } from "./event-reader.ts";
+import { type SpanDraft, spanView } from "./event-reader.ts";
 import { jsonText, recordIn, textIn } from "./untrusted.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Most events of one request. */
 const MOST_EVENTS = 2000;
 
-interface IngestedSpan {
+interface IngestedSpan extends SpanDraft {
   readonly traceId: string;
-  readonly spanId: string;
-  readonly parentId: string | undefined;
-  readonly name: string;
-  readonly startedAt: string | undefined;
-  readonly endedAt: string | undefined;
-  readonly status: "ok" | "error";
-  readonly data: Readonly<Record<string, unknown>>;
 }
 
 interface IngestedTrace {
@@ -24,7 +17,7 @@ interface IngestedTrace {
 }
 
 /** What is wrong with a body, as Ariadne tells it. */
-export interface IngestRefusal {
+interface IngestRefusal {
   readonly error: string;
   readonly details: readonly { readonly path: string; readonly message: string }[];
 }
@@ -42,7 +35,7 @@ export function ingest(body: unknown, store: ViewStore): { readonly count: numbe
   if (wrong.length > 0) return refusal(...wrong);
   for (const event of read) {
     if (typeof event === "string") continue;
-    if ("spanId" in event) takeSpan(event, store);
+    if ("data" in event) takeSpan(event, store);
     else takeTrace(event, store);
   }
   return { count: batch.length };
@@ -55,24 +48,15 @@ function refusal(...paths: string[]): IngestRefusal {
   };
 }
 
-function takeSpan(span: IngestedSpan, store: ViewStore): void {
-  const { data, name, startedAt, endedAt, status } = span;
-  const session = store.told((textIn(data, "session_id") ?? span.traceId).slice(0, 200), weightOf(span));
-  const { session_id: _, ...rest } = data;
-  session.addSpan(
-    spanView({
-      id: span.spanId,
-      parent: span.parentId,
-      name,
-      start: startedAt,
-      end: endedAt,
-      status,
-      data: rest,
-    }),
-  );
-  if (!name.startsWith("compact.") || startedAt === undefined || endedAt === undefined) return;
-  const { output, ...properties } = rest;
-  session.reader.learn({ name, startedAt, endedAt, status, properties, payload: output });
+function takeSpan({ traceId, ...span }: IngestedSpan, store: ViewStore): void {
+  const { name, start, end, status } = span;
+  const weight = jsonText(span.data).length + name.length;
+  const session = store.told((textIn(span.data, "session_id") ?? traceId).slice(0, 200), weight);
+  const { session_id: _, ...data } = span.data;
+  session.addSpan(spanView({ ...span, data }));
+  if (!name.startsWith("compact.") || start === undefined || end === undefined) return;
+  const { output, ...properties } = data;
+  session.reader.learn({ name, startedAt: start, endedAt: end, status, properties, payload: output });
 }
 
 /** A trace says how its session is called, and that it is over; by itself it is no session. */
@@ -83,10 +67,6 @@ function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): v
     title: name?.slice(0, 200),
     live: ended ? false : undefined,
   });
-}
-
-function weightOf({ data, name }: IngestedSpan): number {
-  return jsonText(data).length + name.length;
 }
 
 /** The path of what is wrong where it is no event. */
@@ -101,11 +81,11 @@ function readEvent(event: unknown, path: string): IngestedSpan | IngestedTrace |
   if (type === "trace") return { traceId, name, ended: textIn(event, "ended_at") !== undefined };
   return {
     traceId,
-    spanId: textIn(event, "span_id") ?? "",
-    parentId: textIn(event, "parent_id"),
+    id: textIn(event, "span_id") ?? "",
+    parent: textIn(event, "parent_id"),
     name: name ?? textIn(event, "kind") ?? "span",
-    startedAt: textIn(event, "started_at"),
-    endedAt: textIn(event, "ended_at"),
+    start: textIn(event, "started_at"),
+    end: textIn(event, "ended_at"),
     status: textIn(event, "status") === "error" ? "error" : "ok",
     data: recordIn(event, "data") ?? {},
   };

@@ -2,7 +2,7 @@ import { type Message, messageText, type Role } from "compact-context/internal/c
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
-import type { Fate, LayerKey, MessageKind } from "./session-view.ts";
+import type { CompactionHead, Fate, LayerKey, MessageKind } from "./session-view.ts";
 
 /** Most characters of a preview. */
 const PREVIEW = 240;
@@ -41,6 +41,20 @@ const FATES: ReadonlyMap<string | undefined, Fate> = new Map<PlannedAction, Fate
 /** What the plan's word for it is called on the page; `unknown` for a word that is none of a plan. */
 export function fateOf({ action }: { readonly action: string | undefined }): Fate {
   return FATES.get(action) ?? "unknown";
+}
+
+/** Settings ready to show; those without a value are left out. */
+export function namedLines(
+  lines: Readonly<Record<string, string | number | undefined>>,
+): CompactionHead["policy"] {
+  return Object.entries(lines).flatMap(([name, value]) =>
+    value === undefined ? [] : [{ name, value: String(value) }],
+  );
+}
+
+/** `85 % of the window`. */
+export function triggerWords(share: number): string {
+  return `${Math.round(share * 1000) / 10} % of the window`;
 }
 
 /** The layers of a session whose messages are known, in stacking order. */

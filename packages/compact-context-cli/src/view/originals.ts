@@ -4,11 +4,12 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "compact-context/internal/core/message";
+import { createLruMap } from "compact-context/internal/errors";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import { kindOf, shortPreview } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
-import type { CompactionHead, Fate, FateView, LayerKey, SearchHitView } from "./session-view.ts";
+import type { CompactionHead, FateView, SearchHitView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
 import { expandedPiece, textIn } from "./untrusted.ts";
 
@@ -21,18 +22,10 @@ export interface Original {
 }
 
 /** One message of a list that was compacted, and what became of it. */
-export interface CompactedMessage {
+export interface CompactedMessage
+  extends Pick<FateView, "summaryOf" | "role" | "layer" | "fate" | "tokens" | "tokensAfter" | "reason"> {
   /** Place in the session; undefined for a summary. */
   readonly place: number | undefined;
-  /** The compaction that wrote this summary. */
-  readonly summaryOf?: number;
-  readonly role: string;
-  readonly layer: LayerKey;
-  readonly fate: Fate;
-  readonly tokens: number;
-  readonly tokensAfter: number;
-  /** Why, in words for a person, where that is known. */
-  readonly reason?: string;
   /** What stood in the list, where that is not the session's message at this place. */
   readonly listed?: Original;
 }
@@ -45,7 +38,7 @@ export interface CompactedList {
 }
 
 /** A session whose messages can be read. */
-export interface SessionTexts {
+interface SessionTexts {
   load?(): Promise<void>;
   /** Every message of the session once, in order. */
   messages(): readonly Original[];
@@ -211,16 +204,12 @@ const MOST_OPENED = 16;
 
 /** Opens each compaction once for all who look at it; what was looked at longest ago is forgotten first. */
 function rememberOpened(open: Originals["open"]): Originals["open"] {
-  const opened = new Map<number, ReturnType<Originals["open"]>>();
+  const opened = createLruMap<ReturnType<Originals["open"]>>(MOST_OPENED);
   return (head) => {
-    const found = opened.get(head.index) ?? open(head);
-    opened.delete(head.index);
-    opened.set(head.index, found);
-    found.catch(() => opened.delete(head.index));
-    for (const oldest of opened.keys()) {
-      if (opened.size <= MOST_OPENED) break;
-      opened.delete(oldest);
-    }
+    const key = String(head.index);
+    const found = opened.get(key) ?? open(head);
+    opened.set(key, found);
+    found.catch(() => opened.delete(key));
     return found;
   };
 }

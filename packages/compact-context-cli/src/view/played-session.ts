@@ -13,7 +13,9 @@ import {
   type LayerShare,
   layerKeyOf,
   MESSAGE_LAYERS,
+  namedLines,
   stacked,
+  triggerWords,
 } from "./message-view.ts";
 import { type CompactedList, type CompactedMessage, createOriginals, type Original } from "./originals.ts";
 import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
@@ -41,7 +43,7 @@ export interface PlayedSession {
 }
 
 /** Hears what a manager makes of the session, and keeps the record of it. */
-export interface PlayedRecord {
+interface PlayedRecord {
   readonly record: SessionRecord;
   /** After each preflight: the raw list and what came of it. */
   hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): void;
@@ -222,23 +224,21 @@ function compacted(
   };
 }
 
-type Lines = readonly { readonly name: string; readonly value: string }[];
-
 /** The settings that a reader looks for, with the keep counts that were really used. */
-function policyLines(policy: Policy, used: KeepCounts | undefined): Lines {
+function policyLines(policy: Policy, used: KeepCounts | undefined): CompactionHead["policy"] {
   const keep = used ?? policy;
-  const lines: [string, string | number | undefined][] = [
-    ["trigger", `${Math.round(policy.triggerPct * 1000) / 10} % of the window`],
-    ["kept free", `${policy.hardCapBuffer} tokens`],
-    ["strategy", policy.strategy],
-    keep.keepRecentMessages === undefined
-      ? ["recent turns", relaxed(policy.keepRecentTurns, keep.keepRecentTurns)]
-      : ["recent messages", keep.keepRecentMessages],
-    ["tool pairs", relaxed(policy.keepToolIoPairs, keep.keepToolIoPairs)],
-    ["never pruned", policy.rolesNeverPrune.join(", ")],
-    ["target", policy.targetContextTokens === undefined ? undefined : `${policy.targetContextTokens} tokens`],
-  ];
-  return lines.flatMap(([name, value]) => (value === undefined ? [] : [{ name, value: String(value) }]));
+  const { keepRecentMessages: recent } = keep;
+  const target = policy.targetContextTokens;
+  return namedLines({
+    trigger: triggerWords(policy.triggerPct),
+    "kept free": `${policy.hardCapBuffer} tokens`,
+    strategy: policy.strategy,
+    "recent turns": recent === undefined ? relaxed(policy.keepRecentTurns, keep.keepRecentTurns) : undefined,
+    "recent messages": recent,
+    "tool pairs": relaxed(policy.keepToolIoPairs, keep.keepToolIoPairs),
+    "never pruned": policy.rolesNeverPrune.join(", "),
+    target: target === undefined ? undefined : `${target} tokens`,
+  });
 }
 
 function relaxed(wanted: number, used: number): string {

@@ -12,7 +12,6 @@ import {
   type ExpandedView,
   type LiveNotice,
   type MessagePage,
-  type MessageView,
   MOST_MESSAGES,
   type SearchView,
   type SessionList,
@@ -21,7 +20,7 @@ import {
 } from "./session-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
-export interface ViewServerOptions {
+interface ViewServerOptions {
   readonly store: ViewStore;
   readonly files: ReadonlyMap<string, PageFile>;
   /** 0 for one that is free. */
@@ -240,12 +239,9 @@ function messages(record: SessionRecord, ask: URLSearchParams): MessagePage {
   const total = record.originals.count();
   const from = Math.min(wholeNumber(ask.get("from")) ?? 0, total);
   const to = Math.min(wholeNumber(ask.get("to")) ?? total, total, from + MOST_MESSAGES);
-  const page: MessageView[] = [];
-  for (let index = from; index < to; index += 1) {
-    const message = record.originals.message(index);
-    if (message !== undefined) page.push(message);
-  }
-  return { version: VIEW_VERSION, session: record.id, from, total, messages: page };
+  const places = Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
+  const messages = places.flatMap((index) => record.originals.message(index) ?? []);
+  return { version: VIEW_VERSION, session: record.id, from, total, messages };
 }
 
 async function compaction(

@@ -2,9 +2,7 @@ import { defined } from "compact-context/internal/errors";
 import {
   type CompactionHead,
   type CompactionView,
-  type CostView,
   type ExpandedView,
-  type LayerKey,
   type MessageView,
   type SearchHitView,
   type SessionHead,
@@ -15,19 +13,11 @@ import {
 } from "./session-view.ts";
 
 /** What is known of a session beside its steps; may be learnt as it goes on. */
-export interface SessionFacts {
-  /** In stacking order; told before the first step. */
-  readonly layers: readonly LayerKey[];
-  readonly title: string;
-  readonly live: boolean;
-  readonly format?: string;
-  readonly model?: string;
-  readonly window: number;
-  readonly trigger: number;
-  readonly budget: number;
-  readonly cost?: CostView;
-  readonly searchable: boolean;
-}
+export type SessionFacts = Omit<
+  SessionHead,
+  "id" | "source" | "counts" | "startedAt" | "updatedAt" | "dropped"
+> &
+  Pick<SessionView, "layers" | "cost">;
 
 /** Of a session of which nothing is known yet. */
 export const NO_FACTS = { window: 0, trigger: 0, budget: 0 } as const;
@@ -45,7 +35,7 @@ export interface Originals {
   search(text: string, limit: number): Promise<FoundOriginals>;
 }
 
-export interface ExpandWhat {
+interface ExpandWhat {
   readonly archiveId?: string;
   readonly message?: number;
   readonly offset: number;
@@ -57,7 +47,7 @@ export interface FoundOriginals {
 }
 
 /** A step as it is told: its place and sum are the record's to know. */
-export type StepDraft = Omit<StepView, "index" | "total">;
+type StepDraft = Omit<StepView, "index" | "total">;
 
 /** A session as it grows. */
 export interface SessionRecord {
@@ -79,7 +69,7 @@ export interface SessionRecord {
   view(from: SessionView["from"]): SessionView;
 }
 
-export interface RecordOptions {
+interface RecordOptions {
   readonly id: string;
   readonly source: SessionHead["source"];
   readonly facts: SessionFacts;
@@ -111,17 +101,22 @@ export function createRecord(options: RecordOptions): SessionRecord {
     changed();
   };
 
-  const head = (): SessionHead => ({
-    ...headOf({ id, source, facts }),
-    counts: {
-      messages: originals.count(),
-      steps: steps.length,
-      compactions: compactions.length,
-      spans: spans.length,
-    },
-    ...lifetime.ends(),
-    dropped,
-  });
+  const head = (): SessionHead => {
+    const { cost: _, layers: __, ...told } = facts;
+    return {
+      id,
+      source,
+      ...told,
+      counts: {
+        messages: originals.count(),
+        steps: steps.length,
+        compactions: compactions.length,
+        spans: spans.length,
+      },
+      ...lifetime.ends(),
+      dropped,
+    };
+  };
 
   return {
     id,
@@ -201,14 +196,4 @@ function createLifetime(): {
     },
     ends: () => (startedAt === undefined || updatedAt === undefined ? {} : { startedAt, updatedAt }),
   };
-}
-
-/** What the facts alone say. */
-function headOf({
-  id,
-  source,
-  facts,
-}: Pick<RecordOptions, "id" | "source" | "facts">): Omit<SessionHead, "counts" | "dropped"> {
-  const { cost, format, layers, model, ...rest } = facts;
-  return { id, source, ...rest, format, model };
 }

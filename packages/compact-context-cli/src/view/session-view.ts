@@ -148,27 +148,32 @@ export interface CompactionView extends CompactionHead {
   readonly summary: readonly SummaryPiece[];
 }
 
+/** A message on one line. */
+interface ShownMessage {
+  readonly role: string;
+  readonly kind: MessageKind;
+  /** The tool's name, for calls and results; of a result, that of its call. */
+  readonly tool?: string;
+  /** The file or folder that the call names. */
+  readonly path?: string;
+  readonly tokens: number;
+  readonly archiveId?: string;
+  /** The beginning of its text, at most 240 characters. */
+  readonly preview: string;
+}
+
 /** What became of one message. */
-export interface FateView {
+export interface FateView extends ShownMessage {
   /** Its place in the session; absent for a summary of an earlier compaction. */
   readonly message?: number;
   /** The compaction whose summary this is; only where `message` is absent. */
   readonly summaryOf?: number;
-  readonly role: string;
-  readonly kind: MessageKind;
-  /** As in `MessageView`. */
-  readonly tool?: string;
-  readonly path?: string;
   readonly layer: LayerKey;
   readonly fate: Fate;
-  readonly tokens: number;
   /** 0 for `summarized`. */
   readonly tokensAfter: number;
   /** Why, in words for a person. */
   readonly reason?: string;
-  readonly archiveId?: string;
-  /** The beginning of its text. */
-  readonly preview: string;
 }
 
 /** A sentence or line of a summary; the texts of all pieces, one after the other, are the summary. */
@@ -189,21 +194,11 @@ export interface SourceView {
 
 export type MessageKind = "text" | "toolCall" | "toolResult" | "reasoning" | "media" | "summary";
 
-export interface MessageView {
+export interface MessageView extends ShownMessage {
   /** Place in the session, from 0. */
   readonly index: number;
-  readonly role: string;
-  readonly kind: MessageKind;
-  /** The tool's name, for calls and results; of a result, that of its call. */
-  readonly tool?: string;
-  /** The file or folder that the call names. */
-  readonly path?: string;
-  readonly tokens: number;
   /** ISO 8601. */
   readonly at?: string;
-  readonly archiveId?: string;
-  /** The beginning of its text, at most 240 characters. */
-  readonly preview: string;
 }
 
 export interface MessagePage {

@@ -55,26 +55,20 @@ export async function indexSources(texts: Iterable<SourceText>): Promise<SourceI
 
 /** Hashes of the words in a row that a line is looked up by; an ellipsis ends a row, for something was left out there. */
 function rowsOf(line: string): ReadonlySet<number> {
-  const rows = new Set<number>();
-  for (const stretch of line.split("…")) {
-    const words = hashedWords(stretch);
-    const length = Math.min(ROW, words.length);
-    for (let at = 0; length > 0 && at + length <= words.length; at += 1) {
-      rows.add(combined(words, at, length));
-    }
-  }
-  return rows;
+  const stretches = line.split("…").map(hashedWords);
+  return new Set(stretches.flatMap((words) => rowsIn(words, Math.min(ROW, words.length))));
 }
 
 /** Each row of one to three words, once. */
 function allRows(text: string): Set<number> {
-  const rows = new Set<number>();
   const words = hashedWords(text);
-  for (let at = 0; at < words.length; at += 1) {
-    for (let length = 1; length <= ROW && at + length <= words.length; length += 1) {
-      rows.add(combined(words, at, length));
-    }
-  }
+  return new Set(Array.from({ length: ROW }, (_, less) => rowsIn(words, less + 1)).flat());
+}
+
+/** All rows of so many words. */
+function rowsIn(words: readonly number[], length: number): number[] {
+  const rows: number[] = [];
+  for (let at = 0; length > 0 && at + length <= words.length; at += 1) rows.push(combined(words, at, length));
   return rows;
 }
 

@@ -24,7 +24,7 @@ export interface ViewStore {
   listen(listener: (notice: LiveNotice) => void): () => void;
 }
 
-export interface ViewStoreOptions {
+interface ViewStoreOptions {
   /** Sessions told by events at most; 100 when left out. Others stay. */
   readonly mostTold?: number;
   /** Characters that they hold together at most, roughly; 100 million when left out. */

@@ -1,10 +1,9 @@
 import type { CompactionReport, PlannedMessage } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import { snakeLayers } from "../inspection.ts";
 import type { Outcome } from "../job.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
-import { type Cell, table } from "../render/table.ts";
+import { type Row, table } from "../render/table.ts";
 import { paragraph, safeLines, truncate } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -28,7 +27,7 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ...fatesOf(report, terminal),
     ...[askNote, relaxedNote, aimNote, rangeNote]
       .flatMap((note) => note(report, settings))
-      .concat(reportLines(settings).map((text) => `Reported: ${text}`))
+      .concat(reportLines(settings))
       .flatMap((text) => paragraph(text, terminal.width)),
     "",
     ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
@@ -47,7 +46,7 @@ const FATES: readonly (readonly [PlannedAction, string])[] = [
 /** One line for each thing that happened to messages. */
 function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
   const entries = report.plan?.entries ?? [];
-  const rows = FATES.flatMap(([action, label]): (Cell | string)[][] => {
+  const rows = FATES.flatMap(([action, label]): Row[] => {
     const of = entries.filter((entry) => entry.action === action);
     if (of.length === 0) return [];
     const before = tokensOf(of, "tokens");
@@ -55,11 +54,7 @@ function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
     const change = action === "keep" ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
     return [[label, plural(of.length, "message"), `${change} tokens`]];
   });
-  return table(rows, {
-    columns: [{}, { align: "right" }, {}],
-    width: terminal.width,
-    paint: terminal.paint,
-  });
+  return table(rows, ["left", "right", "left"], terminal);
 }
 
 function tokensOf(entries: readonly PlannedMessage[], field: "tokens" | "tokensAfter"): number {
@@ -132,7 +127,7 @@ export function untouchedView(settings: Settings, terminal: Terminal, again: str
   const { tokensBefore, target, window, budget, config, isFarFromFull } = settings;
   const say = (text: string): string[] => [...paragraph(text, terminal.width), ""];
   const size = `${formatCount(tokensBefore)} tokens`;
-  const reported = reportLines(settings).flatMap((text) => paragraph(`Reported: ${text}`, terminal.width));
+  const reported = reportLines(settings).flatMap((text) => paragraph(text, terminal.width));
   if (isFarFromFull) {
     const start = formatCount(Math.min(budget, window * config.policy.triggerPct));
     return [
@@ -169,7 +164,7 @@ export function compactionJson(
     tokens_after: report.tokensAfter,
     messages_before: report.messagesBefore,
     messages_after: report.messagesAfter,
-    layers: snakeLayers(outcome.layersAfter),
+    layers: outcome.layersAfter,
     summary: summary ?? null,
     strategy: settings.strategy,
     summarizer: report.summarizer ?? null,
@@ -179,7 +174,7 @@ export function compactionJson(
     elapsed_ms: Math.round(outcome.elapsedMs),
     elided_count: report.elidedCount,
     newest_ask: report.newestAsk ?? null,
-    layers_before: snakeLayers(outcome.layersBefore),
+    layers_before: outcome.layersBefore,
     fixed_tokens: settings.fixedTokens,
     budget: settings.budget,
     target: settings.target,

@@ -41,10 +41,10 @@ function windowNote({ windowFrom, model }: Settings): string {
 export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
   const { record, reported: tokens, counted } = reported;
-  const told = `${formatCount(tokens)} tokens for the prompt of message #${record.index + 1}`;
-  if (unseenTokens === 0) return [`${told}; counted ${formatCount(counted)}. The larger figure is used.`];
+  const told = `The provider counted ${formatCount(tokens)} tokens before message #${record.index + 1}, Compact ${formatCount(counted)}`;
+  if (unseenTokens === 0) return [`${told}. The larger figure is used.`];
   return [
-    `${told}; counted ${formatCount(counted)}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
+    `${told}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
   ];
 }
 
@@ -66,10 +66,8 @@ export function problemLines(transcript: Transcript, terminal: Terminal): string
   ];
 }
 
-const NO_NAMES: ReadonlyMap<string, string> = new Map();
-
 /** What a message says, as one short line: its text, else its calls, results or media. `names`: tools by call id. */
-export function messageGist(message: Message, names: ReadonlyMap<string, string> = NO_NAMES): string {
+export function messageGist(message: Message, names: ReadonlyMap<string, string>): string {
   const text = firstWords(messageText(message));
   if (text !== "") return text;
   return message.parts

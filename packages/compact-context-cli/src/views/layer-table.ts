@@ -1,10 +1,10 @@
-import type { LayerName, LayerSizes } from "compact-context/internal/core/report";
+import type { LayerSizes } from "compact-context/internal/core/report";
 
 import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
-import { bar, type Cell, table } from "../render/table.ts";
+import { bar, columnNames, type Row, table } from "../render/table.ts";
 import { padEnd, padStart } from "../render/width.ts";
 
 /** One state of a session, by layer, with what stands beside the messages. */
@@ -14,12 +14,9 @@ export interface LayerState {
   readonly tokens: number;
 }
 
-interface Row {
-  readonly label: string;
-  readonly style: Style;
+interface LayerRow extends Omit<BarEntry, "tokens"> {
   readonly before: number;
   readonly after: number;
-  readonly messages: string;
 }
 
 const LABEL = 14;
@@ -68,9 +65,9 @@ export function layerComparison(before: LayerState, after: LayerState, terminal:
   ];
 }
 
-function rowsOf(before: LayerState, after: LayerState): Row[] {
+function rowsOf(before: LayerState, after: LayerState): LayerRow[] {
   const layers = LAYER_NAMES.map(
-    (name): Row => ({
+    (name): LayerRow => ({
       label: LAYER_LABELS[name],
       style: name,
       before: before.layers[name].tokens,
@@ -79,14 +76,8 @@ function rowsOf(before: LayerState, after: LayerState): Row[] {
     }),
   );
   if (before.fixedTokens + after.fixedTokens === 0) return layers;
-  const fixed: Row = {
-    label: "system, tools",
-    style: "faint",
-    before: before.fixedTokens,
-    after: after.fixedTokens,
-    messages: "",
-  };
-  return [fixed, ...layers];
+  const fixed = { before: before.fixedTokens, after: after.fixedTokens };
+  return [{ label: "system, tools", style: "faint", messages: "", ...fixed }, ...layers];
 }
 
 function arrow(before: number, after: number): string {
@@ -96,24 +87,16 @@ function arrow(before: number, after: number): string {
 
 /** One state by layer: tokens, share, bar, messages. */
 export function layerTable(state: LayerState, terminal: Terminal): string[] {
-  const names: readonly LayerName[] = LAYER_NAMES.filter(
-    (name) => name !== "summary" || state.layers.summary.messages > 0,
-  );
-  const entries = [
-    ...(state.fixedTokens > 0
-      ? [{ label: "system, tools", style: "faint" as Style, tokens: state.fixedTokens, messages: "" }]
-      : []),
-    ...names.map((name) => ({
-      label: LAYER_LABELS[name],
-      style: name as Style,
-      tokens: state.layers[name].tokens,
-      messages: formatCount(state.layers[name].messages),
-    })),
-  ];
-  return barTable(entries, state.tokens, terminal);
+  const names = LAYER_NAMES.filter((name) => name !== "summary" || state.layers.summary.messages > 0);
+  const fixed: BarEntry = { label: "system, tools", style: "faint", tokens: state.fixedTokens, messages: "" };
+  const layers = names.map((name): BarEntry => {
+    const { tokens, messages } = state.layers[name];
+    return { label: LAYER_LABELS[name], style: name, tokens, messages: formatCount(messages) };
+  });
+  return barTable(state.fixedTokens > 0 ? [fixed, ...layers] : layers, state.tokens, terminal);
 }
 
-export interface BarEntry {
+interface BarEntry {
   readonly label: string;
   readonly style: Style;
   readonly tokens: number;
@@ -124,17 +107,18 @@ export interface BarEntry {
 export function barTable(entries: readonly BarEntry[], whole: number, terminal: Terminal): string[] {
   const most = Math.max(1, ...entries.map((entry) => entry.tokens));
   const cells = Math.max(8, Math.min(40, terminal.width - 54));
-  const rows = entries.map((entry): (Cell | string)[] => [
-    entry.label,
-    formatCount(entry.tokens),
-    { text: formatPercent(entry.tokens, whole), style: "faint" },
-    { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
-    entry.messages,
-  ]);
-  const header = ["", "tokens", "", "", "messages"].map((text): Cell => ({ text, style: "faint" }));
-  return table([header, ...rows], {
-    columns: [{ flexible: true }, { align: "right" }, { align: "right" }, {}, { align: "right" }],
-    width: terminal.width,
-    paint: terminal.paint,
-  });
+  const rows = entries.map(
+    (entry): Row => [
+      entry.label,
+      formatCount(entry.tokens),
+      { text: formatPercent(entry.tokens, whole), style: "faint" },
+      { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
+      entry.messages,
+    ],
+  );
+  return table(
+    [columnNames("", "tokens", "", "", "messages"), ...rows],
+    ["flexible", "right", "right", "left", "right"],
+    terminal,
+  );
 }

@@ -1,13 +1,15 @@
 import { type Format, lint, type Message, repair, type Violation } from "compact-context";
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
-import { CompactError } from "compact-context/internal/errors";
-import type { LintOptions, Mend } from "compact-context/internal/lint/rule";
-import type { Flags } from "../flags.ts";
+import { type Flags, oneOf } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+
+type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
+/** What was changed so that a provider takes the list. */
+export type Mend = ReturnType<typeof repair>["mends"][number];
 
 interface Frame {
   readonly held: ProviderList;
@@ -103,17 +105,8 @@ interface ProviderList {
 
 /** The session's own format where it is a provider's; else the one asked for, else OpenAI chat. */
 export function providerList(transcript: Transcript, asked: string | undefined): ProviderList {
-  const provider = asked === undefined ? (transcript.list ?? "openai-chat") : formatNamed(asked);
+  const provider = oneOf(asked, "--provider", FORMATS) ?? transcript.list ?? "openai-chat";
   return { provider, list: encode(transcript.messages, provider) };
-}
-
-function formatNamed(name: string): Format {
-  const format = FORMATS.find((known) => known === name);
-  if (format !== undefined) return format;
-  throw new CompactError("InvalidUsage", `${name} is no provider format`, {
-    place: "--provider",
-    hint: `There are ${FORMATS.join(", ")}.`,
-  });
 }
 
 /** A file is held to have ended: calls that are still open are right in a session that goes on, with `--pending`. */

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
-import type { AgentTool } from "compact-context/internal/agent/tool";
+import type { AgentTool } from "compact-context/agents";
 import { CompactError } from "compact-context/internal/errors";
-import { objectOf } from "compact-context/internal/providers/request";
 import { formatBytes, formatCount, plural } from "../../render/numbers.ts";
+import { recordOf } from "../../transcripts/json.ts";
 import type { Workplace } from "../workplace.ts";
 
 const LINES = 2_000;
@@ -76,8 +76,13 @@ function numbered(text: string, offset: number, limit: number): string {
   return shown.map((line, index) => `${offset + index}\t${line}`).join("\n") + more;
 }
 
+/** Words for the model about a call that cannot be done. */
+function refused(place: string, why: string, hint: string): CompactError {
+  return new CompactError("InvalidArgument", `${place} ${why}`, { place, hint });
+}
+
 function unreadable(path: string, why: string): CompactError {
-  return new CompactError("InvalidArgument", `${path} ${why}`, { place: path, hint: "Choose another file." });
+  return refused(path, why, "Choose another file.");
 }
 
 const PATH = { description: "The file, relative to the working folder." };
@@ -123,7 +128,7 @@ export function editTool(workplace: Workplace): AgentTool {
       const text = textOf(await readFile(real), path);
       const count = from === "" ? 0 : text.split(from).length - 1;
       if (count === 0) throw noPlace(path, "the old text does not stand in it");
-      const all = objectOf(args).all === true;
+      const all = recordOf(args).all === true;
       if (count > 1 && !all) throw noPlace(path, `the old text stands in it ${count} times`);
       await replaceFile(
         real,
@@ -139,18 +144,14 @@ function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    throw new CompactError("InvalidArgument", `${path} was not changed: it is no UTF-8 text`, {
-      place: path,
-      hint: "Change it with a command that leaves the other bytes alone, such as sed.",
-    });
+    const hint = "Change it with a command that leaves the other bytes alone, such as sed.";
+    throw refused(path, "was not changed: it is no UTF-8 text", hint);
   }
 }
 
 function noPlace(path: string, why: string): CompactError {
-  return new CompactError("InvalidArgument", `${path} was not changed: ${why}`, {
-    place: path,
-    hint: "Read the file again and give the passage with enough around it to be the only one.",
-  });
+  const hint = "Read the file again and give the passage with enough around it to be the only one.";
+  return refused(path, `was not changed: ${why}`, hint);
 }
 
 /** Whole or not at all: a full disk leaves the old file as it was. */
@@ -173,24 +174,21 @@ export function lineCount(text: string): number {
 
 /** A text among a call's arguments; throws `InvalidArgument`, in words for the model. */
 export function textArgument(args: unknown, name: string): string {
-  const value = objectOf(args)[name];
+  const value = recordOf(args)[name];
   if (typeof value === "string") return value;
   throw wrong(name, "a text");
 }
 
-/** A whole number from `least`, also where it is given as text. */
-export function numberArgument(args: unknown, name: string, otherwise: number, least = 1): number {
-  const value = objectOf(args)[name] ?? otherwise;
+/** A whole number from 1, also where it is given as text. */
+export function numberArgument(args: unknown, name: string, otherwise: number): number {
+  const value = recordOf(args)[name] ?? otherwise;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
-  if (typeof number === "number" && Number.isSafeInteger(number) && number >= least) return number;
-  throw wrong(name, `a whole number from ${least}`);
+  if (typeof number === "number" && Number.isSafeInteger(number) && number >= 1) return number;
+  throw wrong(name, "a whole number from 1");
 }
 
 function wrong(name: string, wanted: string): CompactError {
-  return new CompactError("InvalidArgument", `${name} must be ${wanted}`, {
-    place: name,
-    hint: "Call the tool again with corrected arguments.",
-  });
+  return refused(name, `must be ${wanted}`, "Call the tool again with corrected arguments.");
 }
 
 /** The JSON schema of an object; every property is a text unless it says otherwise. */

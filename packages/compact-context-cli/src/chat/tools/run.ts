@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from "node:child_process";
-import type { AgentTool } from "compact-context/internal/agent/tool";
+import type { AgentTool } from "compact-context/agents";
 import { formatCount, formatDuration } from "../../render/numbers.ts";
 import type { Workplace } from "../workplace.ts";
 import { numberArgument, objectSchema, textArgument } from "./read.ts";
@@ -35,7 +35,7 @@ export function runTool(workplace: Workplace, env: NodeJS.ProcessEnv): AgentTool
   };
 }
 
-export interface CommandRun {
+interface CommandRun {
   readonly command: string;
   readonly seconds: number;
   readonly cwd: string;

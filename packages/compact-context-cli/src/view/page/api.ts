@@ -8,13 +8,6 @@ import type {
   SessionView,
 } from "../session-view.ts";
 
-/** How much of a session the page has already. */
-export interface Known {
-  readonly steps: number;
-  readonly compactions: number;
-  readonly spans: number;
-}
-
 /** A message by its place in the session, or by its id in the archive. */
 export type Wanted = { readonly message: number } | { readonly archiveId: string };
 
@@ -29,10 +22,9 @@ const place = (session: string): string => `/api/sessions/${encodeURIComponent(s
 
 export const api = {
   sessions: (): Promise<SessionList> => get("/api/sessions"),
-  session: (id: string, { steps, compactions, spans }: Known): Promise<SessionView> =>
-    get(
-      `${place(id)}?${new URLSearchParams({ steps: `${steps}`, compactions: `${compactions}`, spans: `${spans}` })}`,
-    ),
+  /** From those places on. */
+  session: (id: string, { steps, compactions, spans }: SessionView["from"]): Promise<SessionView> =>
+    get(`${place(id)}?steps=${steps}&compactions=${compactions}&spans=${spans}`),
   messages: (id: string, from: number, to: number): Promise<MessagePage> =>
     get(`${place(id)}/messages?from=${from}&to=${to}`),
   compaction: (id: string, index: number): Promise<CompactionView> =>

@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView } from "../session-view.ts";
 import { api } from "./api.ts";
-import { List } from "./list.tsx";
+import { List, Tick } from "./list.tsx";
 import { session, shown } from "./state.ts";
 import { count, firstLine, marked as markedPieces, plural, reasonOf } from "./text.ts";
 
@@ -41,7 +41,7 @@ export function ArchivePanel(): JSX.Element {
       if (!signal.aborted) show([], reasonOf(error));
     }
   };
-  useEffect(() => void run(), [about?.id, about?.searchable]);
+  useEffect(() => void run(), [about?.id, about?.searchable, everywhere.value]);
   const open = (index: number): void => {
     const hit = hits.value[index];
     if (hit !== undefined)
@@ -79,17 +79,7 @@ export function ArchivePanel(): JSX.Element {
               timer.current = window.setTimeout(() => void run(), PAUSE);
             }}
           />
-          <label class="check">
-            <input
-              type="checkbox"
-              checked={everywhere.value}
-              onChange={({ currentTarget }) => {
-                everywhere.value = currentTarget.checked;
-                void run();
-              }}
-            />
-            all sessions
-          </label>
+          <Tick label="all sessions" on={everywhere} />
         </form>
       </search>
       <p class="caption" role="status">

@@ -158,9 +158,9 @@ function Bar({
         {said.map(({ each, layer }) => (
           <span
             key={layer}
-            class={`piece layer-${layer}`}
+            class="piece"
             title={`${LAYERS[layer].name}: ${count(each)}`}
-            style={{ width: `${(each / whole) * 100}%` }}
+            style={{ "--layer": `var(--layer-${layer})`, width: `${(each / whole) * 100}%` }}
           />
         ))}
       </span>
@@ -169,6 +169,7 @@ function Bar({
 }
 
 const NONE: ReadonlySet<never> = new Set();
+const HINT = "Choose a line of the summary to see where it comes from.";
 
 function Opened({
   about,
@@ -225,6 +226,9 @@ function Opened({
   });
   const from = row?.message === undefined || line.value !== undefined ? undefined : row.message;
   const pieces = view?.summary ?? [];
+  const source = row === undefined ? offered.value : undefined;
+  const whole = (): void => (source === undefined ? open(marked.value) : show(source, "Source of this line"));
+  const lines = row?.message === undefined ? 0 : pieces.filter((one) => speaksOf(one, row.message)).length;
   return (
     <div class="beside" ref={beside}>
       <div class="column">
@@ -248,12 +252,11 @@ function Opened({
             return messageRow(found, isSource ? "with-fate source" : "with-fate");
           }}
         />
-        <FateDetail
+        <Detail
           row={row}
-          lines={row?.message === undefined ? 0 : pieces.filter((one) => speaksOf(one, row.message)).length}
-          offered={offered.value}
-          open={() => open(marked.value)}
-          show={show}
+          facts={[row?.reason ?? "", lines === 0 ? "" : `in ${plural(lines, "line")} of the summary`]}
+          hint={source === undefined ? HINT : "Its source left the window at an earlier compaction."}
+          open={(row ?? source) ? whole : undefined}
         />
       </div>
       <div class="column summary-column">
@@ -276,39 +279,6 @@ function Opened({
         />
       </div>
     </div>
-  );
-}
-
-function FateDetail({
-  row,
-  lines,
-  offered,
-  open,
-  show,
-}: {
-  readonly row: FateView | undefined;
-  /** Of the summary, that speak of the row. */
-  readonly lines: number;
-  /** A source that is in no row. */
-  readonly offered: Wanted | undefined;
-  open(): void;
-  show(wanted: Wanted, title: string): void;
-}): JSX.Element {
-  if (row === undefined && offered !== undefined)
-    return (
-      <Detail
-        row={row}
-        hint="Its source left the window at an earlier compaction."
-        open={() => show(offered, "Source of this line")}
-      />
-    );
-  return (
-    <Detail
-      row={row}
-      facts={[row?.reason ?? "", lines === 0 ? "" : `in ${plural(lines, "line")} of the summary`]}
-      hint="Choose a line of the summary to see where it comes from."
-      open={row === undefined ? undefined : open}
-    />
   );
 }
 

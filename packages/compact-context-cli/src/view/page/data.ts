@@ -48,21 +48,8 @@ function lengthOf({ steps, compactions, spans }: SessionView): number {
 }
 
 /** One line of the window's content: a message as it came, or as a compaction left it. */
-export interface ContentRow {
-  /** Place in the session; absent for a summary. */
-  readonly message?: number;
-  /** The compaction whose summary this is. */
-  readonly summaryOf?: number;
-  readonly role: string;
-  readonly kind: FateView["kind"];
-  readonly tool?: string;
-  /** The file that a tool was called for. */
-  readonly path?: string;
-  readonly tokens: number;
-  readonly fate?: FateView["fate"];
-  readonly archiveId?: string;
-  readonly preview: string;
-}
+export type ContentRow = Omit<FateView, "layer" | "fate" | "tokensAfter" | "reason"> &
+  Partial<Pick<FateView, "fate">>;
 
 /** What the window holds at a step, row by row, without building a list. */
 export interface WindowContent {

@@ -3,6 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
 import { api } from "./api.ts";
+import { Tick } from "./list.tsx";
 import { compaction, openCompaction, session, shown, step, tab } from "./state.ts";
 import { count, firstLine, GLOSSARY, reasonOf, visibleText } from "./text.ts";
 
@@ -108,6 +109,7 @@ const SETTING = "compact-view-keys";
 export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
   const isOn = useSignal(remembered());
+  useEffect(() => remember(isOn.value), [isOn.value]);
   useEffect(() => {
     const act: Readonly<Record<string, () => void>> = {
       "/": toSearch,
@@ -159,17 +161,7 @@ export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
             </div>
           ))}
         </dl>
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={isOn.value}
-            onChange={({ currentTarget }) => {
-              isOn.value = currentTarget.checked;
-              remember(currentTarget.checked);
-            }}
-          />
-          single keys do something
-        </label>
+        <Tick label="single keys do something" on={isOn} />
         <dl class="glossary">
           {Object.entries(GLOSSARY).map(([word, means]) => (
             <div key={word}>

@@ -124,8 +124,9 @@ function Readout(): JSX.Element {
           return (
             <div
               key={layer}
-              class={`layer layer-${layer} ${tokens === 0 ? "none" : ""}`}
+              class={tokens === 0 ? "layer none" : "layer"}
               title={`Holds ${holds}.`}
+              style={{ "--layer": `var(--layer-${layer})` }}
             >
               <dt>
                 <span class="swatch" />

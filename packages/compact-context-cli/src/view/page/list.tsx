@@ -4,7 +4,7 @@ import type { ContentRow } from "./data.ts";
 import { count, FATES, firstLine, GLOSSARY, KINDS, plural } from "./text.ts";
 
 /** What a list box needs to know about its rows; all of them are equally high (`--row` in the style sheet). */
-export interface ListProps {
+interface ListProps {
   /** What a screen reader calls the list. */
   readonly label: string;
   readonly length: number;
@@ -291,5 +291,25 @@ export function Term({
     <span>{children ?? name}</span>
   ) : (
     <abbr title={means}>{children ?? name}</abbr>
+  );
+}
+
+/** A box to tick. */
+export function Tick({
+  label,
+  on,
+}: {
+  readonly label: string;
+  readonly on: { value: boolean };
+}): JSX.Element {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={on.value}
+        onChange={({ currentTarget }) => (on.value = currentTarget.checked)}
+      />
+      {label}
+    </label>
   );
 }

@@ -14,7 +14,7 @@ export const TABS = ["window", "compaction", "timeline", "archive"] as const;
 export type Tab = (typeof TABS)[number];
 
 /** A message that is shown whole. */
-export interface Shown {
+interface Shown {
   readonly session: string;
   readonly wanted: Wanted;
   readonly title: string;

@@ -76,7 +76,7 @@ export function firstLine(text: string, characters = 240): string {
 }
 
 /** A piece of a text, and whether it is one of the words that were looked for. */
-export interface MarkedPiece {
+interface MarkedPiece {
   readonly text: string;
   readonly found: boolean;
 }

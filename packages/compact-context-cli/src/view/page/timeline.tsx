@@ -1,7 +1,7 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SpanView } from "../session-view.ts";
-import { List } from "./list.tsx";
+import { List, Tick } from "./list.tsx";
 import { type SpanRow, spanRows } from "./spans.ts";
 import { session } from "./state.ts";
 import { count, dateTime, duration, firstLine, plural, visibleText } from "./text.ts";
@@ -61,20 +61,6 @@ export function TimelinePanel(): JSX.Element {
   );
 }
 
-/** A box to tick. */
-function Tick({ label, on }: { readonly label: string; readonly on: { value: boolean } }): JSX.Element {
-  return (
-    <label class="check">
-      <input
-        type="checkbox"
-        checked={on.value}
-        onChange={({ currentTarget }) => (on.value = currentTarget.checked)}
-      />
-      {label}
-    </label>
-  );
-}
-
 function Ruler({ longest }: { readonly longest: number }): JSX.Element {
   return (
     <div class="ruler" aria-hidden="true">
@@ -123,7 +109,6 @@ function spanRow(
 
 function colourOf(name: string): string {
   if (name.includes("summary")) return "of-summary";
-  if (name.includes("archiv")) return "of-archive";
   return name.includes("error") || name.includes("warning") ? "of-error" : "";
 }
 

@@ -13,7 +13,7 @@ import {
   type WindowContent,
   windowContent,
 } from "./data.ts";
-import { Detail, List, messageRow, Term, titleOf } from "./list.tsx";
+import { Detail, List, messageRow, Term, Tick, titleOf } from "./list.tsx";
 import { openCompaction, session, shown, step } from "./state.ts";
 import { count, firstLine, percent, plural } from "./text.ts";
 
@@ -59,14 +59,7 @@ export function WindowPanel(): JSX.Element | null {
             {`only ${firstLine(chosen, 60)} ×`}
           </button>
         )}
-        <label class="check">
-          <input
-            type="checkbox"
-            checked={bySize.value}
-            onChange={({ currentTarget }) => (bySize.value = currentTarget.checked)}
-          />
-          largest first
-        </label>
+        <Tick label="largest first" on={bySize} />
       </div>
       <div class="beside">
         <div class="column">
