@@ -1,8 +1,8 @@
 import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
 import { lastProgram, outputIsSilent, programsOf, readsThroughPipe } from "./commands.ts";
-import { type Closing, runnersIn } from "./runners.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
+import { clipEnd } from "./text.ts";
 
 /** How a call ended, told by evidence only. */
 export interface Outcome {
@@ -22,9 +22,6 @@ interface Result {
   readonly isError: boolean;
 }
 
-const MOST_ERRORS = 5;
-const MOST_FAILING = 10;
-const LONGEST = 240;
 const READ_HEAD = 40_000;
 const READ_TAIL = 80_000;
 const READ_OF_LINE = 600;
@@ -63,10 +60,6 @@ function linesOf(text: string): string[] {
     .replace(COLOUR, "")
     .split(/\r?\n|\r/)
     .map((line) => line.slice(0, READ_OF_LINE).trimEnd());
-}
-
-function told(line: string): string {
-  return clipEnd(oneLine(line), LONGEST);
 }
 
 // ---- what the host says
@@ -371,7 +364,7 @@ function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
 }
 
 function joinedDetails(found: readonly Closing[]): string {
-  return clipEnd([...new Set(found.map(({ detail }) => detail))].slice(-3).join("; "), LONGEST);
+  return clipEnd([...new Set(found.map(({ detail }) => detail))].slice(-3).join("; "), 240);
 }
 
 // ---- the lines that name failures
