@@ -1,6 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { filesOfSteps, isLookingCommand, quotedCode, readSteps, wordsOfCommand } from "./commands.ts";
+import { filesOfSteps, isLookingCommand, readSteps, wordsOfCommand } from "./commands.ts";
 import {
   addedLines,
   describeChange,
@@ -9,7 +9,7 @@ import {
   readPatch,
   readSearchBlocks,
 } from "./edits.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { clipEnd, oneLine, quotedCode } from "./text.ts";
 
 export type FileEffect = "read" | "edited" | "created" | "deleted";
 

@@ -1,6 +1,6 @@
 /** What a shell command does: its parts, the files that it touches, and the words that tell it. */
 
-import { clipEnd, oneLine } from "./text.ts";
+import { clipEnd, oneLine, quotedCode } from "./text.ts";
 
 export interface FileTouch {
   readonly path: string;
@@ -404,11 +404,6 @@ function optionValue(words: readonly string[], option: RegExp, joined: RegExp): 
   const at = words.findIndex((word) => option.test(word));
   if (at !== -1) return words[at + 1];
   return words.find((word) => joined.test(word))?.replace(joined, "");
-}
-
-/** Text as code, in marks that it does not hold itself. */
-export function quotedCode(text: string): string {
-  return text.includes("`") ? `"${text}"` : `\`${text}\``;
 }
 
 // ---- what an outcome needs to know of a command

@@ -174,17 +174,9 @@ export interface Earlier {
   readonly root: string;
   readonly request: string;
   readonly answered: boolean;
-  readonly rules: readonly string[];
   readonly rulesLeftOut: boolean;
-  readonly tasks: readonly Task[];
-  readonly checks: readonly string[];
-  readonly errors: readonly OpenError[];
-  readonly running: readonly string[];
-  readonly repository: readonly string[];
-  readonly nextSteps: readonly string[];
-  readonly questions: readonly string[];
-  /** Rows of the sections that one strategy alone prints. */
-  readonly rows: ReadonlyMap<SectionKey, readonly string[]>;
+  /** The items of a section, as they were printed. */
+  readonly rows: (key: SectionKey) => readonly string[];
   readonly episodes: readonly EarlierEpisode[];
   /** A text that another writer made, or that a model wrote before the records. */
   readonly foreign: string;
@@ -221,52 +213,34 @@ export function readEarlier(text: string): Earlier {
 }
 
 function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, root: string): Earlier {
-  const items = (key: SectionKey): string[] =>
-    (sections.get(key) ?? []).filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
-  const quoted = (key: SectionKey): string =>
-    (sections.get(key) ?? [])
-      .filter((line) => line.startsWith(">"))
-      .map((line) => line.replace(/^> ?/, ""))
-      .join("\n");
-  const rows: readonly SectionKey[] = ["decisionLog", "codeDelta", "steps", "requirements"];
+  const after = (mark: RegExp, key: SectionKey): string[] =>
+    (sections.get(key) ?? []).filter((line) => mark.test(line)).map((line) => line.replace(mark, ""));
+  const quoted = (key: SectionKey): string => after(/^> ?/, key).join("\n");
+  const answered = sections.has("answered");
   return {
     root,
-    request: quoted(sections.has("answered") ? "answered" : "request"),
-    answered: sections.has("answered"),
-    rules: items("rules"),
+    request: quoted(answered ? "answered" : "request"),
+    answered,
     rulesLeftOut: sections.get("rules")?.includes(NOT_ALL) === true,
-    tasks: items("tasks").map(readTask),
-    checks: items("checks"),
-    errors: items("errors").map(readError),
-    running: items("running"),
-    repository: items("repository"),
-    nextSteps: items("nextSteps"),
-    questions: items("questions"),
-    rows: new Map(rows.map((key) => [key, items(key)])),
+    rows: (key) => after(/^- /, key),
     episodes: readEpisodes(sections.get("story") ?? []),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
 }
 
-/** A task as it is printed and read back. */
+/** A task as it is printed. */
 export function taskLine({ status, text }: Task): string {
   return status === "" ? text : `[${status}] ${text}`;
 }
 
-function readTask(item: string): Task {
-  const match = /^\[([^\]]{0,40})\] (.+)$/.exec(item);
-  return match === null ? { text: item, status: "" } : { text: match[2] ?? "", status: match[1] ?? "" };
-}
-
-/** An error as it is printed and read back. */
+/** An error as it is printed, and where it is from as it is read back. */
 export function errorLine({ text, from }: OpenError): string {
   return from === "" ? text : `${text} (from \`${from}\`)`;
 }
 
-function readError(item: string): OpenError {
-  const at = item.lastIndexOf(" (from `");
-  if (at < 0 || !item.endsWith("`)")) return { text: item, from: "" };
-  return { text: item.slice(0, at), from: item.slice(at + 8, -2) };
+export function errorFrom(row: string): string {
+  const at = row.lastIndexOf(" (from `");
+  return at < 0 || !row.endsWith("`)") ? "" : row.slice(at + 8, -2);
 }
 
 /** A row of the decision log. */

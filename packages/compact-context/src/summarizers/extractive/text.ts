@@ -9,6 +9,11 @@ export function oneLine(text: string): string {
   return UNTIDY.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
 
+/** Text as code, in marks that it does not hold itself. */
+export function quotedCode(text: string): string {
+  return text.includes("`") ? `"${text}"` : `\`${text}\``;
+}
+
 /** At most `characters` from the start, cut after a whole word where one ends near the limit; ` …` marks the cut. */
 export function clipEnd(text: string, characters: number): string {
   if (text.length <= characters) return text;

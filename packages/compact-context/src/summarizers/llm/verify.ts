@@ -52,7 +52,7 @@ export function sourceOf({ reading, messages, texts, previous, instruction }: So
   const earlier = readEarlier(previous ?? "");
   const saidEarlier = [
     earlier.request,
-    ...earlier.rules,
+    ...earlier.rows("rules"),
     ...earlier.episodes.flatMap(({ pieces }) =>
       pieces.filter(({ kind }) => kind === "request" || kind === "user").map(({ text }) => text),
     ),
@@ -79,8 +79,8 @@ function checkOf(step: Step): CheckRun[] {
 
 const CHECK = /^`(.+)`: (passed|failed)?(.*)$/;
 
-function checksOf({ checks }: Earlier): CheckRun[] {
-  const runs = checks.flatMap((row): CheckRun[] => {
+function checksOf({ rows }: Earlier): CheckRun[] {
+  const runs = rows("checks").flatMap((row): CheckRun[] => {
     const [, command, state, detail = ""] = CHECK.exec(row) ?? [];
     if (command === undefined) return [];
     return [{ command, state: state === "passed" || state === "failed" ? state : "unknown", detail }];
