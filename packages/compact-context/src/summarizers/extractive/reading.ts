@@ -236,7 +236,7 @@ function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Ste
     });
     if (FOREIGN.test(whole)) entries.push({ kind: "foreign", speech: speech(whole) });
     else if (message.role === "user") {
-      const { typed } = readSaid(message);
+      const typed = readSaid(message);
       if (typed !== "") {
         const about = aboutOf(typed, asked);
         entries.push({ kind: "user", speech: speech(typed), about, sentences: readSentences(typed) });
@@ -423,9 +423,7 @@ const AT_WORK = 2;
 
 /** Visible reasoning counts: what was found a moment ago is often said nowhere else. */
 function wordsAtWork({ messages, staysOf }: Scene): string[] {
-  const asked = messages.findLastIndex(
-    (message) => message.role === "user" && readSaid(message).typed !== "",
-  );
+  const asked = messages.findLastIndex((message) => message.role === "user" && readSaid(message) !== "");
   return messages
     .slice(asked + 1)
     .filter((message) => message.role === "assistant" && staysOf(message) === "no")
