@@ -13,9 +13,7 @@ import {
   reportsIn,
   rulesIn,
   type Sentence,
-  type Statement,
   standing,
-  underWayIn,
 } from "./statements.ts";
 import {
   type CallResult,
@@ -38,18 +36,14 @@ export interface Speech {
   readonly message: number;
   readonly id: string;
   readonly text: string;
+  readonly sentences: readonly Sentence[];
   /** It stands beside the summary: whole, or with its middle cut out. */
   readonly stays: "no" | "cut" | "whole";
 }
 
 /** What happened in an episode, in order of time. */
 export type Entry =
-  | {
-      readonly kind: "user";
-      readonly speech: Speech;
-      readonly about: string;
-      readonly sentences: readonly Sentence[];
-    }
+  | { readonly kind: "user"; readonly speech: Speech; readonly about: string }
   | { readonly kind: "answer"; readonly message: number; readonly id: string; readonly answer: Answer }
   | { readonly kind: "assistant"; readonly speech: Speech; readonly closing: boolean }
   | { readonly kind: "foreign"; readonly speech: Speech }
@@ -142,7 +136,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     repository: readRepository(steps),
     nextSteps: last.nextSteps,
     lastWords: last.closing === "" ? wordsAtWork(scene) : [],
-    questions: texts(questionsIn(last.closing)),
+    questions: questionsIn(last.closing),
     answered: last.closing !== "",
     repeats: scene.repeats,
     beside: scene.beside,
@@ -232,14 +226,14 @@ function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Ste
       message: index,
       id: message.id,
       text,
+      sentences: readSentences(text),
       stays: staysOf(message),
     });
     if (FOREIGN.test(whole)) entries.push({ kind: "foreign", speech: speech(whole) });
     else if (message.role === "user") {
       const typed = readSaid(message);
       if (typed !== "") {
-        const about = aboutOf(typed, asked);
-        entries.push({ kind: "user", speech: speech(typed), about, sentences: readSentences(typed) });
+        entries.push({ kind: "user", speech: speech(typed), about: aboutOf(typed, asked) });
         asked = "";
       }
     } else if (whole !== "") {
@@ -278,7 +272,7 @@ function aboutOf(reply: string, asked: string): string {
   const option = chosen === undefined ? undefined : optionOf(chosen, asked);
   if (option !== undefined) return option;
   const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
-  return answers ? (texts(questionsIn(asked)).at(-1) ?? "") : "";
+  return answers ? (questionsIn(asked).at(-1) ?? "") : "";
 }
 
 function optionOf(label: string, asked: string): string | undefined {
@@ -304,29 +298,22 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
   return episodes;
 }
 
-function texts(statements: readonly { readonly text: string }[]): string[] {
-  return statements.map(({ text }) => text);
-}
-
 /** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
   const said = entries.flatMap(wordsIn).reverse();
   const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) =>
-    texts(rulesIn(text, sentences)).map((rule) => ({ text: oneLine(rule), id, stays })),
+    rulesIn(text, sentences).map((rule) => ({ text: oneLine(rule), id, stays })),
   );
   return standing(rules).filter(({ stays }) => stays !== "whole");
 }
 
-function wordsIn(
-  entry: Entry,
-  index: number,
-  entries: readonly Entry[],
-): (Pick<Speech, "text" | "id" | "stays"> & { readonly sentences?: readonly Sentence[] })[] {
-  if (entry.kind === "user") return [{ ...entry.speech, sentences: entry.sentences }];
+function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<Speech, "message">[] {
+  if (entry.kind === "user") return [entry.speech];
   if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
   const asked = entries[index - 1];
   const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
-  return [{ text: entry.answer.text, id: entry.id, stays }];
+  const { text } = entry.answer;
+  return [{ text, id: entry.id, sentences: readSentences(text), stays }];
 }
 
 /** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
@@ -342,13 +329,12 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
     const { speech } = entry;
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
-      add(proposal, texts(acceptedIn(proposal.text, speech.text)));
+      add(proposal, acceptedIn(proposal.text, speech.text));
       if (isPick(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
-    const sentences = entry.kind === "user" ? entry.sentences : undefined;
-    add(speech, texts(decisionsIn(speech.text, entry.kind, sentences)));
+    add(speech, decisionsIn(speech.sentences, entry.kind));
     return [];
   });
   return [...decisions.values()];
@@ -383,9 +369,9 @@ function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ speech, sentences }: Entry & { kind: "user" }, reports: Report[]): boolean {
-  const { text, stays } = speech;
-  const found = [...new Set(texts(reportsIn(text, sentences)).map(oneLine))];
+function addReports({ speech }: Entry & { kind: "user" }, reports: Report[]): boolean {
+  const { sentences, stays } = speech;
+  const found = [...new Set(reportsIn(sentences).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
   for (const line of found)
@@ -407,15 +393,20 @@ function lastWords(entries: readonly Entry[]): LastWords {
   const last = entries.at(-1);
   const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
-  const after = speechesIn(entries.slice(asked + 1));
-  const before = after.length < LAST_TEXTS && asked >= 0 ? speechesIn(entries.slice(0, asked)).slice(-1) : [];
-  if (closing !== "") return { closing, nextSteps: texts(nextStepsIn(closing)) };
+  const after = sentencesIn(entries.slice(asked + 1));
+  const before =
+    after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
+  if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
-    ...before.flatMap(leftIn),
-    ...after.slice(-LAST_TEXTS, -2).flatMap((text) => inOrder([...leftIn(text), ...underWayIn(text)])),
-    ...after.slice(-2).flatMap((text) => inOrder([...nextStepsIn(text), ...underWayIn(text)])),
+    ...before.flatMap((all) => leftIn(all)),
+    ...after.slice(-LAST_TEXTS, -2).flatMap((all) => leftIn(all, true)),
+    ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
-  return { closing, nextSteps: [...new Set(texts(steps))] };
+  return { closing, nextSteps: [...new Set(steps)] };
+}
+
+function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
+  return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.sentences] : []));
 }
 
 /** So many of the last thoughts and texts are told word for word. */
@@ -434,12 +425,4 @@ function wordsAtWork({ messages, staysOf }: Scene): string[] {
     )
     .filter((text) => text.length >= 12)
     .slice(-AT_WORK);
-}
-
-function speechesIn(entries: readonly Entry[]): string[] {
-  return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.text] : []));
-}
-
-function inOrder(found: readonly Statement[]): Statement[] {
-  return found.toSorted((one, other) => one.at - other.at);
 }

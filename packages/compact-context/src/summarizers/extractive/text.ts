@@ -55,16 +55,25 @@ export function readable(text: string): string {
 
 /** Source of a pattern for short forms before a name, which end no sentence: `Prof. Chen`. */
 export const TITLES = "Prof|Dr|Mrs?|Ms|Messrs|Sra?|Srta|Dra|Mme|Mlle|Hr|Fr";
-// A sentence ends before a capital, a quote or another script; `e.g. this` and `a.ts` go on.
+const SHORT_FORMS = `etc|approx|resp|bzw|usw|inkl|${TITLES}`;
+// A sentence ends before a capital, a quote or another script, and behind a longer word also before a small letter; `e.g. this` and `a.ts` go on.
 const SENTENCE_END = new RegExp(
-  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|etc|vs|cf|approx|resp|No|Nr|z\\.B|bzw|usw|${TITLES})\\.)\\s+(?=[^\\p{Ll}\\s])|(?<=[。！？])|\\n`,
+  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|vs|cf|No|Nr|z\\.B|${SHORT_FORMS})\\.)\\s{1,4}(?=[^\\p{Ll}\\s])|(?<=\\p{Ll}{3}[.!?])(?<!\\b(?:${SHORT_FORMS})\\.)\\s{1,4}(?=\\p{Ll}{1,20}['’]?\\p{L}{0,3}[\\s,])|(?<=[。！？]["”」』]?)(?!["”」』])`,
   "u",
 );
+/** Without it no sentence ends within a line. */
+const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
+
+/** The sentences of one line, with the blanks around them. */
+export function sentencesOfLine(line: string): string[] {
+  return MAY_END.test(line) ? line.split(SENTENCE_END) : [line];
+}
 
 /** Sentences and lines of a text, trimmed, none empty. */
 export function sentences(text: string): string[] {
   return readable(text)
-    .split(SENTENCE_END)
+    .split("\n")
+    .flatMap(sentencesOfLine)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length > 1);
 }
@@ -76,7 +85,8 @@ export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
-const FENCE = /^\s{0,8}(?:```|~~~)/;
+/** Opens or closes a block of code. */
+export const FENCE = /^\s{0,8}(?:```|~~~)/;
 
 /** A line of a text; `code` where it stands between fences. */
 export interface TextLine {
