@@ -86,7 +86,7 @@ export function withoutMarks(sentence: string): string {
 }
 
 /** Opens or closes a block of code. */
-export const FENCE = /^\s{0,8}(?:```|~~~)/;
+export const FENCE: RegExp = /^\s{0,8}(?:```|~~~)/;
 
 /** A line of a text; `code` where it stands between fences. */
 export interface TextLine {
