@@ -106,7 +106,7 @@ const LONG_LINE = 240;
 
 /** How `git log`, also with its graph, begins a commit; its message is indented. */
 const COMMIT = /^[\s*|\\/]{0,20}commit [0-9a-f]{7,40}(?:\s{1,4}\(.{1,200}\))?\s{0,4}$/;
-const COMMIT_MESSAGE = /^[\s*|\\/]{0,20}\s{4}\S/;
+const COMMIT_MESSAGE = /^[\s*|\\/]{0,20}(?:\s{4}\S|$)/;
 
 /** A line that a program printed. */
 const PRINTED: readonly RegExp[] = [
@@ -156,12 +156,13 @@ function pastedEnd(lines: readonly string[], start: number): number {
   const first = lines[start] ?? "";
   if (!isPrinted(first)) return start;
   if (first.length >= LONG_LINE) return start + 1;
-  const isLog = COMMIT.test(first);
+  let isLog = false;
   let printed = 0;
   let end = start;
   for (let index = start; index < lines.length; index += 1) {
     const line = lines[index] ?? "";
     if (line.trim() === "") continue;
+    isLog ||= COMMIT.test(line);
     if (FENCE.test(line) || !(isPrinted(line) || (isLog && COMMIT_MESSAGE.test(line)))) break;
     printed += 1;
     end = index + 1;
