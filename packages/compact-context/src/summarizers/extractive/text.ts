@@ -20,6 +20,11 @@ export function clipEnd(text: string, characters: number): string {
   return `${wordHead(text, Math.max(0, characters - 2))} …`;
 }
 
+/** The same on one line. */
+export function clipLine(text: string, characters: number): string {
+  return clipEnd(oneLine(text), characters);
+}
+
 /** The longest beginning of `text` that ends with a word and has at most `tokens` tokens; empty where no word fits. */
 export function clipToTokens(text: string, tokens: number, countText: (text: string) => number): string {
   if (tokens <= 0) return "";
