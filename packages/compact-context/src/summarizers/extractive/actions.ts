@@ -88,8 +88,8 @@ const PATTERN = listed(
 const PLACE = listed("path dir directory dir_path target_directory include glob file_pattern file_path");
 const TASK_ID = listed("task_id taskId bash_id shell_id agent_id session_id sessionId id");
 
-/** A number or short text among some arguments; "" where none is. */
-function idOf(args: Arguments): string {
+/** The id of what a call reads from, writes to or stops; "" where it names none. */
+export function idOf(args: Arguments): string {
   const name = TASK_ID.find((key) => args[key] !== undefined);
   return name === undefined ? "" : scalar(args[name]);
 }

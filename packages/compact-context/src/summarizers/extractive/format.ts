@@ -1,7 +1,7 @@
 import type { Decision } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import type { OpenError, Task } from "./steps.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { clipLine } from "./text.ts";
 
 // How a summary is written, and how a later round reads it back.
 
@@ -104,7 +104,7 @@ const FROM = /^[^`]{0,60}`.{1,200}?(?:`| …): /;
  * line: those of speech where one message says them, those of cleared outputs where one call showed them.
  */
 export function episodeLines(title: Title, pieces: readonly Told[], asked = ""): string[] {
-  const named = asked === "" ? "" : `: ${clipEnd(oneLine(asked), MAX_ASKED)}`;
+  const named = asked === "" ? "" : `: ${clipLine(asked, MAX_ASKED)}`;
   const lines = [`${EPISODE}${TITLES[title]}${named}`];
   const told = pieces.filter((piece, index) => !dangles(piece, pieces[index + 1]));
   told.forEach((piece, index) => {

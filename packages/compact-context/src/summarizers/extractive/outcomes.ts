@@ -2,7 +2,8 @@ import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
 import { lastProgram, outputIsSilent, programsOf, readsThroughPipe } from "./commands.ts";
 import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
-import { clipEnd } from "./text.ts";
+import { clipEnd, parsedJson } from "./text.ts";
+import { REFUSED } from "./typed.ts";
 
 /** How a call ended, told by evidence only. */
 export interface Outcome {
@@ -64,8 +65,6 @@ function linesOf(text: string): string[] {
 
 // ---- what the host says
 
-const REFUSED =
-  /^(?:<tool_use_error>)?\s{0,4}(?:Error: )?(?:The user doesn['’]t want to (?:proceed|take this action)|The user (?:rejected|denied|declined|cancelled)\b|User (?:rejected|denied|declined|cancelled|refused)\b|(?:exec command|patch|tool call) (?:was )?(?:rejected|denied) by (?:the )?user|\[?Operation cancelled by user|\[Request interrupted by user|Tool use (?:was )?rejected)/i;
 const CANCELLED =
   /^(?:<tool_use_error>)?\s{0,4}(?:Cancelled: parallel tool call|Sibling tool call errored|Tool execution (?:was )?(?:aborted|cancelled)|aborted by user)/i;
 const STILL_RUNNING =
@@ -124,12 +123,7 @@ function unwrapJson(text: string): { code: number; lines: string[] } | undefined
 }
 
 function parsed(text: string): unknown {
-  if (text.length > READ_HEAD) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return text.length > READ_HEAD ? undefined : parsedJson(text);
 }
 
 // ---- edits and other tools
@@ -276,15 +270,11 @@ function ofSilence(command: string, code: number | undefined, silent: boolean, v
   return { ...UNKNOWN, detail: silent && code === undefined ? "no output" : "" };
 }
 
+const SAYS_NOTHING =
+  /^\s*(?:\(?(?:no output|Bash completed with no output|empty|Output: \(empty\)|.{0,40}\bdid not produce any output\.?)\)?)?$/i;
+
 function isSilent(output: readonly string[]): boolean {
-  const said = output.filter(
-    (line) =>
-      line.trim() !== "" &&
-      !/^\s*\(?(?:no output|Bash completed with no output|empty|Output: \(empty\)|.{0,40}\bdid not produce any output\.?)\)?$/i.test(
-        line,
-      ),
-  );
-  return said.length === 0;
+  return output.every((line) => SAYS_NOTHING.test(line));
 }
 
 interface Failure {

@@ -17,7 +17,7 @@ import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
 import { isFinished, keyOf, openTasks, type Step } from "./steps.ts";
-import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
+import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
 export interface ComposeOptions {
@@ -278,7 +278,7 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   const passed = new Set(
     reading.steps
       .filter(({ outcome }) => outcome.state === "passed")
-      .map((step) => clipEnd(oneLine(keyOf(step)), 100)),
+      .map((step) => clipLine(keyOf(step), 100)),
   );
   const older = earlier.rows("errors").filter((row) => !passed.has(errorFrom(row)));
   return [...reading.openErrors.map((error) => shorten(errorLine(error))), ...older];
@@ -320,7 +320,7 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
     .slice(-LAST_STEPS);
   return [
     ...said,
-    ...last.map(({ action }) => `last: ${clipEnd(oneLine(shorten(action.words)), 200)}`),
+    ...last.map(({ action }) => `last: ${clipLine(shorten(action.words), 200)}`),
     ...announced,
   ];
 }
@@ -344,7 +344,7 @@ function changeRows({ reading, shorten }: Scene): string[] {
   return filesChanged(reading.steps).map((story) => {
     const why = remarks.findLast(({ message }) => message <= story.step.message)?.text;
     const words = story.what.length === 0 ? `${story.path}: ${story.effect}` : changeWords(story);
-    return `${shorten(words)}${why === undefined ? "" : ` (${clipEnd(oneLine(why), 200)})`}`;
+    return `${shorten(words)}${why === undefined ? "" : ` (${clipLine(why, 200)})`}`;
   });
 }
 
@@ -356,12 +356,12 @@ function stepRows({ reading, shorten }: Scene): string[] {
         outcome.state === "unknown"
           ? outcome.detail || "outcome not recorded"
           : `${outcome.state} ${outcome.detail}`;
-      return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipEnd(oneLine(ended), 160)}`;
+      return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipLine(ended, 160)}`;
     });
 }
 
 function requirementRows({ reading: { requests } }: Scene): string[] {
   return requests
     .filter(({ stays, text }) => stays !== "whole" && !isBareReply(text))
-    .map(({ id, text }) => `[${id}] ${clipEnd(oneLine(text), 500)}`);
+    .map(({ id, text }) => `[${id}] ${clipLine(text, 500)}`);
 }

@@ -53,6 +53,15 @@ function wordHead(text: string, length: number): string {
   return text.slice(0, end).trimEnd();
 }
 
+/** The value of a JSON text; undefined for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The whole of a text of usual length; beginning and end of a huge one. */
 export function readable(text: string): string {
   return text.length > 2 * READ_HALF ? `${text.slice(0, READ_HALF)}\n${text.slice(-READ_HALF)}` : text;

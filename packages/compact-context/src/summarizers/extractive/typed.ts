@@ -1,7 +1,7 @@
 import { argumentsValue, type Message, type ToolCallPart } from "../../core/message.ts";
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
-import { clipEnd, oneLine, readable, sentences } from "./text.ts";
+import { clipEnd, clipLine, parsedJson, readable, sentences } from "./text.ts";
 
 /** What a person said without typing a message. */
 export interface Answer {
@@ -181,8 +181,9 @@ const MOST_ABOUT = 240;
 const MOST_WORDS = 2_000;
 const PAIR = /"((?:[^"\\\n]|"(?!=")){1,600})"="((?:[^"\\]|\\.){0,2000}?)"(?=[,.\s]|$)/g;
 const ASKED_AND_ANSWERED = /- "([^\n]{1,600})"\n\s{0,8}Answer: ([^\n]{1,1000})/g;
-const REFUSED =
-  /^(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)|The user (?:denied|rejected|declined)|User (?:rejected|denied|declined|did not allow)|\[Operation Cancell?ed\]|Plan rejected|.{0,40}rejected by user|Action rejected|Tool (?:call|use|execution) (?:was )?(?:rejected|denied) by (?:the )?user)/i;
+/** How hosts tell that a person refused a call. */
+export const REFUSED: RegExp =
+  /^(?:<tool_use_error>)?\s{0,4}(?:Error: )?(?:The user doesn['’]t want to (?:proceed|take this action)|(?:The )?User (?:rejected|denied|declined|cancelled|refused|did not allow)\b|\[?Operation cancell?ed|\[Request interrupted by user|Plan rejected|Action rejected|Tool (?:call|use|execution) (?:was )?(?:rejected|denied)\b|.{0,40}(?:rejected|denied) by (?:the )?user)/i;
 const REASON =
   /(?:the user said|provided the following feedback|with the following (?:feedback|reason)|user feedback|feedback|reason):\s{0,9}([\s\S]{1,2000})/i;
 const APPROVED =
@@ -242,12 +243,7 @@ function choices(pairs: readonly (readonly string[])[]): Answer | undefined {
 /** `{"answers":{"id":{"answers":["x"]}}}` of Codex, `{"answers":{"0":"x"}}` of Gemini CLI. */
 function structuredAnswers(text: string): string[] {
   if (!text.startsWith("{")) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return [];
-  }
+  const value = parsedJson(text);
   const answers = isObject(value) ? value.answers : undefined;
   if (!isObject(answers)) return [];
   return Object.values(answers).flatMap((answer) => {
@@ -290,7 +286,7 @@ function shortAbout(text: string): string {
     if (about !== "" && about.length + sentence.length > MOST_ABOUT) break;
     about = `${about} ${sentence}`.trim();
   }
-  return clipEnd(oneLine(about), MOST_ABOUT);
+  return clipLine(about, MOST_ABOUT);
 }
 
 function shorten(text: string): string {
