@@ -164,7 +164,7 @@ function finish(scene: Scene, { head, write, selection, silence }: Draft): strin
       taken.length -= Math.max(1, Math.ceil(taken.length * 0.02));
       continue;
     }
-    if (left < 0) return clipLines(lines.map(escapeSummaryTags).join("\n"), scene.options);
+    if (left < 0) return clipToTokens(lines.map(escapeSummaryTags).join("\n"), maxTokens, countText);
     if (lines.length === head.length)
       return scene.reading.repeats ? fitLine([...head, silence], scene.options) : "";
     return lines.map(escapeSummaryTags).join("\n");
@@ -187,13 +187,6 @@ function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
 function fitLine(lines: readonly string[], { maxTokens, countText }: ComposeOptions): string {
   const text = lines.join("\n");
   return countText(text) <= maxTokens ? text : "";
-}
-
-function clipLines(text: string, { maxTokens, countText }: ComposeOptions): string {
-  const lines = text.split("\n");
-  while (lines.length > 1 && countText(lines.join("\n")) > maxTokens) lines.pop();
-  const left = lines.join("\n");
-  return countText(left) <= maxTokens ? left : clipToTokens(left, maxTokens, countText);
 }
 
 function headLines({ maxTokens, instruction, countText }: ComposeOptions): string[] {

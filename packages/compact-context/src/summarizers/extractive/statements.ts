@@ -1,5 +1,5 @@
 import { languagesOf } from "./languages.ts";
-import { FENCE, readable, sentencesOfLine } from "./text.ts";
+import { FENCE, oneLine, readable, sentencesOfLine } from "./text.ts";
 
 // ---- sentences, and where they stand
 
@@ -248,10 +248,6 @@ function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number 
   return count;
 }
 
-function oneCase(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ").trim();
-}
-
 /** The words and names of a rule that say what it is about, words cut to their stem. */
 function topicOf(rule: string): Topic {
   const words = new Set<string>();
@@ -268,7 +264,7 @@ function topicOf(rule: string): Topic {
       for (let at = 0; at + 1 < lower.length; at += 1) words.add(lower.slice(at, at + 2));
     else if (lower.length > 1) words.add(lower.slice(0, 6));
   }
-  return { whole: oneCase(rule), words, names };
+  return { whole: oneLine(rule).toLowerCase(), words, names };
 }
 
 // ---- decisions

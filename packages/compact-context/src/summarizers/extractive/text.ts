@@ -214,24 +214,15 @@ export function factsIn(text: string): Fact[] {
   return [...found.values()];
 }
 
-/** Visits the pieces of a text that may hold facts: URLs whole, then runs without blanks, quotes and brackets; plain words are passed over. */
+/** A run without blanks, quotes and brackets. */
+const RUN = /[\w@+~:#=?&%$./-]{3,}/g;
+/** Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows. */
+const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
+
+/** Visits the pieces of a text that may hold facts: URLs whole, then the runs that are no plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
   const rest = text.includes("://") ? withoutUrls(text, visit) : text;
-  let start = -1;
-  let before = NO_RUN;
-  let telling = false;
-  for (let at = 0; at <= rest.length; at += 1) {
-    const kind = runKind(rest, at);
-    if (kind === NO_RUN) {
-      if (telling && at - start >= 3) visit(rest.slice(start, at));
-      start = -1;
-      telling = false;
-    } else {
-      if (start < 0) start = at;
-      telling ||= isTelling(kind, before, rest, at);
-    }
-    before = kind;
-  }
+  for (const [run] of rest.matchAll(RUN)) if (TELLING.test(run)) visit(run);
 }
 
 function withoutUrls(text: string, visit: (url: string) => void): string {
@@ -239,43 +230,6 @@ function withoutUrls(text: string, visit: (url: string) => void): string {
     visit(url);
     return " ";
   });
-}
-
-// Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows.
-function isTelling(kind: number, before: number, text: string, at: number): boolean {
-  if (kind === TELLING) return true;
-  if (kind === CAPITAL) return before === LETTER || before === CAPITAL;
-  if (kind === DOT) return runKind(text, at + 1) !== NO_RUN;
-  return kind === HYPHEN && before === HYPHEN;
-}
-
-const NO_RUN = 0;
-const OTHER = 1;
-const LETTER = 2;
-const CAPITAL = 3;
-const TELLING = 4;
-const DOT = 5;
-const HYPHEN = 6;
-const RUN_KINDS = runKinds();
-
-function runKinds(): Uint8Array {
-  const kinds = new Uint8Array(128);
-  const set = (characters: string, kind: number): void => {
-    for (const character of characters) kinds[character.charCodeAt(0)] = kind;
-  };
-  set("abcdefghijklmnopqrstuvwxyz", LETTER);
-  set("ABCDEFGHIJKLMNOPQRSTUVWXYZ", CAPITAL);
-  set("0123456789_/", TELLING);
-  set("@+~:#=?&%$", OTHER);
-  set(".", DOT);
-  set("-", HYPHEN);
-  return kinds;
-}
-
-// Beyond the end there is no run.
-function runKind(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code < 128 ? (RUN_KINDS[code] ?? NO_RUN) : NO_RUN;
 }
 
 const JOINT = /[:=?&%$]+/;
@@ -316,22 +270,12 @@ function trimEnd(text: string): string {
 
 /** The last two parts of a path; undefined for what has one part or no letter. */
 export function pathKey(path: string): string | undefined {
-  const [last, end] = partBefore(path, path.length);
-  const [first] = partBefore(path, end);
-  if (first === "") return undefined;
+  const [first, last] = path
+    .split("/")
+    .filter((part) => !/^(?:\.{0,2}|~)$/.test(part))
+    .slice(-2);
   const key = `${first}/${last}`;
-  return /[A-Za-z]/.test(key) ? key : undefined;
-}
-
-/** The last part of a path that names something, and where it begins; "" where there is none. */
-function partBefore(path: string, end: number): readonly [part: string, start: number] {
-  for (let to = end; to > 0; ) {
-    const slash = path.lastIndexOf("/", to - 1);
-    const part = path.slice(slash + 1, to);
-    if (part !== "" && part !== "." && part !== ".." && part !== "~") return [part, slash];
-    to = slash;
-  }
-  return ["", 0];
+  return last !== undefined && /[A-Za-z]/.test(key) ? key : undefined;
 }
 
 function wholeKind(piece: string): FactKind | undefined {

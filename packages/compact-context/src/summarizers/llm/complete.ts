@@ -1,7 +1,8 @@
 import { escapeSummaryTags } from "../../core/message.ts";
 import type { AttemptFailure, TextModelAnswer, UnfoundClaim } from "../../core/ports.ts";
+import { isObject } from "../../errors.ts";
 import { HEADINGS, SHORT_WRITTEN_INTRODUCTION, WRITTEN_INTRODUCTION } from "../extractive/format.ts";
-import { clipEnd, oneLine } from "../extractive/text.ts";
+import { clipLine, oneLine, parsedJson } from "../extractive/text.ts";
 import type { FactsBlock } from "./facts.ts";
 import { withoutLoneSurrogates } from "./prompts.ts";
 
@@ -138,13 +139,13 @@ function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | 
     const thought = stop === "length" || hasReasoning(usage);
     return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
   }
-  if (isRefusal(text)) return fail("refusal", opening(text));
+  if (isRefusal(text)) return fail("refusal", oneLine(text).slice(0, 120));
   if (stop === "length") return fail("truncated", "cut off at the token limit");
   return undefined;
 }
 
 function judgeText(text: string): Judgement | undefined {
-  if (isErrorText(text)) return fail("error-text", opening(text));
+  if (isErrorText(text)) return fail("error-text", oneLine(text).slice(0, 120));
   const noise = text.match(NOISE)?.length ?? 0;
   if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
     return fail("malformed", `${noise} unreadable characters`);
@@ -171,13 +172,10 @@ function isRefusal(text: string): boolean {
 function isErrorText(text: string): boolean {
   if (ERROR_OPENING.test(text)) return text.length < SHORT || text.startsWith("<");
   if (!text.startsWith("{") || !text.endsWith("}")) return false;
-  try {
-    const body = JSON.parse(text) as Record<string, unknown>;
-    const few = Object.keys(body).length <= 3;
-    return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
-  } catch {
-    return false;
-  }
+  const body = parsedJson(text);
+  if (!isObject(body)) return false;
+  const few = Object.keys(body).length <= 3;
+  return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
 }
 
 function hasReasoning(usage: unknown): boolean {
@@ -187,16 +185,8 @@ function hasReasoning(usage: unknown): boolean {
 }
 
 function sameWords(left: string, right: string): boolean {
-  const [a, b] = [plain(left), plain(right)];
+  const [a, b] = [oneLine(left).toLowerCase(), oneLine(right).toLowerCase()];
   return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
-}
-
-function plain(text: string): string {
-  return text.replace(/\s+/g, " ").trim().toLowerCase();
-}
-
-function opening(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 120);
 }
 
 const MOST = 16;
@@ -208,7 +198,7 @@ function unfoundLines(
   room: number,
   countText: (text: string) => number,
 ): string[] {
-  const texts = [...new Set(unfound.map((claim) => clipEnd(oneLine(claim.text), LONGEST)))].slice(0, MOST);
+  const texts = [...new Set(unfound.map((claim) => clipLine(claim.text, LONGEST)))].slice(0, MOST);
   const lines: string[] = [];
   let left = room - countText(`${UNFOUND_HEADING}\n`);
   for (const text of texts) {

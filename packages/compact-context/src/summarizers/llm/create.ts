@@ -1,10 +1,15 @@
 import { type Message, messageText } from "../../core/message.ts";
-import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../core/ports.ts";
-import { CompactError, requireOptions, runInSteps } from "../../errors.ts";
+import type {
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+  SummaryCheck,
+  SummaryStrategy,
+} from "../../core/ports.ts";
+import { CompactError, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
-import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
-import { takeOwnSummaries } from "../extractive/builtin.ts";
-import { type Reading, readInSteps } from "../extractive/reading.ts";
+import { readInput } from "../extractive/builtin.ts";
+import type { Reading } from "../extractive/reading.ts";
 import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
 import { type FactsBlock, factsBlock } from "./facts.ts";
 import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
@@ -15,7 +20,7 @@ import {
   platformTime,
   type TimePorts,
 } from "./options.ts";
-import { createBreaker, type KnownModel, type Run, throwIfAborted } from "./run.ts";
+import { createBreaker, type KnownModel, type Run } from "./run.ts";
 import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
 const BREAKER_FAILURES = 3;
@@ -60,6 +65,7 @@ interface Prepared {
   readonly reading: Reading;
   readonly units: readonly RecordUnit[];
   readonly facts: FactsBlock | undefined;
+  readonly strategy: SummaryStrategy;
   readonly countText: (text: string) => number;
 }
 
@@ -68,7 +74,6 @@ async function summarizeWith(
   messages: readonly Message[],
   request: SummarizeOptions,
 ): Promise<Summary> {
-  throwIfAborted(request.signal);
   const { options, models } = instance;
   const prepared = await prepare(options, messages, request);
   const { countText, facts } = prepared;
@@ -124,32 +129,24 @@ async function prepare(
   messages: readonly Message[],
   request: SummarizeOptions,
 ): Promise<Prepared> {
-  if (typeof request.maxTokens !== "number" || Number.isNaN(request.maxTokens)) {
-    throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
-      hint: "Give the most tokens that the summary may have, such as 2000.",
-      place: "options.maxTokens",
-    });
-  }
-  const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
-  const { rest: kept, previous } = takeOwnSummaries(messages, request.previous);
-  const reading = await runInSteps(readInSteps(kept, request.context), request.pause);
-  const strategy = request.strategy ?? "task_state";
+  const { rest, previous = "", reading, strategy, countText } = await readInput(messages, request);
   // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
   const requests = isRoomy(request.maxTokens) && options.templates === undefined;
   return {
-    kept,
+    kept: rest,
     previous: previous === "" ? undefined : previous,
     reading,
-    units: recordUnits(kept, options.redact ?? redact),
+    units: recordUnits(rest, options.redact ?? redact),
     facts:
       options.ledger === false ? undefined : factsBlock(reading, { strategy, requests, previous, countText }),
+    strategy,
     countText,
   };
 }
 
 function runOf(
   { options, time }: Instance,
-  { kept, units, countText }: Prepared,
+  { kept, units, strategy, countText }: Prepared,
   request: SummarizeOptions,
   { room, checker }: { readonly room: number; readonly checker: Checker },
 ): Run {
@@ -161,7 +158,7 @@ function runOf(
     options,
     request,
     countText,
-    strategy: request.strategy ?? "task_state",
+    strategy,
     time,
     endsAt: time.clock() + deadlines.total(inputTokens(units, request)),
     attemptMs: deadlines.attempt,

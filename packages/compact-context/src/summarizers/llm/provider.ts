@@ -1,12 +1,12 @@
 import { escapeSummaryTags, type Message, toolResults } from "../../core/message.ts";
 import type { LiveConversation, ProviderCompaction, SummarizeOptions, Summarizer } from "../../core/ports.ts";
-import { CompactError, errorMessage, platform, runInSteps } from "../../errors.ts";
+import { CompactError, errorMessage, platform } from "../../errors.ts";
 import { redact as redactText } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
-import { takeOwnSummaries } from "../extractive/builtin.ts";
+import { readInput } from "../extractive/builtin.ts";
 import { WRITTEN_INTRODUCTION } from "../extractive/format.ts";
-import { readInSteps } from "../extractive/reading.ts";
+import { oneLine } from "../extractive/text.ts";
 import { factsBlock } from "./facts.ts";
 
 // The provider compacts by itself. Reasoning that is bound to its prefix stays valid only behind what the provider made;
@@ -73,12 +73,11 @@ async function whatIsLost(
   options: SummarizeOptions,
   said: string,
 ): Promise<string> {
-  const { maxTokens, strategy = "task_state", countText = countO200k } = options;
-  const { rest, previous } = takeOwnSummaries(messages, options.previous);
-  const reading = await runInSteps(readInSteps(rest, options.context), options.pause);
+  const { reading, previous, strategy, countText } = await readInput(messages, options);
+  const { maxTokens } = options;
   const facts = factsBlock(reading, { strategy, requests: true, previous, countText });
   const room = maxTokens - countText(`${WRITTEN_INTRODUCTION}\n`);
-  const lines = room <= 0 ? [] : withoutSaid(facts.lines(room, said), plain(said));
+  const lines = room <= 0 ? [] : withoutSaid(facts.lines(room, said), oneLine(said).toLowerCase());
   const text = [WRITTEN_INTRODUCTION, ...lines].map(escapeSummaryTags).join("\n");
   return lines.length > 0 && countText(text) <= maxTokens ? text : NOTHING_LOST;
 }
@@ -87,15 +86,11 @@ async function whatIsLost(
 function withoutSaid(lines: readonly string[], said: string): string[] {
   const left = lines.filter((line) => {
     const item = /^(?:- |> )(.*)$/.exec(line)?.[1];
-    return item === undefined || !said.includes(plain(item));
+    return item === undefined || !said.includes(oneLine(item).toLowerCase());
   });
   return left.filter(
     (line, index) => !line.startsWith("## ") || !(left[index + 1] ?? "## ").startsWith("## "),
   );
-}
-
-function plain(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ").trim();
 }
 
 interface Asked {

@@ -11,6 +11,7 @@ import type {
 import { CompactError, errorMessage } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
+import { abortError, throwIfAborted } from "../extractive/builtin.ts";
 import { judge, proseOf } from "./complete.ts";
 import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
@@ -278,8 +279,8 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
   const timedOut = new Promise<Asked>((resolve) => {
     cancelTimer = time.after(limits.milliseconds, () => resolve({ kind: "timeout" }));
   });
-  const aborted = new Promise<"aborted">((resolve) => {
-    onAbort = () => resolve("aborted");
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(abortError(signal));
     signal?.addEventListener("abort", onAbort, { once: true });
   });
   try {
@@ -288,7 +289,6 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
       timedOut,
       aborted,
     ]);
-    if (ended === "aborted") throw abortError(signal);
     isAnswered = ended.kind === "answer";
     return ended;
   } finally {
@@ -304,18 +304,6 @@ async function generate(model: TextModel, request: TextModelRequest): Promise<As
   } catch (error) {
     return { kind: "error", error };
   }
-}
-
-/** Throws `Aborted` when the signal is. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw abortError(signal);
-}
-
-function abortError(signal: AbortSignal | undefined): CompactError {
-  return new CompactError("Aborted", "The summary was aborted by its caller.", {
-    hint: "The history is as it was; call again to compact it.",
-    cause: signal?.reason,
-  });
 }
 
 /** Keeps a model that fails again and again from being asked, and tries it once after a pause. */
