@@ -19,7 +19,7 @@ import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item, type Selection } from "./select.ts";
 import type { Step } from "./steps.ts";
-import { clipEnd, clipToTokens, oneLine, termsOf } from "./text.ts";
+import { clipEnd, clipToTokens, groupBy, oneLine, termsOf } from "./text.ts";
 
 /** `brief` stays short whatever it is given. */
 const BRIEF_TOKENS = 600;
@@ -238,8 +238,7 @@ export function earlierItems(earlier: Earlier): Item[] {
 
 /** The pieces under the requests that they belong to. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
-  const episodes = new Map<number, Item[]>();
-  for (const item of taken) episodes.set(item.episode, [...(episodes.get(item.episode) ?? []), item]);
+  const episodes = groupBy(taken, ({ episode }) => episode);
   const inOrder = (told: readonly Item[]): Item[] =>
     [...told].sort((left, right) => left.order - right.order);
   const foreign = inOrder(episodes.get(FOREIGN) ?? []).map(({ text }) => `> ${text}`);

@@ -8,6 +8,7 @@ import { keyOf, type Step } from "./steps.ts";
 import {
   clipEnd,
   clipLine,
+  groupBy,
   linesOf,
   oneLine,
   parsedJson,
@@ -200,17 +201,6 @@ interface Last {
 function lastOfEach(entries: readonly Entry[]): Last {
   const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
   return { files: groupBy(filesChanged(steps), ({ step }) => step), runs: groupBy(steps, keyOf) };
-}
-
-function groupBy<Key, Value>(values: readonly Value[], keyFor: (value: Value) => Key): Map<Key, Value[]> {
-  const groups = new Map<Key, Value[]>();
-  for (const value of values) {
-    const key = keyFor(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
-  }
-  return groups;
 }
 
 function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {

@@ -26,7 +26,7 @@ import {
   type Step,
   type Task,
 } from "./steps.ts";
-import { oneLine, readable, withoutMarks } from "./text.ts";
+import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, textResult } from "./text-calls.ts";
 import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
@@ -135,7 +135,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     running: findRunning(steps, scene.messages.flatMap(noticesIn)),
     repository: readRepository(steps),
     nextSteps: last.nextSteps,
-    lastWords: last.closing === "" ? wordsAtWork(scene) : [],
+    lastWords: last.closing === "" ? wordsAtWork(scene, requests) : [],
     questions: questionsIn(last.closing),
     answered: last.closing !== "",
     repeats: scene.repeats,
@@ -175,17 +175,14 @@ function sceneOf(messages: readonly Message[], context: SummaryContext | undefin
 }
 
 function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
-  const results = new Map<string, { result: CallResult; stays: boolean }[]>();
-  for (const message of messages) {
-    for (const part of message.parts) {
-      if (part.type !== "toolResult") continue;
-      const result = { text: resultText(part), isError: part.isError === true };
-      const known = results.get(part.id);
-      const entry = { result, stays: staysOf(message) === "whole" };
-      if (known === undefined) results.set(part.id, [entry]);
-      else known.push(entry);
-    }
-  }
+  const found = messages.flatMap((message) =>
+    message.parts.flatMap((part) => {
+      if (part.type !== "toolResult") return [];
+      const result: CallResult = { text: resultText(part), isError: part.isError === true };
+      return [{ id: part.id, result, stays: staysOf(message) === "whole" }];
+    }),
+  );
+  const results = groupBy(found, ({ id }) => id);
   return yield* flatMapInSteps(messages, (message, index) => {
     const written = message.role === "assistant" ? readTextCalls(messageText(message), message.id).calls : [];
     const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...written];
@@ -214,8 +211,7 @@ const FOREIGN =
   /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
 
 function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
-  const stepsOf = new Map<number, Step[]>();
-  for (const step of steps) stepsOf.set(step.message, [...(stepsOf.get(step.message) ?? []), step]);
+  const stepsOf = groupBy(steps, ({ message }) => message);
   let asked = "";
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
@@ -249,12 +245,8 @@ function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Ste
 function entriesOf(step: Step): Entry[] {
   const answer = readAnswer(step.call, step.result);
   const { message, id } = step;
-  return answer === undefined
-    ? [{ kind: "step", step }]
-    : [
-        { kind: "step", step },
-        { kind: "answer", message, id, answer },
-      ];
+  const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
+  return [{ kind: "step", step }, ...answers];
 }
 
 /** Longer replies say themselves what they are about. */
@@ -413,8 +405,8 @@ function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
 const AT_WORK = 2;
 
 /** Visible reasoning counts: what was found a moment ago is often said nowhere else. */
-function wordsAtWork({ messages, staysOf }: Scene): string[] {
-  const asked = messages.findLastIndex((message) => message.role === "user" && readSaid(message) !== "");
+function wordsAtWork({ messages, staysOf }: Scene, requests: readonly Speech[]): string[] {
+  const asked = requests.at(-1)?.message ?? -1;
   return messages
     .slice(asked + 1)
     .filter((message) => message.role === "assistant" && staysOf(message) === "no")

@@ -50,14 +50,22 @@ export function keyOf({ action, call }: Step): string {
   return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
 }
 
-/** Kinds of checks. A whole run says how all of them stand; tests that passed were built. */
-const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
-  ["build", /build|compile|assemble/],
-  ["types", /tsc|typecheck|type-check|mypy|pyright/],
-  ["lint", /lint|biome|clippy|ruff|vet\b|fmt|format/],
-  ["audit", /audit/],
-  ["test", /test|spec|jest|mocha|\bava\b/],
-];
+export type Family = "build" | "types" | "lint" | "audit" | "test";
+
+/** Kinds of checks, by their commands. A whole run says how all of them stand; tests that passed were built. */
+const FAMILIES: Readonly<Record<Family, RegExp>> = {
+  build: /build|compile|assemble|\b(?:c?make|ninja|gradlew?|mvnw?)\b/,
+  types: /tsc|typecheck|type-check|mypy|pyright/,
+  lint: /lint|biome|clippy|ruff|flake8|vet\b|fmt|format/,
+  audit: /audit/,
+  test: /test|spec|jest|mocha|\bava\b|playwright|cypress|e2e/,
+};
+
+/** The kinds of checks that a text names. */
+export function familiesIn(text: string): Family[] {
+  return (Object.keys(FAMILIES) as Family[]).filter((family) => FAMILIES[family].test(text));
+}
+
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
 /** A run of some tests only. */
 const CHOSEN =
@@ -99,10 +107,8 @@ function fail(failed: Map<string, Step>, step: Step): void {
 
 /** Of several checks in a row, the one that the lines of failure name. */
 function failingKind(step: Step, kinds: readonly string[]): string | undefined {
-  const named = FAMILIES.filter(
-    ([family, pattern]) => kinds.includes(family) && linesOfFailure(step).some((line) => pattern.test(line)),
-  );
-  return named.length === 1 ? named[0]?.[0] : undefined;
+  const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
+  return named.length === 1 ? named[0] : undefined;
 }
 
 function pass(failed: Map<string, Step>, step: Step): void {
@@ -124,8 +130,8 @@ function kindsOf(step: Step): readonly string[] {
   const { command = "", kind } = step.action;
   const key = keyOf(step);
   if (!step.outcome.verifies) return kind === "run" && !isLookingCommand(command) ? [key] : [];
-  if (WHOLE.test(command)) return [key, ...FAMILIES.map(([family]) => family)];
-  const own = FAMILIES.flatMap(([family, pattern]) => (pattern.test(command) ? [family] : []));
+  if (WHOLE.test(command)) return [key, ...Object.keys(FAMILIES)];
+  const own = familiesIn(command);
   if (own.includes("test")) return [...new Set(["test", ...own, "build"])];
   return own.length > 0 ? own : [key];
 }

@@ -53,6 +53,21 @@ function wordHead(text: string, length: number): string {
   return text.slice(0, end).trimEnd();
 }
 
+/** Values by their key, keys and values in the order of the list. */
+export function groupBy<Key, Value>(
+  values: readonly Value[],
+  keyFor: (value: Value) => Key,
+): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyFor(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
 /** The value of a JSON text; undefined for any other text. */
 export function parsedJson(text: string): unknown {
   try {

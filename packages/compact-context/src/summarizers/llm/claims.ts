@@ -1,4 +1,5 @@
 import type { ClaimKind } from "../../core/ports.ts";
+import type { Family } from "../extractive/steps.ts";
 import { type FactKind, factsIn } from "../extractive/text.ts";
 
 // What a text claims, and the texts in which it is looked up.
@@ -129,31 +130,15 @@ export interface OutcomeClaim {
   readonly now: boolean;
   /** A command, file or test in it; "" where none is named. */
   readonly name: string;
-  readonly subjects: readonly Subject[];
+  readonly subjects: readonly Family[];
 }
 
-/** What is checked. */
-export type Subject = "tests" | "build" | "types" | "lint";
-
-/** How prose names what is checked, and the commands that check it. */
-const SUBJECTS: Readonly<Record<Subject, { readonly prose: RegExp; readonly command: RegExp }>> = {
-  tests: {
-    prose: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
-    command:
-      /\b(?:tests?|specs?|vitest|jest|mocha|pytest|unittest|nextest|rspec|phpunit|ctest|playwright|cypress|e2e)\b/i,
-  },
-  build: {
-    prose: /\b(?:builds?|compiles?|compilation)\b/i,
-    command: /\b(?:build|compile|make|cmake|ninja|gradlew?|mvnw?)\b/i,
-  },
-  types: {
-    prose: /\b(?:types|type[- ]?check(?:s|ing|er)?|tsc|mypy|pyright)\b/i,
-    command: /\b(?:tsc|vue-tsc|type-?check|mypy|pyright)\b/i,
-  },
-  lint: {
-    prose: /\b(?:lint(?:s|er|ing)?|eslint|biome|ruff|clippy)\b/i,
-    command: /\b(?:lint|eslint|biome|ruff|clippy|flake8|pylint|golangci-lint)\b/i,
-  },
+/** How prose names what is checked. */
+const SUBJECTS: Readonly<Partial<Record<Family, RegExp>>> = {
+  test: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
+  build: /\b(?:builds?|compiles?|compilation)\b/i,
+  types: /\b(?:types|type[- ]?check(?:s|ing|er)?|tsc|mypy|pyright)\b/i,
+  lint: /\b(?:lint(?:s|er|ing)?|eslint|biome|ruff|clippy)\b/i,
 };
 const PASSES =
   /\b(?:pass|passes|passing|succeeds?|compiles|green|clean|without (?:errors?|failures?)|bestehen|grün|laufen durch|passent|pasan)\b|通过|通過|проходят/i;
@@ -185,18 +170,13 @@ export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
   if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
   const [, code, file] = NAMED.exec(clause) ?? [];
   const name = code ?? file ?? "";
-  const subjects = (Object.keys(SUBJECTS) as Subject[]).filter((key) => SUBJECTS[key].prose.test(clause));
+  const subjects = (Object.keys(SUBJECTS) as Family[]).filter((family) => SUBJECTS[family]?.test(clause));
   if (subjects.length === 0) return undefined;
   const rest = clause.replace(name, " ");
   if (FAILS.test(rest)) return { state: "failed", now: true, name, subjects };
   if (NEGATED.test(rest) || FAILURE.test(rest)) return undefined;
   if (PASSES.test(rest)) return { state: "passed", now: true, name, subjects };
   return PASSED.test(rest) ? { state: "passed", now: false, name, subjects } : undefined;
-}
-
-/** True for a command that checks such things. */
-export function isAbout(command: string, subject: Subject): boolean {
-  return SUBJECTS[subject].command.test(command);
 }
 
 // ---- looking up

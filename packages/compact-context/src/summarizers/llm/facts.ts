@@ -6,7 +6,7 @@ import { itemsOf } from "../extractive/items.ts";
 import type { Reading } from "../extractive/reading.ts";
 import { type Scene, sectionLines } from "../extractive/sections.ts";
 import type { Item } from "../extractive/select.ts";
-import { clipEnd, oneLine, pathKey, unsaidFirst } from "../extractive/text.ts";
+import { clipLine, groupBy, pathKey, unsaidFirst } from "../extractive/text.ts";
 
 type CountText = (text: string) => number;
 
@@ -121,7 +121,7 @@ function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
     ...runAtOnce(itemsOf(reading, earlier.episodes.length, shorten)),
   ]) {
     const episode = goesOn(scene, item.episode) ? item.episode - 1 : item.episode;
-    const text = clipEnd(oneLine(item.text), item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
+    const text = clipLine(item.text, item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
     const key = item.kind === "changed" ? `${episode} ${pathOf(text)}` : `${episode}`;
     if (item.kind === "changed") changed.add(episode);
     else if (item.kind !== "request" || pieces.has(key)) continue;
@@ -133,11 +133,7 @@ function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
 /** As much of the story as fits, the newest before the oldest. */
 function storyIn(room: number, scene: Scene, items: readonly Item[]): string[] {
   const { notes, options, root } = scene;
-  const newest = new Map<string, Item[]>();
-  for (const item of items.toReversed()) {
-    const name = nameOf(item);
-    newest.set(name, [...(newest.get(name) ?? []), item]);
-  }
+  const newest = groupBy(items.toReversed(), nameOf);
   const taken: Item[] = [];
   let left = room;
   for (const item of unsaidFirst([...newest.keys()], notes).flatMap((name) => newest.get(name) ?? [])) {

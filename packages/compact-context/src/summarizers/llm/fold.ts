@@ -203,41 +203,32 @@ export function splitUnits(units: readonly RecordUnit[], room: number, countText
     if (open.texts.length > 0 || open.units > 0) parts.push({ ...open, text: open.texts.join("\n") });
     open = emptyPart();
   };
-  const put = ({ text, tokens, characters }: Piece): void => {
-    if (open.tokens + tokens > room) close();
-    open.texts.push(text);
-    open.tokens += tokens;
-    open.characters += characters;
-  };
   for (const unit of units) {
-    const text = unit.map(renderRecord).join("\n");
-    const tokens = countText(`${text}\n`);
-    const whole = { text, tokens, characters: charactersOf([unit]) };
-    if (tokens > room) for (const piece of recordPieces(unit, room, countText)) put(piece);
-    else if (text !== "") put(whole);
+    for (const { text, tokens, characters } of piecesOf(unit, room, countText)) {
+      if (open.tokens + tokens > room) close();
+      open.texts.push(text);
+      open.tokens += tokens;
+      open.characters += characters;
+    }
     open.units += 1;
   }
   close();
   return parts;
 }
 
-interface Piece {
-  readonly text: string;
-  readonly tokens: number;
-  readonly characters: number;
-}
+type Piece = Omit<InputPart, "units">;
 
 function emptyPart(): { texts: string[]; tokens: number; units: number; characters: number } {
   return { texts: [], tokens: 0, units: 0, characters: 0 };
 }
 
-function recordPieces(unit: RecordUnit, room: number, countText: Count): Piece[] {
-  return unit.flatMap((record) => {
-    const text = renderRecord(record);
-    const tokens = countText(`${text}\n`);
-    const characters = record.text.length;
-    return tokens <= room ? [{ text, tokens, characters }] : textPieces(record, room, countText);
-  });
+function piecesOf(unit: RecordUnit, room: number, countText: Count): Piece[] {
+  const text = unit.map(renderRecord).join("\n");
+  const tokens = countText(`${text}\n`);
+  if (tokens <= room) return text === "" ? [] : [{ text, tokens, characters: charactersOf([unit]) }];
+  const [record, ...others] = unit;
+  if (others.length > 0) return unit.flatMap((one) => piecesOf([one], room, countText));
+  return record === undefined ? [] : textPieces(record, room, countText);
 }
 
 /** The text of one record in pieces under numbered headers, `[12.1 result]`, `[12.2 result]`. */

@@ -2,11 +2,10 @@ import type { Message } from "../../core/message.ts";
 import type { UnfoundClaim } from "../../core/ports.ts";
 import { type Earlier, readEarlier } from "../extractive/format.ts";
 import type { Reading } from "../extractive/reading.ts";
-import { keyOf, type Step } from "../extractive/steps.ts";
+import { familiesIn, keyOf, type Step } from "../extractive/steps.ts";
 import {
   type Claim,
   claimsIn,
-  isAbout,
   type KnownText,
   knownText,
   type OutcomeClaim,
@@ -77,26 +76,19 @@ function checkOf(step: Step): CheckRun[] {
   return verifies ? [{ command: keyOf(step), state, detail: [detail, ...failing].join(" ") }] : [];
 }
 
-const CHECK = /^`(.+)`: (passed|failed)?(.*)$/;
-
 function checksOf({ rows }: Earlier): CheckRun[] {
-  const runs = rows("checks").flatMap((row): CheckRun[] => {
-    const [, command, state, detail = ""] = CHECK.exec(row) ?? [];
-    if (command === undefined) return [];
-    return [{ command, state: state === "passed" || state === "failed" ? state : "unknown", detail }];
-  });
-  return runs.reverse();
+  return rows("checks")
+    .toReversed()
+    .flatMap((row): CheckRun[] => {
+      const [, command, state = "unknown", detail = ""] = /^`(.+)`: (passed|failed)?(.*)$/.exec(row) ?? [];
+      return command === undefined ? [] : [{ command, state: state as CheckRun["state"], detail }];
+    });
 }
 
 function withoutUnfound(previous: string): string {
   const at = previous.indexOf(UNFOUND_HEADING);
   if (at < 0) return previous;
-  const denied = previous
-    .slice(at)
-    .split("\n")
-    .slice(1)
-    .map((line) => line.replace(/^- /, "").trim())
-    .filter((text) => text !== "");
+  const denied = [...previous.slice(at).matchAll(/^- (.*\S)/gm)].map(([, claim = ""]) => claim);
   return denied.reduce((text, claim) => text.replaceAll(claim, " "), previous.slice(0, at));
 }
 
@@ -147,7 +139,9 @@ function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
   const { name, subjects } = claim;
   const named = name === "" ? [] : checks.filter(({ command }) => command.includes(name));
   if (named.length > 0) return disagree(named, claim);
-  const about = subjects.map((subject) => checks.filter(({ command }) => isAbout(command, subject)));
+  const about = subjects.map((subject) =>
+    checks.filter(({ command }) => familiesIn(command).includes(subject)),
+  );
   // A file or test that no command names is known by what the last run said of it.
   return about.some((runs) => (name === "" || runs.at(-1)?.detail.includes(name)) && disagree(runs, claim));
 }
