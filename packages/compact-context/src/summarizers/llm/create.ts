@@ -10,8 +10,7 @@ import { CompactError, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { readInput } from "../extractive/builtin.ts";
 import type { Reading } from "../extractive/reading.ts";
-import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
-import { type FactsBlock, factsBlock } from "./facts.ts";
+import { completeSummary, divideRoom, type Facts, factsOf, isRoomy, proseOf } from "./complete.ts";
 import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
 import {
   checkOptions,
@@ -64,7 +63,7 @@ interface Prepared {
   readonly previous: string | undefined;
   readonly reading: Reading;
   readonly units: readonly RecordUnit[];
-  readonly facts: FactsBlock | undefined;
+  readonly facts: Facts | undefined;
   readonly strategy: SummaryStrategy;
   readonly countText: (text: string) => number;
 }
@@ -138,7 +137,7 @@ async function prepare(
     reading,
     units: recordUnits(rest, options.redact ?? redact),
     facts:
-      options.ledger === false ? undefined : factsBlock(reading, { strategy, requests, previous, countText }),
+      options.ledger === false ? undefined : factsOf(reading, { strategy, requests, previous, countText }),
     strategy,
     countText,
   };

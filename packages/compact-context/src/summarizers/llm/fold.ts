@@ -6,7 +6,7 @@ import {
   type ToolCallPart,
 } from "../../core/message.ts";
 import type { AttemptFailure, LiveConversation, SummaryAttempt, SummaryStrategy } from "../../core/ports.ts";
-import { groupUnits, typedText } from "../../core/units.ts";
+import { groupUnits } from "../../core/units.ts";
 import { CompactError, isObject } from "../../errors.ts";
 import { windowOf } from "./options.ts";
 import { asData, promptMessages } from "./prompts.ts";
@@ -357,12 +357,4 @@ function speakerOf(message: Message): string {
 
 function asName(name: string): string {
   return name.replace(/[^\w.:-]/g, "_").slice(0, 80);
-}
-
-/** What people typed in these messages. */
-export function userTexts(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) => {
-    if (message.role !== "user" || message.meta?.synthetic === true) return [];
-    return message.parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : []));
-  });
 }

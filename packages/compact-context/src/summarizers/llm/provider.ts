@@ -7,7 +7,7 @@ import { normalizeUsage } from "../../tokens/usage.ts";
 import { readInput } from "../extractive/builtin.ts";
 import { WRITTEN_INTRODUCTION } from "../extractive/format.ts";
 import { oneLine } from "../extractive/text.ts";
-import { factsBlock } from "./facts.ts";
+import { factsOf } from "./complete.ts";
 
 // The provider compacts by itself. Reasoning that is bound to its prefix stays valid only behind what the provider made;
 // what that leaves out of requests, rules, tasks and files stands beside it.
@@ -75,9 +75,9 @@ async function whatIsLost(
 ): Promise<string> {
   const { reading, previous, strategy, countText } = await readInput(messages, options);
   const { maxTokens } = options;
-  const facts = factsBlock(reading, { strategy, requests: true, previous, countText });
+  const facts = factsOf(reading, { strategy, requests: true, previous, countText });
   const room = maxTokens - countText(`${WRITTEN_INTRODUCTION}\n`);
-  const lines = room <= 0 ? [] : withoutSaid(facts.lines(room, said), oneLine(said).toLowerCase());
+  const lines = room <= 0 ? [] : withoutSaid(facts(room, said), oneLine(said).toLowerCase());
   const text = [WRITTEN_INTRODUCTION, ...lines].map(escapeSummaryTags).join("\n");
   return lines.length > 0 && countText(text) <= maxTokens ? text : NOTHING_LOST;
 }

@@ -12,9 +12,10 @@ import { CompactError, errorMessage } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { abortError, throwIfAborted } from "../extractive/builtin.ts";
-import { judge, proseOf } from "./complete.ts";
+import { proseOf } from "./complete.ts";
 import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
+import { judge } from "./verify.ts";
 
 /** One model as a summarizer instance knows it across calls. */
 export interface KnownModel {
