@@ -53,7 +53,7 @@ export async function readInput(messages: readonly Message[], options: Summarize
   const { rest, previous } = takeOwnSummaries(messages, options.previous);
   return {
     rest,
-    previous,
+    previous: previous === "" ? undefined : previous,
     reading: await runInSteps(readInSteps(rest, options.context), options.pause),
     strategy: options.strategy ?? "task_state",
     countText: options.countText ?? ((text) => o200kBase.count(text)),

@@ -167,21 +167,17 @@ const LEAST_FOR_WARNINGS = 24;
 /** How texts join. */
 const SLACK = 6;
 
-/** How the room of a summary is divided before the prose is known. */
-export interface Division {
-  /** Most tokens of the prose. */
-  readonly prose: number;
-  /** False where the room is too small for anything but prose. */
-  readonly facts: boolean;
+/** False where the room is too small for anything but prose. */
+export function hasRoomForFacts(maxTokens: number): boolean {
+  return maxTokens >= LEAST_FOR_FACTS;
 }
 
-/** Leaves the prose what the facts do not need. */
-export function divideRoom(maxTokens: number, facts: Facts | undefined, countText: CountText): Division {
-  if (facts === undefined || maxTokens < LEAST_FOR_FACTS)
-    return { prose: Math.max(0, Math.floor(maxTokens)), facts: false };
-  const wanted = facts(Math.floor(maxTokens * FACTS_SHARE), "");
-  const reserved = countText(`${introductionFor(maxTokens)}\n${wanted.join("\n")}\n`) + SLACK;
-  return { prose: Math.max(0, Math.floor(maxTokens - reserved)), facts: true };
+/** Most tokens of the prose: what the facts do not need. */
+export function proseRoom(maxTokens: number, facts: Facts | undefined, countText: CountText): number {
+  const wanted = facts?.(Math.floor(maxTokens * FACTS_SHARE), "") ?? [];
+  const reserved =
+    facts === undefined ? 0 : countText(`${introductionFor(maxTokens)}\n${wanted.join("\n")}\n`) + SLACK;
+  return Math.max(0, Math.floor(maxTokens - reserved));
 }
 
 /** False where a summary is so short that introduction and facts are kept to what matters most. */

@@ -5,7 +5,7 @@ import {
   resultText,
   type ToolCallPart,
 } from "../../core/message.ts";
-import type { AttemptFailure, LiveConversation, SummaryAttempt, SummaryStrategy } from "../../core/ports.ts";
+import type { AttemptFailure, LiveConversation, SummaryAttempt } from "../../core/ports.ts";
 import { groupUnits } from "../../core/units.ts";
 import { CompactError, isObject } from "../../errors.ts";
 import { windowOf } from "./options.ts";
@@ -25,8 +25,6 @@ export interface FoldInput {
 export interface Folded {
   readonly text: string;
   readonly model: string;
-  /** The strategy of the last part: `brief` where the other was refused. */
-  readonly strategy: SummaryStrategy;
   /** Share of the records' characters that was sent in requests that were answered. */
   readonly coverage: number;
 }
@@ -51,7 +49,6 @@ interface Progress {
   /** Characters of records in requests that were answered. */
   characters: number;
   text: string | undefined;
-  strategy: SummaryStrategy;
 }
 
 /**
@@ -59,15 +56,15 @@ interface Progress {
  * Throws `SummarizerFailed` when none is left, `Aborted` when the caller's signal is.
  */
 export async function fold(input: FoldInput, models: readonly KnownModel[], run: Run): Promise<Folded> {
-  const progress: Progress = { done: 0, characters: 0, text: input.previous, strategy: run.strategy };
+  const progress: Progress = { done: 0, characters: 0, text: input.previous };
   let last: SummaryAttempt | undefined;
   for (const [index, known] of models.entries()) {
     const failed = await foldWith(input, known, run, progress);
     if (failed === undefined) {
-      const { text = "", strategy, characters } = progress;
+      const { text = "", characters } = progress;
       const total = charactersOf(input.units);
       const coverage = total === 0 ? 1 : Math.min(1, characters / total);
-      return { text, model: known.model.name, strategy, coverage };
+      return { text, model: known.model.name, coverage };
     }
     progress.characters = charactersOf(input.units.slice(0, progress.done));
     const next = models[index + 1]?.model.name;
@@ -100,7 +97,6 @@ async function foldWith(
       progress.characters = charactersOf(input.units);
       progress.done = input.units.length;
       progress.text = climbed.text;
-      progress.strategy = climbed.strategy;
       return undefined;
     }
     if (!RETRY_AS_TEXT.has(climbed.last.outcome as AttemptFailure)) return climbed.last;
@@ -133,7 +129,6 @@ async function foldText(
     );
     if (!("text" in climbed)) return climbed.last;
     progress.text = climbed.text;
-    progress.strategy = climbed.strategy;
     progress.done += part.units;
     progress.characters += part.characters;
   }

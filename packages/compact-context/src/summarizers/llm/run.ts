@@ -195,9 +195,7 @@ const LEAST = 48;
 const THINKING_TOKENS = 8192;
 
 /** What one model made of one part: its text, or why there is none. */
-export type Climbed =
-  | { readonly text: string; readonly strategy: Ask["strategy"] }
-  | { readonly last: SummaryAttempt };
+export type Climbed = { readonly text: string } | { readonly last: SummaryAttempt };
 
 /**
  * Asks one model about one part, down the rungs that may help: shorter (twice at most), with room to think (once),
@@ -208,48 +206,27 @@ export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promi
   let shorter = 0;
   let thinking = false;
   for (;;) {
-    const tried: Tried = await attempt(known, part, wanted, run);
-    if (tried.text !== undefined) {
-      run.request.onAttempt?.(tried.attempt);
-      return { text: tried.text, strategy: wanted.strategy };
+    const { text, attempt: made } = await attempt(known, part, wanted, run);
+    if (text !== undefined) {
+      run.request.onAttempt?.(made);
+      return { text };
     }
-    const next = nextRung(tried.attempt.outcome as AttemptFailure, wanted, { shorter, thinking, known });
-    if (next === undefined) return { last: tried.attempt };
-    if (next.rung === "shorter") shorter += 1;
-    if (next.rung === "thinking") {
+    const half = Math.floor(wanted.maxTokens / 2);
+    let fallback: string;
+    if (/^(?:too-long|truncated)$/.test(made.outcome) && shorter < SHORTER && half >= LEAST) {
+      fallback = "shorter";
+      shorter += 1;
+      wanted = { ...wanted, maxTokens: half };
+    } else if (made.outcome === "refusal" && wanted.strategy !== "brief") {
+      fallback = "brief";
+      wanted = { ...wanted, strategy: "brief" };
+    } else if (made.outcome === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS) {
+      fallback = "thinking";
       thinking = true;
       known.thinkingTokens = THINKING_TOKENS;
-    }
-    run.request.onAttempt?.({ ...tried.attempt, fallback: next.rung });
-    wanted = next.wanted;
+    } else return { last: made };
+    run.request.onAttempt?.({ ...made, fallback });
   }
-}
-
-interface Climb {
-  readonly shorter: number;
-  readonly thinking: boolean;
-  readonly known: KnownModel;
-}
-
-function nextRung(
-  failure: AttemptFailure,
-  wanted: Ask,
-  { shorter, thinking, known }: Climb,
-): { readonly rung: "shorter" | "thinking" | "brief"; readonly wanted: Ask } | undefined {
-  if (failure === "too-long" || failure === "truncated") {
-    const maxTokens = Math.floor(wanted.maxTokens / 2);
-    return shorter < SHORTER && maxTokens >= LEAST
-      ? { rung: "shorter", wanted: { ...wanted, maxTokens } }
-      : undefined;
-  }
-  if (failure === "refusal") {
-    return wanted.strategy === "brief"
-      ? undefined
-      : { rung: "brief", wanted: { ...wanted, strategy: "brief" } };
-  }
-  if (failure === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS)
-    return { rung: "thinking", wanted };
-  return undefined;
 }
 
 /** How one call to a model ended. */
