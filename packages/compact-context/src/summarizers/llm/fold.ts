@@ -92,43 +92,23 @@ async function foldWith(
 ): Promise<SummaryAttempt | undefined> {
   const live = progress.done === 0 ? livePart(input, known, run) : undefined;
   if (live !== undefined) {
-    const climbed = await climb(known, live, run);
-    if ("text" in climbed) {
-      progress.characters = charactersOf(input.units);
-      progress.done = input.units.length;
-      progress.text = climbed.text;
+    const { text, last } = await climb(known, live, run);
+    if (text !== undefined) {
+      Object.assign(progress, { text, done: input.units.length, characters: charactersOf(input.units) });
       return undefined;
     }
-    if (!RETRY_AS_TEXT.has(climbed.last.outcome as AttemptFailure)) return climbed.last;
-    run.request.onAttempt?.({ ...climbed.last, fallback: "text" });
+    if (!RETRY_AS_TEXT.has(last.outcome as AttemptFailure)) return last;
+    run.request.onAttempt?.({ ...last, fallback: "text" });
   }
-  return foldText(input, known, run, progress);
-}
-
-async function foldText(
-  input: FoldInput,
-  known: KnownModel,
-  run: Run,
-  progress: Progress,
-): Promise<SummaryAttempt | undefined> {
   const room = recordRoom(known, run, progress.text);
   const parts = splitUnits(input.units.slice(progress.done), room, run.countText);
   for (const [index, part] of parts.entries()) {
-    const climbed = await climb(
-      known,
-      {
-        records: part.text,
-        live: undefined,
-        staying: 0,
-        tokens: part.tokens,
-        previous: progress.text,
-        part: index + 1,
-        parts: parts.length,
-      },
-      run,
-    );
-    if (!("text" in climbed)) return climbed.last;
-    progress.text = climbed.text;
+    const { text: records, tokens } = part;
+    const place = { part: index + 1, parts: parts.length };
+    const asked = { records, live: undefined, staying: 0, tokens, previous: progress.text, ...place };
+    const { text, last } = await climb(known, asked, run);
+    if (text === undefined) return last;
+    progress.text = text;
     progress.done += part.units;
     progress.characters += part.characters;
   }
