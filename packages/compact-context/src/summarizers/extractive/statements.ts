@@ -202,34 +202,19 @@ interface Topic {
   readonly names: ReadonlySet<string>;
 }
 
-/** The rules, newest first, without those that a newer one replaces. */
-export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
-  const byWord = new Map<string, Topic[]>();
-  return rules.filter(({ text }) => {
-    const topic = topicOf(text);
-    const lists = keysOf(topic).map((word) => byWord.get(word) ?? []);
-    if (isCovered(topic, lists)) return false;
-    for (const word of keysOf(topic)) {
-      const topics = byWord.get(word);
-      if (topics === undefined) byWord.set(word, [topic]);
-      else topics.push(topic);
-    }
-    return true;
-  });
-}
-
-/** True where a newer rule covers this one; it shares six of ten words then, so one of the rarer ones. */
-function isCovered(topic: Topic, lists: readonly (readonly Topic[])[]): boolean {
-  const byLength = lists.toSorted((one, other) => one.length - other.length);
-  const rarest = byLength.slice(0, Math.floor(0.4 * lists.length) + 1);
-  return rarest.some((topics) => topics.slice(-MOST_ALIKE).some((newer) => covers(newer, topic)));
-}
-
 /** So many rules with a word in common are compared. */
 const MOST_ALIKE = 64;
 
-function keysOf({ words, whole }: Topic): string[] {
-  return words.size === 0 ? [whole] : [...words];
+/** The rules, newest first, without those that a newer one replaces. */
+export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
+  const byWord = new Map<string, readonly Topic[]>();
+  return rules.filter(({ text }) => {
+    const topic = topicOf(text);
+    const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
+    if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return false;
+    for (const key of keys) byWord.set(key, [...(byWord.get(key) ?? []), topic].slice(-MOST_ALIKE));
+    return true;
+  });
 }
 
 /** True where two rules are about the same thing, so that the newer replaces the older. */
