@@ -139,7 +139,7 @@ function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Out
   const code = exitCode(lines);
   const json = jsonVerdict(text);
   if (isError || json === false || (code !== undefined && code !== 0) || EDIT_FAILED.test(first)) {
-    return failed(plainError(first), first === "" ? [] : [plainError(first)]);
+    return failedBy(first);
   }
   if (!EDIT_DONE.test(first) && json !== true && code !== 0) return UNKNOWN;
   // Some editors run the tests of what they changed.
@@ -147,8 +147,9 @@ function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Out
   return tested === undefined ? passed("") : ofRunners([tested], true);
 }
 
-function plainError(line: string): string {
-  return told(line.replace(/<\/?(?:tool_use_error|error)>/g, ""));
+function failedBy(line: string): Outcome {
+  const words = told(line.replace(/<\/?(?:tool_use_error|error)>/g, ""));
+  return failed(words, words === "" ? [] : [words]);
 }
 
 /** What `success` or `error` says in a result that is JSON. */
@@ -168,7 +169,7 @@ const FOUND =
 
 function outcomeOfTool(action: Action, lines: readonly string[], { text, isError }: Result): Outcome {
   const first = (lines.find((line) => line.trim() !== "") ?? "").trim();
-  if (isError) return failed(plainError(first), first === "" ? [] : [plainError(first)]);
+  if (isError) return failedBy(first);
   if (action.kind === "read") return UNKNOWN;
   if (action.kind === "search") {
     if (NOTHING_FOUND.test(first)) return passed("found nothing");
@@ -179,7 +180,7 @@ function outcomeOfTool(action: Action, lines: readonly string[], { text, isError
     /^(?:<tool_use_error>|Error(?::|\b.{0,60}:)\s|Entity not found)/.test(first) ||
     jsonVerdict(text) === false
   ) {
-    return failed(plainError(first), [plainError(first)]);
+    return failedBy(first);
   }
   if (
     /^(?:Todos have been modified successfully|Updated task|Task #\d{1,6} created successfully|Plan updated)/.test(
@@ -234,7 +235,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const broken = code === undefined ? isError : code !== 0;
   const late = [...given.slice(0, 3), ...given.slice(-4)].find((line) => TIMED_OUT.test(line.trim()));
   if (late !== undefined && (isError || code !== 0)) return failed(told(late), [], verifies);
-  if (broken) return failedCommand({ code, output, found, verifies, command });
+  if (broken) return failedCommand(command, code, output, found, verifies);
   const deciding = found.filter((one) => decides(one, found));
   if (deciding.length > 0) return ofRunners(deciding, verifies);
   const echoed = echoedCommand(output);
@@ -277,15 +278,13 @@ function isSilent(output: readonly string[]): boolean {
   return output.every((line) => SAYS_NOTHING.test(line));
 }
 
-interface Failure {
-  readonly code: number | undefined;
-  readonly output: readonly string[];
-  readonly found: readonly Closing[];
-  readonly verifies: boolean;
-  readonly command: string;
-}
-
-function failedCommand({ code, output, found, verifies, command }: Failure): Outcome {
+function failedCommand(
+  command: string,
+  code: number | undefined,
+  output: readonly string[],
+  found: readonly Closing[],
+  verifies: boolean,
+): Outcome {
   const bad = found.filter((one) => one.state === "failed");
   // grep says with 1 that there is no match.
   const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(lastProgram(command));

@@ -28,7 +28,7 @@ import {
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, textResult } from "./text-calls.ts";
-import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
+import { type Answer, FOREIGN, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
@@ -205,10 +205,6 @@ function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
     });
   });
 }
-
-/** How summaries of other tools begin that stand in a history as a message. */
-const FOREIGN =
-  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
 
 function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = groupBy(steps, ({ message }) => message);

@@ -181,19 +181,8 @@ export function termsOf(text: string): Map<string, number> {
 
 // ---- names and values
 
-/** Kinds of hard tokens that an agent may need verbatim later. */
-export type FactKind =
-  | "url"
-  | "email"
-  | "path"
-  | "file"
-  | "uuid"
-  | "error"
-  | "flag"
-  | "ticket"
-  | "hash"
-  | "identifier"
-  | "number";
+/** Kinds of hard tokens that an agent may need verbatim later; a name is a file, a flag, an error, an id or an identifier. */
+export type FactKind = "url" | "path" | "name" | "number";
 
 export interface Fact {
   /** The text that stands for it; a path is known by its last two parts. */
@@ -206,18 +195,19 @@ const EXTENSIONS =
 const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
 const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
 const TRAILING = /[.,;:!?'"*_-]+$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const FLAG = /^--[a-z][a-z0-9-]+$/;
-const TICKET = /^(?:#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6})$/;
+/** A flag, a ticket or a UUID. */
+const WHOLE_NAME =
+  /^(?:--[a-z][a-z0-9-]+|#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/;
 const DECIMAL = /^\d[\d,]*\.\d+(?:\.\d+)*$/;
 const INTEGER = /^\d{3,}$/;
 const COMMON_NUMBER = /^(?:(?:19|20)\d\d|100|200|404|500|1000|0\.0|1\.0)$/;
-const ERROR_CLASS = /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/;
-const HASH = /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/;
-const UPPER_CODE = /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/;
-const CAMEL = /^[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*$/;
-const SNAKE = /^[A-Za-z][A-Za-z0-9]*_\w+$/;
-const ACRONYM = /^[A-Z]{2,}[a-z]\w+$/;
+/** An error class, a hash or a code in capitals; a longer word in camel or snake case, or behind an acronym. */
+const WORD_NAMES: readonly RegExp[] = [
+  /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/,
+  /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/,
+  /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/,
+  /^(?=.{6})(?:[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*|[A-Za-z][A-Za-z0-9]*_\w+|[A-Z]{2,}[a-z]\w+)$/,
+];
 const LONGEST = 200;
 
 /** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
@@ -296,19 +286,13 @@ export function pathKey(path: string): string | undefined {
 function wholeKind(piece: string): FactKind | undefined {
   if (piece.length > 64) return undefined;
   const dot = piece.lastIndexOf(".");
-  if (dot > 0 && FILE_EXTENSIONS.has(piece.slice(dot + 1))) return "file";
-  if (dot > 0 && piece.includes("@")) return "email";
-  if (DECIMAL.test(piece) || INTEGER.test(piece)) return COMMON_NUMBER.test(piece) ? undefined : "number";
-  if (FLAG.test(piece)) return "flag";
-  if (TICKET.test(piece)) return "ticket";
-  return UUID.test(piece) ? "uuid" : undefined;
+  const isFile = dot > 0 && (FILE_EXTENSIONS.has(piece.slice(dot + 1)) || piece.includes("@"));
+  if (isFile || WHOLE_NAME.test(piece)) return "name";
+  const isNumber = DECIMAL.test(piece) || INTEGER.test(piece);
+  return isNumber && !COMMON_NUMBER.test(piece) ? "number" : undefined;
 }
 
 function wordKind(word: string): FactKind | undefined {
   if (INTEGER.test(word)) return COMMON_NUMBER.test(word) ? undefined : "number";
-  if (ERROR_CLASS.test(word)) return "error";
-  if (HASH.test(word)) return "hash";
-  if (UPPER_CODE.test(word)) return "identifier";
-  if (word.length < 6) return undefined;
-  return CAMEL.test(word) || SNAKE.test(word) || ACRONYM.test(word) ? "identifier" : undefined;
+  return WORD_NAMES.some((name) => name.test(word)) ? "name" : undefined;
 }

@@ -14,13 +14,17 @@ export interface Answer {
 
 // ---- messages
 
+/** How summaries of other tools begin that stand in a history as a message. */
+export const FOREIGN: RegExp =
+  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
+
 /** What no person types: the whole text was written by a host or a tool. */
 const NOTICES: readonly RegExp[] = [
   // Skills, interruptions and project instructions.
   /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>|# (?:AGENTS|CLAUDE|GEMINI)\.md instructions)/,
   /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i,
-  // Earlier summaries, and notes of the host.
-  /^(?:This session is being continued from a previous conversation|Another language model started to solve)/,
+  FOREIGN,
+  // Notes of the host.
   /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
   /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
   // Output of tools, and what aider says.

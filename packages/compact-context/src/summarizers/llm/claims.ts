@@ -1,6 +1,6 @@
 import type { ClaimKind } from "../../core/ports.ts";
 import type { Family } from "../extractive/steps.ts";
-import { type FactKind, factsIn } from "../extractive/text.ts";
+import { factsIn } from "../extractive/text.ts";
 
 // What a text claims, and the texts in which it is looked up.
 
@@ -33,16 +33,6 @@ const ORDINAL = /^\s{0,8}(?:[-*]\s+)?(?:\d{1,3}[.)]|\[\d{1,6}(?:\.\d+)?\])(?=\s)
 const CITATION = /\[\d{1,6}(?:\.\d{1,6})?(?:\s?[,–-]\s?\d{1,6}(?:\.\d{1,6})?){0,12}\]/g;
 const SAID_BY_USER =
   /\b(?:the |our )?(?:user|customer|human|client|operator)s?(?:['’]s)?\b[^.\n]{0,60}?\b(?:said|says|asked|asks|wants?|wanted|requested|requests|requires?|required|insists?|insisted|approved?|confirmed|told|instructed|prefers?|preferred|demand(?:s|ed)|stated|agreed|authori[sz]ed|allowed|forb(?:ade|ids?))\b|^\s{0,8}(?:[-*]\s+)?(?:user|human|nutzer|benutzer|utilisateur|usuario|пользователь|用户|ユーザー)\s?[:：]|\b(?:Nutzer|Benutzer)\b[^.\n]{0,40}\b(?:sagte|will|wollte|verlangt|bat)\b|用户(?:说|要求|希望)|ユーザーは/i;
-const IDENTIFIERS: ReadonlySet<FactKind> = new Set<FactKind>([
-  "email",
-  "file",
-  "uuid",
-  "error",
-  "flag",
-  "ticket",
-  "hash",
-  "identifier",
-]);
 /** Names of products that a writer knows without having read them. */
 const COMMON_NAMES: ReadonlySet<string> = new Set(
   "TypeScript JavaScript GitHub GitLab PostgreSQL MySQL MongoDB GraphQL OpenAI DevOps YouTube LinkedIn macOS WebSocket WebSockets WebAssembly LangChain LangGraph FastAPI NumPy PyTorch TensorFlow DynamoDB CloudFront CloudWatch OAuth2 UTF-8 Node.js Next.js Vue.js".split(
@@ -108,7 +98,7 @@ function isPath(text: string): boolean {
 
 function namesIn(text: string): string[] {
   return factsIn(text)
-    .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
+    .filter((fact) => fact.kind === "name" && !COMMON_NAMES.has(fact.key))
     .map((fact) => fact.key);
 }
 
