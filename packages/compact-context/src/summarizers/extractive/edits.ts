@@ -86,66 +86,64 @@ interface Definition {
   readonly line: string;
 }
 
-/** How a name is told, and the line that defines it; the name is the last group that matched. */
-type Rule = readonly [told: (name: string, keyword: string) => string, line: RegExp];
+/** A line that defines a name, its last group that matched, and how that is told. */
+interface Rule {
+  readonly line: RegExp;
+  readonly told: (name: string, keyword: string) => string;
+}
+
+const ruleTold =
+  (told: Rule["told"]) =>
+  (line: RegExp): Rule => ({ line, told });
+const called = ruleTold((name) => `${name}()`);
+const bare = ruleTold((name) => name);
+const withKeyword = ruleTold((name, keyword) => `${keyword} ${name}`);
+const asTest = ruleTold((name) => `test "${name}"`);
+const asHeading = ruleTold((name) => `heading "${name.trim()}"`);
+const asTarget = ruleTold((name) => `target ${name}`);
 
 const MODIFIER =
   "(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|sealed|data|open|partial|pub|inline|readonly|async|override|virtual|unsafe|extern|suspend|fileprivate)\\s{1,4}|pub\\([a-z:]{1,20}\\)\\s){0,6}";
 
-const called = (name: string): string => `${name}()`;
-const bare = (name: string): string => name;
-const withKeyword = (name: string, keyword: string): string => `${keyword} ${name}`;
-const asTest = (name: string): string => `test "${name}"`;
-const asHeading = (name: string): string => `heading "${name.trim()}"`;
-
-const CONTAINER: Rule = [
-  withKeyword,
+const CONTAINER = withKeyword(
   new RegExp(
     `^${MODIFIER}(class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}([A-Za-z_$][\\w$.:]{0,80})`,
   ),
-];
-const TYPE: Rule = [withKeyword, new RegExp(`^${MODIFIER}(type)\\s{1,4}([A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`)];
-const FUNCTION: Rule = [
-  called,
+);
+const TYPE = withKeyword(new RegExp(`^${MODIFIER}(type)\\s{1,4}([A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`));
+const FUNCTION = called(
   new RegExp(
     `^${MODIFIER}(?:function\\s?\\*?|fn|fun|func|def|sub|const fn)\\s{1,4}(?:\\([^()]{0,80}\\)\\s?)?(?:self\\.)?([\\w$?!]{1,80})`,
   ),
-];
-const ARROW: Rule = [
-  called,
+);
+const ARROW = called(
   /^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})(?:\s?:[^=]{0,120})?\s?=\s?(?:async\s)?(?:function\b|\([^()]{0,160}\)[^=]{0,60}=>|\($|[\w$]{1,60}\s?=>)/,
-];
-const METHOD: Rule = [
-  called,
+);
+const METHOD = called(
   /^(?!(?:return|await|else|throw|new|if|for|while|switch|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)([A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}\{$/,
-];
-const C_FUNCTION: Rule = [
-  called,
+);
+const C_FUNCTION = called(
   /^(?!(?:return|else|throw|new|if|for|while|switch|case|typedef|using)\b)(?:[\w<>,*&:]{1,60}\s[*&]{0,2}){1,5}([A-Za-z_~][\w:~]{0,80})\([^;={}]{0,200}\)$/,
-];
-const SCRIPT_TEST: Rule = [
-  asTest,
+);
+const SCRIPT_TEST = asTest(
   /^(?:describe|it|test|suite|context|t\.Run)(?:\.\w{1,20})?\(\s?["'`]([^"'`]{1,100})["'`]/,
-];
-const VALUE: Rule = [bare, /^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})/];
-const UPPER_CONSTANT: Rule = [
-  bare,
+);
+const VALUE = bare(/^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})/);
+const UPPER_CONSTANT = bare(
   /^(?:[\w<>[\]]{1,40}\s){0,6}([A-Z][A-Z0-9_]{2,60})(?:\s?:\s?[^=]{1,60})?\s?=(?!=)/,
-];
-const HEADING: Rule = [asHeading, /^#{1,6}\s{1,4}([^#\s].{0,80})/];
-const KEY: Rule = [bare, /^(?:-\s)?["']?([\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/];
-const SECTION: Rule = [bare, /^\[{1,2}(["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/];
-const SHELL_FUNCTION: Rule = [called, /^(?:function\s)?([A-Za-z_][\w-]{0,80})\s?\(\)/];
-const SQL: Rule = [
-  withKeyword,
+);
+const HEADING = asHeading(/^#{1,6}\s{1,4}([^#\s].{0,80})/);
+const KEY = bare(/^(?:-\s)?["']?([\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/);
+const SECTION = bare(/^\[{1,2}(["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/);
+const SHELL_FUNCTION = called(/^(?:function\s)?([A-Za-z_][\w-]{0,80})\s?\(\)/);
+const SQL = withKeyword(
   /^create\s(?:or\sreplace\s|unique\s|temp\s|temporary\s|materialized\s){0,3}(table|view|index|function|procedure|trigger|type|schema)\s(?:if\snot\sexists\s)?(["\w.`]{1,80})/i,
-];
-const SQL_COLUMN: Rule = [
-  withKeyword,
+);
+const SQL_COLUMN = withKeyword(
   /^(?:alter\stable\s["\w.`]{1,80}\s)?add\s(column)\s(?:if\snot\sexists\s)?(["\w`]{1,80})/i,
-];
-const MAKE_TARGET: Rule = [(name) => `target ${name}`, /^([\w./-]{1,60})\s?:(?!=)/];
-const STYLE: Rule = [bare, /^([.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/];
+);
+const MAKE_TARGET = asTarget(/^([\w./-]{1,60})\s?:(?!=)/);
+const STYLE = bare(/^([.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/);
 
 const KEYS: readonly Rule[] = [SECTION, KEY];
 const CODE: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, ARROW, SCRIPT_TEST, METHOD, UPPER_CONSTANT];
@@ -192,7 +190,7 @@ function definitionIn(line: string, language: Language): Definition | undefined 
   const text = line.trim().slice(0, READ_OF_LINE).trimEnd();
   if (text === "" || language.comment.test(text)) return undefined;
   const outer = /^\s/.test(line) ? [] : language.outermost;
-  for (const [told, pattern] of [...language.rules, ...outer]) {
+  for (const { told, line: pattern } of [...language.rules, ...outer]) {
     const [, first, second] = pattern.exec(text) ?? [];
     const name = second ?? first;
     if (name !== undefined) return { label: told(name, first ?? ""), name, line: text };

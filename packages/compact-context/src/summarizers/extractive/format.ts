@@ -75,10 +75,6 @@ const ITEM = "- ";
 /** Marks words that are left out. */
 const GAP = " …";
 const EPISODE = "### ";
-const USER = "User";
-const NO_REQUEST = "Before the first request";
-const CURRENT = "Current request, see above";
-const STAYING = "Output cleared, the request stays in the list";
 
 /** A piece of the story as it is written. */
 export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
@@ -86,10 +82,10 @@ export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
 export type Title = "user" | "none" | "current" | "staying";
 
 const TITLES: Readonly<Record<Title, string>> = {
-  user: USER,
-  none: NO_REQUEST,
-  current: CURRENT,
-  staying: STAYING,
+  user: "User",
+  none: "Before the first request",
+  current: "Current request, see above",
+  staying: "Output cleared, the request stays in the list",
 };
 
 /** Characters of a request that stays, in the heading of what was done for it. */
@@ -277,10 +273,11 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
 }
 
 function readTitle(heading: string): Pick<EarlierEpisode, "title" | "asked"> {
-  if (heading.startsWith(`${STAYING}: `))
-    return { title: "staying", asked: heading.slice(STAYING.length + 2) };
-  const found = Object.entries(TITLES).find(([, text]) => text === heading)?.[0];
-  return { title: (found as Title | undefined) ?? "none", asked: "" };
+  const titles = Object.keys(TITLES) as Title[];
+  const title = titles.find((one) => heading === TITLES[one] || heading.startsWith(`${TITLES[one]}: `));
+  return title === undefined
+    ? { title: "none", asked: "" }
+    : { title, asked: heading.slice(TITLES[title].length + 2) };
 }
 
 /** The pieces in a line of an episode, by what stands before it. */

@@ -15,8 +15,9 @@ export interface Closing {
   readonly failing: readonly string[];
   readonly errors: readonly string[];
   readonly verifies: boolean;
-  /** Line on which the runner closed. */
+  /** Line on which the runner closed, or was cut off. */
   readonly at: number;
+  readonly cutOff: boolean;
 }
 
 interface Runner {
@@ -38,6 +39,8 @@ interface Runner {
   readonly tells?: RegExp;
   /** Those of them that are told before the others. */
   readonly first?: RegExp;
+  /** True for lines before a closing line that was cut off: they count where no runner closed. */
+  readonly cutOff?: boolean;
 }
 
 /** What tests, builds and checks. */
@@ -238,6 +241,13 @@ const CHECKS: Readonly<Record<string, Runner>> = {
     passes: /^(?:[✓✔✅] )?All (?:\d+ )?tests? passed(?:!|\.| \(\d+\))?$/,
     counts: /^(?:Tests?|Results?|Summary): \d+ passed, \d+ failed\.?$/,
   },
+  "go test part": {
+    cutOff: true,
+    only: /\bgo test\b|test/,
+    fails: /^--- FAIL: \S+ \([\d.]+s\)$/,
+    names: /^\s{0,12}--- FAIL: (\S+)/,
+    tells: /^\s{0,12}--- FAIL: .+/,
+  },
 };
 
 /** What does something else. */
@@ -315,19 +325,8 @@ const TOOLS: Readonly<Record<string, Runner>> = {
     fails: /^Node\.js v\d+\.\d+\.\d+$/,
     tells: /^(?:\w*Error(?: \[\w+\])?|\[\w+\]): .+/,
   },
-};
-
-/** Runners whose closing line was cut off, by the lines before it: they count where no other closed. */
-const UNCLOSED_CHECKS: Readonly<Record<string, Runner>> = {
-  "go test part": {
-    only: /\bgo test\b|test/,
-    fails: /^--- FAIL: \S+ \([\d.]+s\)$/,
-    names: /^\s{0,12}--- FAIL: (\S+)/,
-    tells: /^\s{0,12}--- FAIL: .+/,
-  },
-};
-const UNCLOSED_TOOLS: Readonly<Record<string, Runner>> = {
   "command line": {
+    cutOff: true,
     last: true,
     after: /^Usage:/,
     fails: /^(?:Error: |error: |failed to |unknown (?:command|flag|option)|required flag|invalid argument).+/,
@@ -345,9 +344,9 @@ export function runnersIn(lines: readonly string[], command: string): Closing[] 
     Object.entries(runners).flatMap(([name, runner]) =>
       runner.only?.test(typed) === false ? [] : (closingOf(name, runner, verifies, lines) ?? []),
     );
-  const found = [...closed(CHECKS, true), ...closed(TOOLS, false)];
-  const all = found.length > 0 ? found : [...closed(UNCLOSED_CHECKS, true), ...closed(UNCLOSED_TOOLS, false)];
-  return all.sort((a, b) => a.at - b.at);
+  const all = [...closed(CHECKS, true), ...closed(TOOLS, false)];
+  const whole = all.filter(({ cutOff }) => !cutOff);
+  return (whole.length > 0 ? whole : all).sort((a, b) => a.at - b.at);
 }
 
 function closingOf(
@@ -373,7 +372,8 @@ function closingOf(
   const bad = state === "failed";
   const failing = bad ? namesIn(lines, runner) : [];
   const errors = bad ? toldIn(lines, runner) : [];
-  return { runner: name, state, failing, verifies, at, errors, detail: detailOf(name, [...details], errors) };
+  const detail = detailOf(name, [...details], errors);
+  return { runner: name, state, failing, verifies, at, errors, detail, cutOff: runner.cutOff === true };
 }
 
 const COUNT =
