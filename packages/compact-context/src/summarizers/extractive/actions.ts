@@ -94,10 +94,11 @@ export function idOf(args: Arguments): string {
   return name === undefined ? "" : scalar(args[name]);
 }
 
-function textOf(args: Arguments, names: readonly string[]): string | undefined {
+/** The first of some arguments that is a text. */
+export function textOf(args: Arguments, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = args[name];
-    if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "string" && value.trim() !== "") return value;
   }
   return undefined;
 }

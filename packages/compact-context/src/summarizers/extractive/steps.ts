@@ -1,6 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { type Action, idOf } from "./actions.ts";
+import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson } from "./text.ts";
@@ -325,14 +325,8 @@ function listOf(value: unknown): Map<string, Task> | undefined {
 
 function taskOf(value: unknown): Task[] {
   if (!isObject(value) || typeof value.status !== "string") return [];
-  const text = textOf(value);
-  return text === undefined ? [] : [{ text, status: value.status }];
-}
-
-function textOf(value: Readonly<Record<string, unknown>>): string | undefined {
-  const texts = TEXT_KEYS.map((key) => value[key]);
-  const text = texts.find((one) => typeof one === "string" && one.trim() !== "");
-  return typeof text === "string" ? clipLine(text, MAX_TASK) : undefined;
+  const text = textOf(value, TEXT_KEYS);
+  return text === undefined ? [] : [{ text: clipLine(text, MAX_TASK), status: value.status }];
 }
 
 /** One step of the list: a task is added, or has another status. */
@@ -348,8 +342,11 @@ function applyStep(
     const known = items?.get(String(id));
     return known === undefined || status === undefined ? items : items?.set(String(id), { ...known, status });
   }
-  const text = typeof value.subject === "string" ? textOf(value) : undefined;
+  const text = typeof value.subject === "string" ? textOf(value, TEXT_KEYS) : undefined;
   const created = CREATED.exec(result.slice(0, 300))?.[1];
   if (text === undefined || created === undefined) return items;
-  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
+  return (items ?? new Map<string, Task>()).set(created, {
+    text: clipLine(text, MAX_TASK),
+    status: status ?? "pending",
+  });
 }

@@ -1,6 +1,7 @@
 import { argumentsValue, type Message, type ToolCallPart } from "../../core/message.ts";
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
+import { textOf } from "./actions.ts";
 import { clipEnd, clipLine, parsedJson, readable, sentences } from "./text.ts";
 
 /** What a person said without typing a message. */
@@ -277,11 +278,8 @@ function proposalOf(call: ToolCallPart): string {
   }
   const [question] = questionsOf(call);
   if (question !== undefined) return shortAbout(question);
-  for (const key of ["command", "file_path", "path", "filePath", "title", "description", "url"]) {
-    const named = value[key];
-    if (typeof named === "string" && named.trim() !== "") return `${call.name} ${shortAbout(named)}`;
-  }
-  return call.name;
+  const named = textOf(value, ["command", "file_path", "path", "filePath", "title", "description", "url"]);
+  return named === undefined ? call.name : `${call.name} ${shortAbout(named)}`;
 }
 
 function shortAbout(text: string): string {

@@ -15,8 +15,8 @@ import {
 import { createBreaker, type KnownModel, type Run } from "./run.ts";
 import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
-const BREAKER_FAILURES = 3;
-const BREAKER_PAUSE_MS = 60_000;
+/** A model that failed three times in a row is not asked for a minute. */
+const BREAKER = { failures: 3, pauseMs: 60_000 };
 /** Least tokens that a model is asked for. */
 const LEAST_PROSE = 48;
 /** Newest messages of the assistant that are no answer to the request. */
@@ -32,11 +32,9 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
   checkOptions(options);
   const time = { ...platformTime, ...options.time };
-  const models = [options.model, ...(options.fallbackModels ?? [])].map((model): KnownModel => {
-    const failures = options.breakerFailures ?? BREAKER_FAILURES;
-    const pauseMs = options.breakerPauseMs ?? BREAKER_PAUSE_MS;
-    return { model, breaker: createBreaker({ failures, pauseMs }), thinkingTokens: 0 };
-  });
+  const models = [options.model, ...(options.fallbackModels ?? [])].map(
+    (model): KnownModel => ({ model, breaker: createBreaker(BREAKER), thinkingTokens: 0 }),
+  );
   return {
     name: options.name ?? options.model.name,
     usesLivePrefix: options.input === "prefix",
