@@ -120,10 +120,14 @@ function pathsOf(args: Arguments): string[] {
 
 // ---- files
 
+function untold(path: string, effect: FileEffect): FileChange {
+  return { path, effect, what: "", added: [] };
+}
+
 const read: Reader = ({ args }) => {
   const paths = pathsOf(args);
   if (paths.length === 0) return undefined;
-  const files = paths.map((path): FileChange => ({ path, effect: "read", what: "", added: [] }));
+  const files = paths.map((path) => untold(path, "read"));
   return action("read", `read ${paths.slice(0, 8).join(", ")}${rangeOf(args)}`, files);
 };
 
@@ -151,10 +155,7 @@ const edit: Reader = (given) => {
 
 function hunksOf(args: Arguments): Hunk[] {
   const blocks = textOf(args, ["diff"]);
-  if (blocks !== undefined) {
-    const found = readSearchBlocks(blocks);
-    return found.length > 0 ? found : readPatch(`--- a\n+++ a\n${blocks}`).flatMap(({ hunks }) => hunks);
-  }
+  if (blocks !== undefined) return readSearchBlocks(blocks);
   const pairs = objectsOf(args.edits ?? args.replacements);
   const hunks = (pairs.length > 0 ? pairs : [args]).map((pair): Hunk => {
     const before = textOf(pair, OLD);
@@ -176,8 +177,8 @@ const write: Reader = ({ args, name }) => {
 };
 
 const remove: Reader = ({ args }) => {
-  const files = pathsOf(args).map((path): FileChange => ({ path, effect: "deleted", what: "", added: [] }));
-  return files.length === 0 ? undefined : changed(files);
+  const paths = pathsOf(args);
+  return paths.length === 0 ? undefined : changed(paths.map((path) => untold(path, "deleted")));
 };
 
 /** One tool with a `command` argument for all that can be done to a file. */
@@ -185,12 +186,6 @@ const editor: Reader = (given) => {
   const { command } = given.args;
   if (command === "view") return read(given);
   if (command === "create") return write(given);
-  if (command === "undo_edit") {
-    const path = pathsOf(given.args)[0] ?? "a file";
-    return action("edit", `undid the last edit of ${path}`, [
-      { path, effect: "edited", what: "last edit undone", added: [] },
-    ]);
-  }
   return edit(given);
 };
 
@@ -252,8 +247,7 @@ function readEditorLine(command: string): Action | undefined {
   }
   if (rest.length > 0) return undefined;
   if (verb === "open" && target !== "") return read({ name: verb, args: { path: target }, text: undefined });
-  if (verb === "create" && target !== "")
-    return changed([{ path: target, effect: "created", what: "", added: [] }]);
+  if (verb === "create" && target !== "") return changed([untold(target, "created")]);
   return verb === "submit"
     ? action("message", told("submitted", target === "" ? "" : first.slice(7)))
     : undefined;
@@ -420,7 +414,6 @@ const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
       told("proposed a plan", clipLine(/\w.*/.exec(plan)?.[0] ?? "", 200)),
     ),
   ],
-  ["enterplanmode", always("plan", () => "entered plan mode")],
   ["askuserquestion askfollowupquestion askuser question requestuserinput askquestion", askUser],
   ["task agent newtask spawnagent delegate dispatchagent runsubagent", startAgent],
   [

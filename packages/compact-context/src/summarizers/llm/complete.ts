@@ -204,13 +204,11 @@ export function completeSummary(
     countText,
   );
   const spent = warnings.length === 0 ? 0 : countText(`${warnings.join("\n")}\n`);
-  for (let room = left - spent; room > 0; room = Math.floor(room * 0.9) - 1) {
-    const lines = [...head, ...facts(room, prose), ...warnings].map(escapeSummaryTags);
-    const text = lines.join("\n");
+  for (let room = Math.max(0, left - spent); ; room = Math.max(0, Math.floor(room * 0.9) - 1)) {
+    const text = [...head, ...facts(room, prose), ...warnings].map(escapeSummaryTags).join("\n");
     if (countText(text) <= maxTokens) return text;
+    if (room === 0) return escapeSummaryTags(prose);
   }
-  const bare = [...head, ...warnings].map(escapeSummaryTags).join("\n");
-  return countText(bare) <= maxTokens ? bare : escapeSummaryTags(prose);
 }
 
 /** Heads the claims of a summary that its source does not hold. */
