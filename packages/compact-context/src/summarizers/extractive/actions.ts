@@ -455,14 +455,14 @@ function plainName(name: string): string {
 const RUNNER = /bash|shell|exec|terminal|command/i;
 
 function readByArguments(given: Given): Action {
-  const { name, args, text } = given;
-  const isOwn = !name.startsWith("mcp__");
-  const [path] = pathsOf(args);
-  if (isOwn && path !== undefined && textOf(args, OLD) !== undefined) return edit(given) ?? generic(given);
-  if (isOwn && path !== undefined && /write|create|save/i.test(name)) return write(given) ?? generic(given);
-  if (isOwn && RUNNER.test(name) && (text ?? commandIn(args)) !== undefined)
-    return run(given) ?? generic(given);
-  return generic(given);
+  return (given.name.startsWith("mcp__") ? undefined : readerFor(given)?.(given)) ?? generic(given);
+}
+
+function readerFor({ name, args }: Given): Reader | undefined {
+  const hasPath = pathsOf(args).length > 0;
+  if (hasPath && textOf(args, OLD) !== undefined) return edit;
+  if (hasPath && /write|create|save/i.test(name)) return write;
+  return RUNNER.test(name) ? run : undefined;
 }
 
 /** The name of a tool in words, with its short arguments. */
@@ -489,14 +489,11 @@ function spokenArguments(args: Arguments): string {
 /** A value in words: scalars as they are, lists and objects as the scalars in them. */
 function spokenValue(value: unknown, depth: number): string {
   if (depth > 3) return "";
-  if (Array.isArray(value)) return joined(value, depth, " + ");
-  return isObject(value) ? joined(Object.values(value), depth, " ") : scalar(value);
-}
-
-function joined(values: readonly unknown[], depth: number, separator: string): string {
-  const spoken = values.slice(0, 6).map((value) => spokenValue(value, depth + 1));
-  const rest = values.length > 6 ? " …" : "";
-  return `${spoken.filter((text) => text !== "").join(separator)}${rest}`;
+  if (typeof value !== "object" || value === null) return scalar(value);
+  const values: unknown[] = Object.values(value);
+  const spoken = values.slice(0, 6).map((one) => spokenValue(one, depth + 1));
+  const words = spoken.filter((text) => text !== "").join(Array.isArray(value) ? " + " : " ");
+  return values.length > 6 ? `${words} …` : words;
 }
 
 function scalar(value: unknown): string {
