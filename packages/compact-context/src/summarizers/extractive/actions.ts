@@ -1,6 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { filesOfSteps, isLookingCommand, readSteps, wordsOfCommand } from "./commands.ts";
+import { filesOfSteps, isLookingCommand, isSearch, readSteps, wordsOfCommand } from "./commands.ts";
 import {
   addedLines,
   describeChange,
@@ -136,9 +136,8 @@ function rangeOf(args: Arguments): string {
   const [first = from, last = args.end_line ?? args.endLine] = itemsOf(args.view_range);
   if (typeof first !== "number" || first < 2) return "";
   if (typeof last === "number") return ` (lines ${first}–${last})`;
-  return typeof args.limit === "number"
-    ? ` (lines ${first}–${first + args.limit - 1})`
-    : ` (from line ${first})`;
+  const { limit } = args;
+  return typeof limit === "number" ? ` (lines ${first}–${first + limit - 1})` : ` (from line ${first})`;
 }
 
 const edit: Reader = (given) => {
@@ -269,19 +268,14 @@ function shellWords(words: readonly unknown[]): string {
   return /^-\w{0,5}c$/.test(texts[1] ?? "") ? (texts[2] ?? "") : texts.join(" ");
 }
 
-const SEARCHERS: ReadonlySet<string> = new Set(
-  "grep egrep rg ag ack find fd search_file search_dir find_file".split(" "),
-);
-
 function runOf(command: string): Action {
   const steps = readSteps(command);
   const files = filesOfSteps(steps).map(({ path, effect, content }): FileChange => {
     return { path, effect, what: content === undefined ? "" : describeContent(path, content), added: [] };
   });
   const looks = isLookingCommand(command);
-  const searches = steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
   const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
-  const kind = searches && looks ? "search" : reads ? "read" : "run";
+  const kind = looks && isSearch(steps) ? "search" : reads ? "read" : "run";
   const written = files
     .filter(({ effect }) => effect === "created" || effect === "edited")
     .map(({ path, what }) => (what === "" ? path : `${path} with ${what}`));

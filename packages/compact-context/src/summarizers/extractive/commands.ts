@@ -194,6 +194,13 @@ export function isLookingCommand(command: string): boolean {
   return steps.length > 0 && steps.every(isLooking);
 }
 
+const SEARCHERS = listed("grep egrep rg ag ack find fd search_file search_dir find_file");
+
+/** True where a step searches, and does not only filter what another printed. */
+export function isSearch(steps: readonly Step[]): boolean {
+  return steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
+}
+
 function isLooking(step: Step): boolean {
   if (step.redirects.some((redirect) => isWriting(redirect))) return false;
   const words = gitWords(step.words);
