@@ -5,7 +5,7 @@ import type { Message } from "../../packages/compact-context/src/core/message.ts
 import type { SummaryStrategy } from "../../packages/compact-context/src/core/ports.ts";
 import { builtinSummarizer } from "../../packages/compact-context/src/summarizers/extractive/builtin.ts";
 import { HEADINGS, INTRODUCTION } from "../../packages/compact-context/src/summarizers/extractive/format.ts";
-import { VIEWS } from "../../packages/compact-context/src/summarizers/extractive/sections.ts";
+import { sectionsOf, VIEWS } from "../../packages/compact-context/src/summarizers/extractive/sections.ts";
 
 const NAMES = Object.keys(VIEWS) as SummaryStrategy[];
 
@@ -34,7 +34,7 @@ describe("built-in summaries of the recorded session", () => {
   it.each(NAMES)("%s has its sections in the order of its view, the story last", async (strategy) => {
     const text = await summaryOf(strategy, 2000);
     const printed = text.split("\n").filter((line) => line.startsWith("## "));
-    const planned = [...VIEWS[strategy].map(([key]) => key), "story" as const];
+    const planned = [...sectionsOf(strategy), "story" as const];
     const order = planned.flatMap((key) => [
       `## ${HEADINGS[key]}`,
       ...(key === "request" ? [`## ${HEADINGS.answered}`] : []),

@@ -263,8 +263,8 @@ export function typedText(text: string): string {
     .trim();
 }
 
-/** The text in order, split into what a person typed and what a host added. */
-export function textSegments(text: string): TextSegment[] {
+/** The text in order, split into what a person typed and what a host added; `opening` names the blocks of the host. */
+export function textSegments(text: string, opening: RegExp = BLOCK_OPENING): TextSegment[] {
   if (!/<|\[Request|^\s{0,8}If you need specific/m.test(text)) return [{ text, typed: true }];
   const found: { typed: boolean; pieces: string[] }[] = [];
   const add = (typed: boolean, piece: string): void => {
@@ -275,7 +275,7 @@ export function textSegments(text: string): TextSegment[] {
   const unclosed = new Set<string>();
   let at = 0;
   while (at < text.length) {
-    const end = blockEnd(text, at, unclosed);
+    const end = blockEnd(text, at, opening, unclosed);
     const piece = end === undefined ? lineAt(text, at) : text.slice(at, end);
     add(end === undefined && !INJECTED_LINE.test(piece), piece);
     at = end ?? at + piece.length + 1;
@@ -288,8 +288,8 @@ function lineAt(text: string, at: number): string {
   return text.slice(at, end < 0 ? text.length : end);
 }
 
-function blockEnd(text: string, at: number, unclosed: Set<string>): number | undefined {
-  const name = BLOCK_OPENING.exec(text.slice(at, at + 500))?.[1];
+function blockEnd(text: string, at: number, opening: RegExp, unclosed: Set<string>): number | undefined {
+  const name = opening.exec(text.slice(at, at + 500))?.[1];
   if (name === undefined || unclosed.has(name)) return undefined;
   const closing = `</${name}>`;
   const end = text.indexOf(closing, at);

@@ -82,28 +82,26 @@ function summarizerOf(
   });
 }
 
-/** Has the provider compact; the code is loaded with the first summary. */
+/** Has the provider compact. */
 function providerSummarizer(redact: SummarizerPorts["redact"]): Summarizer {
-  const load = once(async () => {
-    const { createProviderSummarizer } = await import("./llm/provider.ts");
-    return createProviderSummarizer(redact);
-  });
-  return {
-    name: "provider",
-    usesLivePrefix: true,
-    summarize: async (messages, request) => (await load()).summarize(messages, request),
-  };
+  return loadedLate("provider", true, async () =>
+    (await import("./llm/provider.ts")).createProviderSummarizer(redact),
+  );
 }
 
-/** As `createModelSummarizer` makes it; the code that asks models is loaded with the first summary. */
+/** As `createModelSummarizer` makes it. */
 export function modelSummarizer(options: ModelSummarizerOptions): Summarizer {
-  const load = once(async () => {
-    const { createModelSummarizer } = await import("./llm/create.ts");
-    return createModelSummarizer(options);
-  });
+  return loadedLate(options.model.name, options.input === "prefix", async () =>
+    (await import("./llm/create.ts")).createModelSummarizer(options),
+  );
+}
+
+/** A summarizer whose code is loaded with the first summary. */
+function loadedLate(name: string, usesLivePrefix: boolean, make: () => Promise<Summarizer>): Summarizer {
+  const load = once(make);
   return {
-    name: options.model.name,
-    usesLivePrefix: options.input === "prefix",
+    name,
+    usesLivePrefix,
     summarize: async (messages, request) => (await load()).summarize(messages, request),
   };
 }

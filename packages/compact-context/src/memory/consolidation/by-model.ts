@@ -111,14 +111,14 @@ function personsOrigin(
 ): MemoryOrigin | undefined {
   const message = messageOf(record, messages);
   if (message === undefined || message.role !== "user" || message.meta?.synthetic === true) return undefined;
-  const own = ownStatements(readSaid(message).typed);
+  const own = ownStatements(readSaid(message));
   if (own.length === 0 || (text !== "" && !isSaidByUser(text, [message]))) return undefined;
   return { trust: "person", source: `${sessionId}/${message.id}` };
 }
 
 function asksToForget(record: unknown, messages: readonly Message[]): boolean {
   const message = messageOf(record, messages);
-  return message !== undefined && forgetRequests(readSaid(message).typed).length > 0;
+  return message !== undefined && forgetRequests(readSaid(message)).length > 0;
 }
 
 /** Items of which one sentence says all, in their own words. */

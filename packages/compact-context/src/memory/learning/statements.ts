@@ -55,7 +55,7 @@ export function isTransient(text: string): boolean {
 /** Rules that people say in their own name, oldest first: lasting ones, and those among `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
   const rules = messages.flatMap((message) =>
-    ownStatements(readSaid(message).typed).filter(
+    ownStatements(readSaid(message)).filter(
       (text) => firm.has(text) || firm.has(`${text}.`) || (isRule(text) && isStatement(text)),
     ),
   );
@@ -67,7 +67,7 @@ const OWN_WORDS = 0.6;
 
 /** Whether what a model makes of messages stands in sentences that the user says in their own name. */
 export function isSaidByUser(statement: string, messages: readonly Message[]): boolean {
-  const own = messages.flatMap((message) => ownStatements(readSaid(message).typed));
+  const own = messages.flatMap((message) => ownStatements(readSaid(message)));
   return heldBy(statement, own.join("\n")) >= OWN_WORDS;
 }
 
@@ -90,7 +90,7 @@ export function durableStatements(
 type Found = DurableStatement & { readonly asked: boolean };
 
 function inMessage(message: Message, known: readonly string[]): Found[] {
-  const { typed } = readSaid(message);
+  const typed = readSaid(message);
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
   const isStory = sentencesOf(typed).length > MOST_OF_TALK;
@@ -344,7 +344,7 @@ interface ForgetWish {
 export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
   const spoken: string[] = [];
   return messages.flatMap((message) => {
-    const { typed } = readSaid(message);
+    const typed = readSaid(message);
     if (typed === "") return [];
     const asked = forgetRequests(typed);
     const wishes = asked.flatMap((sentence): ForgetWish[] => {

@@ -1,6 +1,6 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import { filesOfSteps, isLookingCommand, quotedCode, readSteps, wordsOfCommand } from "./commands.ts";
+import { filesOfSteps, isLookingCommand, isSearch, readSteps, wordsOfCommand } from "./commands.ts";
 import {
   addedLines,
   describeChange,
@@ -9,7 +9,7 @@ import {
   readPatch,
   readSearchBlocks,
 } from "./edits.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { clipLine, oneLine, quotedCode } from "./text.ts";
 
 export type FileEffect = "read" | "edited" | "created" | "deleted";
 
@@ -52,7 +52,7 @@ export function readAction(call: ToolCallPart): Action {
   const args: Arguments = isObject(value) ? value : {};
   const given: Given = { name: call.name, args, text: typeof value === "string" ? value : undefined };
   const action = readPatchCall(given) ?? TOOLS.get(plainName(call.name))?.(given) ?? readByArguments(given);
-  return { ...action, words: clipEnd(oneLine(action.words), LONGEST_WORDS) };
+  return { ...action, words: clipLine(action.words, LONGEST_WORDS) };
 }
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -72,63 +72,72 @@ function action(kind: ActionKind, words: string, files: readonly FileChange[] = 
 
 // ---- arguments, whatever their host calls them
 
-const PATH =
-  "file_path filePath path absolute_path notebook_path target_file file filename file_name relative_path".split(
-    " ",
-  );
-const OLD = "old_string oldString oldText old_str old_text search old_content".split(" ");
-const NEW = "new_string newString newText new_str new_text replace new_content replacement new_source".split(
-  " ",
-);
-const CONTENT = "content contents file_text text code new_source body".split(" ");
-const PATTERN =
-  "pattern query regex search_term glob_pattern search keyword file_name function_name class_name glob file_pattern".split(
-    " ",
-  );
-const MESSAGE = "message result finish_reason response answer summary content text output".split(" ");
+const listed = (names: string): readonly string[] => names.split(" ");
 
-function textOf(args: Arguments, names: readonly string[]): string | undefined {
+const PATH = listed(
+  "file_path filePath path absolute_path notebook_path target_file file filename file_name relative_path",
+);
+const OLD = listed("old_string oldString oldText old_str old_text search old_content");
+const NEW = listed(
+  "new_string newString newText new_str new_text replace new_content replacement new_source",
+);
+const CONTENT = listed("content contents file_text text code new_source body");
+const PATTERN = listed(
+  "pattern query regex search_term glob_pattern search keyword file_name function_name class_name glob file_pattern",
+);
+const PLACE = listed("path dir directory dir_path target_directory include glob file_pattern file_path");
+const TASK_ID = listed("task_id taskId bash_id shell_id agent_id session_id sessionId id");
+
+/** The id of what a call reads from, writes to or stops; "" where it names none. */
+export function idOf(args: Arguments): string {
+  const name = TASK_ID.find((key) => args[key] !== undefined);
+  return name === undefined ? "" : scalar(args[name]);
+}
+
+/** The first of some arguments that is a text. */
+export function textOf(args: Arguments, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = args[name];
-    if (typeof value === "string" && value !== "") return value;
+    if (typeof value === "string" && value.trim() !== "") return value;
   }
   return undefined;
 }
 
+function itemsOf(value: unknown): readonly unknown[] {
+  return Array.isArray(value) ? value : [];
+}
+
 function objectsOf(value: unknown): Arguments[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [];
-  return items.filter(isObject);
+  return itemsOf(value).filter(isObject);
 }
 
 function pathsOf(args: Arguments): string[] {
   const single = textOf(args, PATH);
   if (single !== undefined) return [single];
-  return ["paths", "files", "filePaths", "file_paths"].flatMap((name) => {
-    const value = args[name];
-    const items: readonly unknown[] = Array.isArray(value) ? value : [];
-    return items.flatMap((item) => (typeof item === "string" ? [item] : isObject(item) ? pathsOf(item) : []));
-  });
+  const items = ["paths", "files", "filePaths", "file_paths"].flatMap((name) => itemsOf(args[name]));
+  return items.flatMap((item) => (typeof item === "string" ? [item] : isObject(item) ? pathsOf(item) : []));
 }
 
 // ---- files
 
+function untold(path: string, effect: FileEffect): FileChange {
+  return { path, effect, what: "", added: [] };
+}
+
 const read: Reader = ({ args }) => {
   const paths = pathsOf(args);
   if (paths.length === 0) return undefined;
-  const files = paths.map((path): FileChange => ({ path, effect: "read", what: "", added: [] }));
+  const files = paths.map((path) => untold(path, "read"));
   return action("read", `read ${paths.slice(0, 8).join(", ")}${rangeOf(args)}`, files);
 };
 
 function rangeOf(args: Arguments): string {
   const from = args.offset ?? args.start_line ?? args.line_number ?? args.startLine;
-  const range: readonly unknown[] = Array.isArray(args.view_range) ? args.view_range : [];
-  if (typeof range[0] === "number" && typeof range[1] === "number") return ` (lines ${range[0]}–${range[1]})`;
-  if (typeof from !== "number" || from < 2) return "";
-  const end = args.end_line ?? args.endLine;
-  if (typeof end === "number") return ` (lines ${from}–${end})`;
-  return typeof args.limit === "number"
-    ? ` (lines ${from}–${from + args.limit - 1})`
-    : ` (from line ${from})`;
+  const [first = from, last = args.end_line ?? args.endLine] = itemsOf(args.view_range);
+  if (typeof first !== "number" || first < 2) return "";
+  if (typeof last === "number") return ` (lines ${first}–${last})`;
+  const { limit } = args;
+  return typeof limit === "number" ? ` (lines ${first}–${first + limit - 1})` : ` (from line ${first})`;
 }
 
 const edit: Reader = (given) => {
@@ -145,10 +154,7 @@ const edit: Reader = (given) => {
 
 function hunksOf(args: Arguments): Hunk[] {
   const blocks = textOf(args, ["diff"]);
-  if (blocks !== undefined) {
-    const found = readSearchBlocks(blocks);
-    return found.length > 0 ? found : readPatch(`--- a\n+++ a\n${blocks}`).flatMap(({ hunks }) => hunks);
-  }
+  if (blocks !== undefined) return readSearchBlocks(blocks);
   const pairs = objectsOf(args.edits ?? args.replacements);
   const hunks = (pairs.length > 0 ? pairs : [args]).map((pair): Hunk => {
     const before = textOf(pair, OLD);
@@ -170,21 +176,15 @@ const write: Reader = ({ args, name }) => {
 };
 
 const remove: Reader = ({ args }) => {
-  const files = pathsOf(args).map((path): FileChange => ({ path, effect: "deleted", what: "", added: [] }));
-  return files.length === 0 ? undefined : changed(files);
+  const paths = pathsOf(args);
+  return paths.length === 0 ? undefined : changed(paths.map((path) => untold(path, "deleted")));
 };
 
 /** One tool with a `command` argument for all that can be done to a file. */
 const editor: Reader = (given) => {
   const { command } = given.args;
-  if (command === "view") return read(given) ?? undefined;
+  if (command === "view") return read(given);
   if (command === "create") return write(given);
-  if (command === "undo_edit") {
-    const path = pathsOf(given.args)[0] ?? "a file";
-    return action("edit", `undid the last edit of ${path}`, [
-      { path, effect: "edited", what: "last edit undone", added: [] },
-    ]);
-  }
   return edit(given);
 };
 
@@ -226,8 +226,7 @@ function readPatchCall({ name, args, text }: Given): Action | undefined {
 }
 
 function wordsIn(value: unknown): string[] {
-  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
-  return items.filter((item): item is string => typeof item === "string");
+  return [value].flat().filter((item): item is string => typeof item === "string");
 }
 
 // ---- commands
@@ -247,8 +246,7 @@ function readEditorLine(command: string): Action | undefined {
   }
   if (rest.length > 0) return undefined;
   if (verb === "open" && target !== "") return read({ name: verb, args: { path: target }, text: undefined });
-  if (verb === "create" && target !== "")
-    return changed([{ path: target, effect: "created", what: "", added: [] }]);
+  if (verb === "create" && target !== "") return changed([untold(target, "created")]);
   return verb === "submit"
     ? action("message", told("submitted", target === "" ? "" : first.slice(7)))
     : undefined;
@@ -270,19 +268,14 @@ function shellWords(words: readonly unknown[]): string {
   return /^-\w{0,5}c$/.test(texts[1] ?? "") ? (texts[2] ?? "") : texts.join(" ");
 }
 
-const SEARCHERS: ReadonlySet<string> = new Set(
-  "grep egrep rg ag ack find fd search_file search_dir find_file".split(" "),
-);
-
 function runOf(command: string): Action {
   const steps = readSteps(command);
   const files = filesOfSteps(steps).map(({ path, effect, content }): FileChange => {
     return { path, effect, what: content === undefined ? "" : describeContent(path, content), added: [] };
   });
   const looks = isLookingCommand(command);
-  const searches = steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
   const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
-  const kind = searches && looks ? "search" : reads ? "read" : "run";
+  const kind = looks && isSearch(steps) ? "search" : reads ? "read" : "run";
   const written = files
     .filter(({ effect }) => effect === "created" || effect === "edited")
     .map(({ path, what }) => (what === "" ? path : `${path} with ${what}`));
@@ -296,50 +289,20 @@ function runOf(command: string): Action {
 }
 
 const typeInto: Reader = ({ args }) => {
-  const session = `session ${scalar(args.session_id ?? args.sessionId ?? args.shell_id ?? "")}`.trim();
-  const typed = textOf(args, ["chars", "input", "text"])?.trim() ?? "";
-  return action(
-    "run",
-    typed === ""
-      ? `waited for ${session}`
-      : `typed ${quotedCode(clipEnd(oneLine(typed), 160))} into ${session}`,
-  );
+  const session = `session ${idOf(args)}`.trim();
+  const typed = clipLine(textOf(args, ["chars", "input", "text"]) ?? "", 160);
+  return action("run", typed === "" ? `waited for ${session}` : `typed ${quotedCode(typed)} into ${session}`);
 };
 
-// ---- searches and the web
+// ---- searches
 
 const search: Reader = ({ args, name }) => {
   const pattern = textOf(args, PATTERN);
   if (pattern === undefined) return undefined;
-  const place = textOf(args, [
-    "path",
-    "dir",
-    "directory",
-    "dir_path",
-    "target_directory",
-    "include",
-    "glob",
-    "file_pattern",
-    "file_path",
-  ]);
+  const place = textOf(args, PLACE);
   const where = place === undefined || place === pattern ? "" : ` in ${place}`;
   const what = /glob|find_?file|file_?search/i.test(name) ? "files " : "";
-  return action("search", `searched for ${what}${quotedCode(clipEnd(oneLine(pattern), 160))}${where}`);
-};
-
-const list: Reader = ({ args }) =>
-  action("search", `listed ${textOf(args, ["path", "dir_path", "directory", ...PATH]) ?? "the folder"}`);
-
-const fetchPage: Reader = ({ args }) => {
-  const url =
-    textOf(args, ["url", "uri", "link"]) ?? /https?:\/\/\S{1,300}/.exec(textOf(args, ["prompt"]) ?? "")?.[0];
-  return url === undefined ? undefined : action("web", `fetched ${url}`);
-};
-
-const searchWeb: Reader = ({ args }) => {
-  const query = textOf(args, ["query", "q", "search_term", "search_query"]);
-  if (query !== undefined) return action("web", `searched the web for "${clipEnd(oneLine(query), 200)}"`);
-  return fetchPage({ name: "", args, text: undefined });
+  return action("search", `searched for ${what}${quotedCode(clipLine(pattern, 160))}${where}`);
 };
 
 // ---- plans
@@ -350,50 +313,23 @@ const UNDER_WAY = /^(?:in[_ -]progress|doing|active)$/i;
 const writePlan: Reader = ({ args }) => {
   const steps = objectsOf(args.todos ?? args.plan ?? args.items ?? args.tasks);
   if (steps.length === 0) return undefined;
-  const ofStatus = (pattern: RegExp): string[] =>
-    steps
-      .filter(({ status }) => typeof status === "string" && pattern.test(status))
-      .map((step) =>
-        clipEnd(oneLine(textOf(step, ["content", "step", "description", "title", "text"]) ?? ""), 100),
-      );
-  const done = ofStatus(FINISHED).length;
-  const now = ofStatus(UNDER_WAY).filter((step) => step !== "");
-  return action(
-    "plan",
-    `updated the plan: ${done} of ${steps.length} done${now.length > 0 ? `; in progress: ${now.join("; ")}` : ""}`,
+  const ofStatus = (pattern: RegExp): Arguments[] =>
+    steps.filter(({ status }) => typeof status === "string" && pattern.test(status));
+  const now = ofStatus(UNDER_WAY).flatMap(
+    (step) => textOf(step, listed("content step description title text")) ?? [],
   );
-};
-
-const addTask: Reader = ({ args }) => {
-  const subject = textOf(args, ["subject", "title", "content", "description"]);
-  return subject === undefined ? undefined : action("plan", `added task "${clipEnd(oneLine(subject), 200)}"`);
+  const words = `updated the plan: ${ofStatus(FINISHED).length} of ${steps.length} done`;
+  const active = now.map((step) => clipLine(step, 100)).join("; ");
+  return action("plan", active === "" ? words : `${words}; in progress: ${active}`);
 };
 
 const updateTask: Reader = ({ args }) => {
-  const id = scalar(args.taskId ?? args.task_id ?? args.id ?? "");
-  const status = textOf(args, ["status"]);
-  const subject = textOf(args, ["subject", "description"]);
-  const now =
-    status === undefined
-      ? subject === undefined
-        ? ""
-        : `: ${clipEnd(oneLine(subject), 150)}`
-      : ` is ${status.replace(/_/g, " ")}`;
-  return action("plan", `task ${id}${now}`);
+  const status = textOf(args, ["status"])?.replace(/_/g, " ");
+  const subject = clipLine(textOf(args, ["subject", "description"]) ?? "", 150);
+  return action("plan", told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject));
 };
 
-const proposePlan: Reader = ({ args }) => {
-  const plan = textOf(args, ["plan", "response"]);
-  const first = plan?.split("\n").find((line) => /\w/.test(line.slice(0, 300)));
-  return action("plan", told("proposed a plan", clipEnd(oneLine(first ?? "").replace(/^#{1,6} /, ""), 200)));
-};
-
-const plans =
-  (words: string): Reader =>
-  () =>
-    action("plan", words);
-
-// ---- people and agents
+// ---- people, agents and what is told by one argument
 
 const askUser: Reader = ({ args }) => {
   const questions = objectsOf(args.questions).flatMap((one) => textOf(one, ["question", "text"]) ?? []);
@@ -403,42 +339,30 @@ const askUser: Reader = ({ args }) => {
 };
 
 const startAgent: Reader = ({ args }) => {
-  const what = textOf(args, ["description", "task", "message", "prompt", "query", "objective"]);
-  if (what === undefined) return undefined;
-  const type = textOf(args, ["subagent_type", "agent_type", "agent", "mode"]);
-  return action(
-    "agent",
-    `started agent${type === undefined ? "" : ` (${type})`}: ${clipEnd(oneLine(what), 200)}`,
-  );
+  const what = textOf(args, listed("description task message prompt query objective"));
+  const type = textOf(args, listed("subagent_type agent_type agent mode"));
+  const words = `started agent${type === undefined ? "" : ` (${type})`}`;
+  return what === undefined ? undefined : action("agent", `${words}: ${clipLine(what, 200)}`);
 };
 
-const awaitTask: Reader = ({ args }) => {
-  const id = scalar(
-    args.task_id ?? args.taskId ?? args.bash_id ?? args.shell_id ?? args.agent_id ?? args.id ?? "",
-  );
-  return action("agent", `looked at the output of task ${id}`.trim());
-};
+/** A call that is told by the first of some arguments; `bare` tells it without one. */
+function byText(
+  kind: ActionKind,
+  names: string,
+  words: (short: string, text: string) => string,
+  bare?: string,
+): Reader {
+  return ({ args, text }) => {
+    const said = textOf(args, listed(names)) ?? text;
+    if (said !== undefined) return action(kind, words(clipLine(said, 250), said));
+    return bare === undefined ? undefined : action(kind, bare);
+  };
+}
 
-const finish: Reader = ({ args, text }) => {
-  const said = textOf(args, MESSAGE) ?? text;
-  return action("message", told("finished", said === undefined ? "" : clipEnd(oneLine(said), 250)));
-};
-
-const think: Reader = ({ args }) => {
-  const thought = textOf(args, ["thought", "thoughts", "text", "content"]);
-  return action("other", told("thought", thought === undefined ? "" : clipEnd(oneLine(thought), 250)));
-};
-
-const useSkill: Reader = ({ args }) => {
-  const skill = textOf(args, ["skill", "name", "command", "skill_name"]);
-  const given = textOf(args, ["args", "arguments"]);
-  return skill === undefined
-    ? undefined
-    : action(
-        "other",
-        `used skill ${skill}${given === undefined ? "" : ` (${clipEnd(oneLine(given), 150)})`}`,
-      );
-};
+const always =
+  (kind: ActionKind, words: (args: Arguments) => string): Reader =>
+  ({ args }) =>
+    action(kind, words(args));
 
 // ---- the table
 
@@ -463,21 +387,47 @@ const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
     "grep glob search searchfiles searchfilecontent filesearch codesearch codebasesearch grepsearch semanticsearch findfile findfiles searchfile searchdir findfunction findclass findcodesnippet find grepcode globfiles",
     search,
   ],
-  ["ls list listdir listdirectory listfiles", list],
-  ["webfetch fetch fetchurl fetchwebpage webbrowsergo browsernavigate gotourl urlfetch readurl", fetchPage],
-  ["websearch googlewebsearch searchweb googlesearch tavilysearch", searchWeb],
+  [
+    "ls list listdir listdirectory listfiles",
+    always("search", (args) => `listed ${textOf(args, [...PLACE, ...PATH]) ?? "the folder"}`),
+  ],
+  [
+    "webfetch fetch fetchurl fetchwebpage webbrowsergo browsernavigate gotourl urlfetch readurl websearch googlewebsearch searchweb googlesearch tavilysearch",
+    byText("web", "url uri link query q search_term search_query prompt", (text) => {
+      const url = /https?:\/\/\S{1,300}/.exec(text)?.[0];
+      return url === undefined ? `searched the web for "${text}"` : `fetched ${url}`;
+    }),
+  ],
   ["todowrite updateplan updatetodos writetodos todo updatetodolist tasktracker managetodolist", writePlan],
-  ["todoread tasklist taskget listtasks", plans("read the task list")],
-  ["taskcreate", addTask],
+  ["todoread tasklist taskget listtasks", always("plan", () => "read the task list")],
+  ["taskcreate", byText("plan", "subject title content description", (text) => `added task "${text}"`)],
   ["taskupdate", updateTask],
-  ["exitplanmode planmoderespond", proposePlan],
-  ["enterplanmode", plans("entered plan mode")],
+  [
+    "exitplanmode planmoderespond",
+    byText("plan", "plan response", (_, plan) =>
+      told("proposed a plan", clipLine(/\w.*/.exec(plan)?.[0] ?? "", 200)),
+    ),
+  ],
   ["askuserquestion askfollowupquestion askuser question requestuserinput askquestion", askUser],
   ["task agent newtask spawnagent delegate dispatchagent runsubagent", startAgent],
-  ["taskoutput bashoutput agentoutput readbash wait waitagent", awaitTask],
-  ["attemptcompletion finish submit taskcomplete done", finish],
-  ["think sequentialthinking", think],
-  ["skill useskill", useSkill],
+  [
+    "taskoutput bashoutput agentoutput readbash wait waitagent",
+    always("agent", (args) => `looked at the output of task ${idOf(args)}`.trim()),
+  ],
+  [
+    "attemptcompletion finish submit taskcomplete done",
+    byText(
+      "message",
+      "message result finish_reason response answer summary content text output",
+      (text) => `finished: ${text}`,
+      "finished",
+    ),
+  ],
+  [
+    "think sequentialthinking",
+    byText("other", "thought thoughts text content", (text) => `thought: ${text}`, "thought"),
+  ],
+  ["skill useskill", byText("other", "skill name command skill_name", (text) => `used skill ${text}`)],
 ];
 
 const TOOLS: ReadonlyMap<string, Reader> = new Map(
@@ -499,20 +449,20 @@ function plainName(name: string): string {
 const RUNNER = /bash|shell|exec|terminal|command/i;
 
 function readByArguments(given: Given): Action {
-  const { name, args, text } = given;
-  const isOwn = !name.startsWith("mcp__");
-  const [path] = pathsOf(args);
-  if (isOwn && path !== undefined && textOf(args, OLD) !== undefined) return edit(given) ?? generic(given);
-  if (isOwn && path !== undefined && /write|create|save/i.test(name)) return write(given) ?? generic(given);
-  if (isOwn && RUNNER.test(name) && (text ?? commandIn(args)) !== undefined)
-    return run(given) ?? generic(given);
-  return generic(given);
+  return (given.name.startsWith("mcp__") ? undefined : readerFor(given)?.(given)) ?? generic(given);
+}
+
+function readerFor({ name, args }: Given): Reader | undefined {
+  const hasPath = pathsOf(args).length > 0;
+  if (hasPath && textOf(args, OLD) !== undefined) return edit;
+  if (hasPath && /write|create|save/i.test(name)) return write;
+  return RUNNER.test(name) ? run : undefined;
 }
 
 /** The name of a tool in words, with its short arguments. */
 function generic({ name, args, text }: Given): Action {
   const title = name.replace(/^mcp__/, "").replace(/__/g, " ");
-  const told = text === undefined ? spokenArguments(args) : clipEnd(oneLine(text), 200);
+  const told = text === undefined ? spokenArguments(args) : clipLine(text, 200);
   const kind = /^(?:web_|browser)/i.test(name) ? "web" : /ask_?(?:user|human)/i.test(name) ? "ask" : "other";
   return action(kind, told === "" ? title : `${title}: ${told}`);
 }
@@ -533,17 +483,14 @@ function spokenArguments(args: Arguments): string {
 /** A value in words: scalars as they are, lists and objects as the scalars in them. */
 function spokenValue(value: unknown, depth: number): string {
   if (depth > 3) return "";
-  if (Array.isArray(value)) return joined(value, depth, " + ");
-  return isObject(value) ? joined(Object.values(value), depth, " ") : scalar(value);
-}
-
-function joined(values: readonly unknown[], depth: number, separator: string): string {
-  const spoken = values.slice(0, 6).map((value) => spokenValue(value, depth + 1));
-  const rest = values.length > 6 ? " …" : "";
-  return `${spoken.filter((text) => text !== "").join(separator)}${rest}`;
+  if (typeof value !== "object" || value === null) return scalar(value);
+  const values: unknown[] = Object.values(value);
+  const spoken = values.slice(0, 6).map((one) => spokenValue(one, depth + 1));
+  const words = spoken.filter((text) => text !== "").join(Array.isArray(value) ? " + " : " ");
+  return values.length > 6 ? `${words} …` : words;
 }
 
 function scalar(value: unknown): string {
-  if (typeof value === "string") return clipEnd(oneLine(value), 120);
+  if (typeof value === "string") return clipLine(value, 120);
   return typeof value === "number" || typeof value === "boolean" ? String(value) : "";
 }

@@ -1,7 +1,8 @@
 import { type Message, messageText, readSummary } from "../../core/message.ts";
-import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
+import type { SummarizeOptions, Summarizer, Summary, SummaryStrategy } from "../../core/ports.ts";
 import { CompactError, requireList, requireOptions, runInSteps } from "../../errors.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
+import type { Reading } from "./reading.ts";
 
 const NAME = "builtin";
 
@@ -16,43 +17,66 @@ export const builtinSummarizer: Summarizer = {
 };
 
 async function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Promise<Summary> {
+  // Most processes never compact: what reads and writes summaries is loaded with the first one.
+  const { composeSummary } = await import("./compose.ts");
+  const { reading, previous, strategy, countText } = await readInput(messages, options);
+  const { instruction } = options;
+  const maxTokens = Math.floor(options.maxTokens);
+  const composing = composeSummary(reading, { maxTokens, strategy, previous, instruction, countText });
+  const text = await runInSteps(composing, options.pause);
+  return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
+}
+
+/** What every summarizer starts from. */
+export interface Input {
+  /** The messages without summaries of ours. */
+  readonly rest: readonly Message[];
+  /** The summary so far. */
+  readonly previous: string | undefined;
+  readonly reading: Reading;
+  readonly strategy: SummaryStrategy;
+  readonly countText: (text: string) => number;
+}
+
+/** Checks what was asked and reads the messages. Throws `InvalidArgument`, or `Aborted` when the signal is. */
+export async function readInput(messages: readonly Message[], options: SummarizeOptions): Promise<Input> {
   requireList(messages);
   requireOptions(options);
-  if (options.signal?.aborted === true) {
-    throw new CompactError("Aborted", "The summary was aborted before it began.", {
-      cause: options.signal.reason,
-    });
-  }
+  throwIfAborted(options.signal);
   if (typeof options.maxTokens !== "number" || Number.isNaN(options.maxTokens)) {
     throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
       hint: "Give the most tokens that the summary may have, such as 2000.",
       place: "options.maxTokens",
     });
   }
-  const countText = options.countText ?? ((text: string): number => o200kBase.count(text));
-  // Most processes never compact: what reads and writes summaries is loaded with the first one.
-  const [{ composeSummary }, { readInSteps }] = await Promise.all([
-    import("./compose.ts"),
-    import("./reading.ts"),
-  ]);
+  const { readInSteps } = await import("./reading.ts");
   const { rest, previous } = takeOwnSummaries(messages, options.previous);
-  const reading = await runInSteps(readInSteps(rest, options.context), options.pause);
-  const composing = composeSummary(reading, {
-    maxTokens: Math.floor(options.maxTokens),
+  return {
+    rest,
+    previous: previous === "" ? undefined : previous,
+    reading: await runInSteps(readInSteps(rest, options.context), options.pause),
     strategy: options.strategy ?? "task_state",
-    previous,
-    instruction: options.instruction,
-    countText,
+    countText: options.countText ?? ((text) => o200kBase.count(text)),
+  };
+}
+
+/** Throws `Aborted` when the signal is. */
+export function throwIfAborted(signal: AbortSignal | undefined): void {
+  if (signal?.aborted === true) throw abortError(signal);
+}
+
+export function abortError(signal: AbortSignal | undefined): CompactError {
+  return new CompactError("Aborted", "The summary was aborted by its caller.", {
+    hint: "The history is as it was; call again to compact it.",
+    cause: signal?.reason,
   });
-  const text = await runInSteps(composing, options.pause);
-  return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
 }
 
 /**
  * Takes summaries of ours out of a list; the first found stands in where no summary so far was given. Only messages
  * that the program itself marked count: anybody can type a tag.
  */
-export function takeOwnSummaries(
+function takeOwnSummaries(
   messages: readonly Message[],
   given: string | undefined,
 ): { readonly rest: readonly Message[]; readonly previous: string | undefined } {

@@ -1,6 +1,6 @@
 /** What a shell command does: its parts, the files that it touches, and the words that tell it. */
 
-import { clipEnd, oneLine } from "./text.ts";
+import { clipEnd, clipLine, oneLine, quotedCode } from "./text.ts";
 
 export interface FileTouch {
   readonly path: string;
@@ -30,24 +30,14 @@ interface Redirect {
 }
 
 const LONGEST = 20_000;
+/** An operator, or a word with all that is quoted in it. */
 const TOKEN =
-  /(\d?>{1,2}(?:&\d?)?|&>{1,2}|<{1,3}|&&|\|\||\|&|[|;&\n])|([ \t\r]+)|((?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\\[\s\S]|[^\s|;&<>"'\\$]|\$)+)|([\s\S])/g;
+  /(\d?>{1,2}(?:&\d?)?|&>{1,2}|<{1,3}|&&|\|\||\|&|[|;&\n])|(?:"(?:[^"\\]|\\[\s\S])*"|'[^']*'|\$\((?:[^()]|\([^()]*\))*\)|\\[\s\S]|[^\s|;&<>\\])+/g;
 const HERE = /<<-?\s{0,3}(["']?)(\w{1,40})\1/;
 const MARK = "\u0001";
 const ASSIGNMENT = /^[A-Za-z_]\w{0,60}=/;
-const WRAPPERS: ReadonlySet<string> = new Set([
-  "time",
-  "nohup",
-  "command",
-  "exec",
-  "rtk",
-  "env",
-  "sudo",
-  "then",
-  "do",
-  "else",
-  "!",
-]);
+const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "));
+const WRAPPERS = listed("time nohup command exec rtk env sudo then do else !");
 
 /** The steps of a script in order; only the first 20,000 characters are read. */
 export function readSteps(command: string): Step[] {
@@ -61,16 +51,13 @@ export function readSteps(command: string): Step[] {
     joiner = step === undefined && steps.length === 0 ? "" : next;
     tokens = [];
   };
-  let atStart = true;
   let inComment = false;
-  for (const [token, operator, blank] of script.matchAll(TOKEN)) {
+  for (const [token, operator] of script.matchAll(TOKEN)) {
     if (token === "\n") inComment = false;
-    else if (atStart && token.startsWith("#")) inComment = true;
-    atStart = operator !== undefined || blank !== undefined;
+    else if (token.startsWith("#")) inComment = true;
     if (inComment) continue;
     if (operator !== undefined && /^(?:&&|\|\||\|&?|[;&\n])$/.test(operator)) close(joinerOf(operator));
-    else if (blank === undefined) tokens.push(token);
-    else tokens.push(" ");
+    else tokens.push(token);
   }
   close("");
   return steps;
@@ -109,43 +96,30 @@ function liftHereDocuments(command: string): { script: string; bodies: string[] 
 function stepOf(joiner: string, tokens: readonly string[], bodies: readonly string[]): Step | undefined {
   const typed: string[] = [];
   const redirects: Redirect[] = [];
-  const filled = tokens.join("").includes(MARK) ? tokens.join("") : "";
+  let here: string | undefined;
   let operator: string | undefined;
   for (const token of tokens) {
-    if (token === " ") continue;
-    if (operator !== undefined) {
+    if (token.startsWith(MARK) && token.endsWith(MARK)) here = bodies[Number(token.slice(1, -1))];
+    else if (operator !== undefined) {
       redirects.push({ operator, target: unquoted(token) });
       operator = undefined;
     } else if (/^\d?>{1,2}&\d$/.test(token)) redirects.push({ operator: token, target: "" });
     else if (/^(?:\d?>{1,2}|&>{1,2}|<{1,3})&?$/.test(token)) operator = token;
-    else typed.push(token);
-  }
-  const joined = joinAdjacent(tokens, typed);
-  const start = programStart(joined);
-  const shown = joined.filter((word) => !isMark(word));
-  const words = joined.slice(start).filter((word) => !isMark(word));
-  if (words.length === 0) return undefined;
-  const here = bodies[Number(filled.split(MARK)[1] ?? "-1")];
-  const [text, program] = [withoutMarks(shown.join(" ")), withoutMarks(words.join(" "))];
-  return { joiner, words: words.map((word) => withoutMarks(unquoted(word))), text, program, redirects, here };
-}
-
-/** Words as they were typed: tokens without a blank between them are one word. */
-function joinAdjacent(tokens: readonly string[], typed: readonly string[]): string[] {
-  const words: string[] = [];
-  let next = 0;
-  let apart = true;
-  for (const token of tokens) {
-    if (token !== typed[next] || token === " ") {
-      apart = true;
-      continue;
+    else {
+      if (token.includes(MARK)) here = bodies[Number(token.split(MARK)[1])];
+      typed.push(withoutMarks(token));
     }
-    if (apart || words.length === 0) words.push(token);
-    else words[words.length - 1] += token;
-    next += 1;
-    apart = false;
   }
-  return words;
+  const words = typed.slice(programStart(typed));
+  if (words.length === 0) return undefined;
+  return {
+    joiner,
+    words: words.map(unquoted),
+    text: typed.join(" "),
+    program: words.join(" "),
+    redirects,
+    here,
+  };
 }
 
 function programStart(words: readonly string[]): number {
@@ -159,17 +133,12 @@ function programStart(words: readonly string[]): number {
   return at;
 }
 
-function isMark(word: string): boolean {
-  return word.startsWith(MARK) && word.endsWith(MARK);
-}
-
-function withoutMarks(text: string): string {
-  return text.includes(MARK)
-    ? text
-        .split(MARK)
-        .filter((_, index) => index % 2 === 0)
-        .join("<<…")
-    : text;
+/** A here-document within a word, as in `"$(cat <<EOF …)"`. */
+function withoutMarks(word: string): string {
+  return word
+    .split(MARK)
+    .filter((_, index) => index % 2 === 0)
+    .join("<<…");
 }
 
 function unquoted(word: string): string {
@@ -180,12 +149,10 @@ function unquoted(word: string): string {
 
 // ---- two runs of the same program
 
-const PLUMBING: ReadonlySet<string> = new Set(
-  "tail head grep egrep rg tee cat sed less more wc sort uniq awk cut jq tr column xargs".split(" "),
+const PLUMBING = listed(
+  "tail head grep egrep rg tee cat sed less more wc sort uniq awk cut jq tr column xargs",
 );
-const SETTING_UP: ReadonlySet<string> = new Set(
-  "cd pushd popd export set source . unset shopt ulimit umask".split(" "),
-);
+const SETTING_UP = listed("cd pushd popd export set source . unset shopt ulimit umask");
 
 /** The steps that do the work: without `cd`, settings, filters of output and what only prints. */
 function workingSteps(steps: readonly Step[]): Step[] {
@@ -204,10 +171,7 @@ function workingSteps(steps: readonly Step[]): Step[] {
 /** A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`): two runs of the same program read the same. */
 export function commandKey(command: string): string {
   const steps = workingSteps(readSteps(command));
-  const words = steps
-    .map(({ joiner, program }, index) => (index === 0 ? program : `${spaced(joiner)}${program}`))
-    .join("");
-  return oneLine(words);
+  return oneLine(steps.map(({ joiner, program }, at) => (at === 0 ? "" : spaced(joiner)) + program).join(""));
 }
 
 function spaced(joiner: string): string {
@@ -216,10 +180,8 @@ function spaced(joiner: string): string {
 
 // ---- looking around
 
-const LOOKERS: ReadonlySet<string> = new Set(
-  "ls ll cat head tail grep egrep fgrep rg ag ack pwd echo printf which type whereis wc tree stat file du df env printenv date whoami uname hostname id sort uniq cut awk gawk jq yq less more bat nl diff cmp xxd hexdump od strings realpath readlink basename dirname sleep true fd open goto scroll_up scroll_down search_file search_dir find_file ps top free md5sum sha256sum column tr view".split(
-    " ",
-  ),
+const LOOKERS = listed(
+  "ls ll cat head tail grep egrep fgrep rg ag ack pwd echo printf which type whereis wc tree stat file du df env printenv date whoami uname hostname id sort uniq cut awk gawk jq yq less more bat nl diff cmp xxd hexdump od strings realpath readlink basename dirname sleep true fd open goto scroll_up scroll_down search_file search_dir find_file ps top free md5sum sha256sum column tr view",
 );
 const GIT_LOOKING =
   /^(?:status|log|diff|show|blame|ls-files|ls-tree|ls-remote|rev-parse|rev-list|describe|reflog|cat-file|shortlog|grep|merge-base|for-each-ref|name-rev|show-ref|show-branch|count-objects|check-ignore|whatchanged|diff-tree|var|version)$/;
@@ -230,6 +192,13 @@ const LOOKING_STEP =
 export function isLookingCommand(command: string): boolean {
   const steps = readSteps(command).filter(({ words }) => !SETTING_UP.has(words[0] ?? ""));
   return steps.length > 0 && steps.every(isLooking);
+}
+
+const SEARCHERS = listed("grep egrep rg ag ack find fd search_file search_dir find_file");
+
+/** True where a step searches, and does not only filter what another printed. */
+export function isSearch(steps: readonly Step[]): boolean {
+  return steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
 }
 
 function isLooking(step: Step): boolean {
@@ -259,7 +228,7 @@ function gitWords(words: readonly string[]): readonly string[] {
 
 // ---- files
 
-const READERS: ReadonlySet<string> = new Set("cat head tail less more bat open nl view".split(" "));
+const READERS = listed("cat head tail less more bat open nl view");
 const NAME = /^[\w@.+~/-]*[\w~]$/;
 
 /** Files that a command plainly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`. */
@@ -321,13 +290,13 @@ export function wordsOfCommand(command: string): string {
       flush();
       phrases.push(told);
     } else if (!isWrittenFile(step) && !(commits && gitWords(step.words)[1] === "add")) {
-      const text = clipEnd(oneLine(step.text), 160) + scriptOf(step);
+      const text = clipLine(step.text, 160) + scriptOf(step);
       run = run === "" ? text : `${run}${spaced(step.joiner)}${text}`;
     }
   }
   flush();
   if (phrases.length > 0 || steps.some(isWrittenFile)) return phrases.join("; ");
-  return `ran ${quotedCode(clipEnd(oneLine(command), 160))}`;
+  return `ran ${quotedCode(clipLine(command, 160))}`;
 }
 
 /** True for `cat > file <<EOF` and `echo … > file`: the file says it all. */
@@ -359,25 +328,18 @@ function wordsOfStep(step: Step): string | undefined {
 function wordsOfCommit(words: readonly string[], here: string | undefined): string {
   const given = optionValue(words, /^(?:-[a-z]{0,4}m|--message)$/, /^--message=/);
   const message = here !== undefined && (given === undefined || given.includes("$(")) ? here : given;
-  const line = message
-    ?.split("\n")
-    .find((text) => text.trim() !== "")
-    ?.trim();
-  const amends = words.includes("--amend");
-  if (line === undefined) return amends ? "amended the last commit" : "committed";
-  return `${amends ? "amended the last commit" : "committed"}: "${clipEnd(line, 140)}"`;
+  const line = /\S.*/.exec(message ?? "")?.[0].trim();
+  const verb = words.includes("--amend") ? "amended the last commit" : "committed";
+  return line === undefined ? verb : `${verb}: "${clipEnd(line, 140)}"`;
 }
 
 function wordsOfPush(words: readonly string[]): string {
-  const plain = words.filter((word) => !word.startsWith("-"));
-  const forced = words.some((word) => word === "-f" || word.startsWith("--force"))
-    ? "force-pushed"
-    : "pushed";
+  const [remote, ...refs] = words.filter((word) => !word.startsWith("-"));
   if (words.includes("--delete") || words.includes("-d"))
-    return `deleted ${plain.slice(1).join(", ")} on ${plain[0] ?? "the remote"}`;
-  return plain.length > 1
-    ? `${forced} ${plain.slice(1).join(", ")} to ${plain[0]}`
-    : `${forced}${plain.length === 1 ? ` to ${plain[0]}` : ""}`;
+    return `deleted ${refs.join(", ")} on ${remote ?? "the remote"}`;
+  const forced = words.some((word) => word === "-f" || word.startsWith("--force"));
+  const what = refs.length === 0 ? "" : ` ${refs.join(", ")}`;
+  return `${forced ? "force-pushed" : "pushed"}${what}${remote === undefined ? "" : ` to ${remote}`}`;
 }
 
 const FORGE_VERBS: Readonly<Record<string, string>> = {
@@ -404,11 +366,6 @@ function optionValue(words: readonly string[], option: RegExp, joined: RegExp): 
   const at = words.findIndex((word) => option.test(word));
   if (at !== -1) return words[at + 1];
   return words.find((word) => joined.test(word))?.replace(joined, "");
-}
-
-/** Text as code, in marks that it does not hold itself. */
-export function quotedCode(text: string): string {
-  return text.includes("`") ? `"${text}"` : `\`${text}\``;
 }
 
 // ---- what an outcome needs to know of a command
@@ -443,19 +400,12 @@ const SILENT =
 /** True for a checker that prints nothing when all is well, and whose output is not filtered or thrown away. */
 export function outputIsSilent(command: string): boolean {
   const steps = readSteps(command);
-  if (
-    steps.some(
-      ({ joiner, words }) =>
-        joiner === "||" || (joiner === "|" && !/^(?:head|tail|cat|tee)$/.test(words[0] ?? "")),
-    )
-  )
-    return false;
-  if (
-    steps.some(({ redirects }) =>
+  const isHidden = steps.some(
+    ({ joiner, words: [program = ""], redirects }) =>
+      joiner === "||" ||
+      (joiner === "|" && !/^(?:head|tail|cat|tee)$/.test(program)) ||
       redirects.some(({ operator, target }) => operator.includes(">") && target !== ""),
-    )
-  )
-    return false;
+  );
   const working = workingSteps(steps);
-  return working.length > 0 && working.every(({ program }) => SILENT.test(program));
+  return !isHidden && working.length > 0 && working.every(({ program }) => SILENT.test(program));
 }

@@ -17,9 +17,9 @@ import {
 import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
-import { createSaid, createSelection, type Item, type Selection } from "./select.ts";
+import { createSaid, createSelection, type Item } from "./select.ts";
 import type { Step } from "./steps.ts";
-import { clipEnd, clipToTokens, oneLine, termsOf } from "./text.ts";
+import { clipEnd, clipToTokens, groupBy, oneLine, termsOf } from "./text.ts";
 
 /** `brief` stays short whatever it is given. */
 const BRIEF_TOKENS = 600;
@@ -128,7 +128,8 @@ function* writeSummary(scene: Scene): Steps<string> {
   const write = (): string[] => {
     const { taken } = selection;
     const story = storyLines(scene, taken);
-    const further = new Set(currentPieces(scene, taken).map(({ order }) => order));
+    // Further lines of the current request may have been taken.
+    const further = new Set(taken.filter((item) => isCurrent(scene, item)).map(({ order }) => order));
     const sectionsNow = front.flatMap(({ key, lines }) =>
       key === "request" && further.size > 0 ? requestLines(scene, requestRoom, further) : lines,
     );
@@ -142,58 +143,48 @@ function* writeSummary(scene: Scene): Steps<string> {
     yield;
     lines = write();
   }
-  return finish(scene, { head, write, selection, silence: items.length > 0 ? NO_ROOM : REPEATED });
+  return finish(scene, head, write, selection.taken, items.length > 0 ? NO_ROOM : REPEATED);
 }
 
-interface Draft {
-  readonly head: readonly string[];
-  readonly write: () => string[];
-  readonly selection: Selection;
-  /** The line that stands where none of it is told. */
-  readonly silence: string;
-}
-
-/** Items leave from the end until the whole fits, then lines do. */
-function finish(scene: Scene, { head, write, selection, silence }: Draft): string {
-  const { maxTokens, countText } = scene.options;
-  for (;;) {
-    const lines = write();
-    const left = maxTokens - countText(lines.map(escapeSummaryTags).join("\n"));
-    const { taken } = selection;
-    if (left < 0 && taken.length > 0) {
-      taken.length -= Math.max(1, Math.ceil(taken.length * 0.02));
-      continue;
-    }
-    if (left < 0) return clipLines(lines.map(escapeSummaryTags).join("\n"), scene.options);
-    if (lines.length === head.length)
-      return scene.reading.repeats ? fitLine([...head, silence], scene.options) : "";
-    return lines.map(escapeSummaryTags).join("\n");
+/** Items leave from the end until the whole fits, then words do; `silence` is said where none of it is told. */
+function finish(
+  { reading, options: { maxTokens, countText } }: Scene,
+  head: readonly string[],
+  write: () => readonly string[],
+  taken: Item[],
+  silence: string,
+): string {
+  const joined = (lines: readonly string[]): string => lines.map(escapeSummaryTags).join("\n");
+  const fits = (text: string): boolean => countText(text) <= maxTokens;
+  let lines = write();
+  while (taken.length > 0 && !fits(joined(lines))) {
+    taken.length -= Math.max(1, Math.ceil(taken.length * 0.02));
+    lines = write();
   }
+  const text = joined(lines);
+  if (lines.length > head.length || !fits(text))
+    return fits(text) ? text : clipToTokens(text, maxTokens, countText);
+  const silent = joined([...head, silence]);
+  return reading.repeats && fits(silent) ? silent : "";
 }
 
 /** How the story of each episode begins where it is told: with the first words of its request. */
 function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
-  const { reading, earlier } = scene;
-  const headlines = new Map<number, Item>();
-  for (const item of items) {
-    if (item.kind !== "request" || item.order !== 0) continue;
-    const speech = reading.episodes[item.episode - earlier.episodes.length]?.request;
-    if (speech !== undefined && titleOf(speech, scene) === "current") continue;
-    headlines.set(item.episode, { ...item, text: clipEnd(item.text, HEADLINE) });
-  }
-  return headlines;
+  const begins = items.filter(
+    (item) => item.kind === "request" && item.order === 0 && !isCurrent(scene, item),
+  );
+  return new Map(begins.map((item) => [item.episode, { ...item, text: clipEnd(item.text, HEADLINE) }]));
 }
 
-function fitLine(lines: readonly string[], { maxTokens, countText }: ComposeOptions): string {
-  const text = lines.join("\n");
-  return countText(text) <= maxTokens ? text : "";
+/** True for a line of the current request. */
+function isCurrent(scene: Scene, { kind, episode }: Item): boolean {
+  const request = requestOf(scene, episode);
+  return kind === "request" && request !== undefined && titleOf(request, scene) === "current";
 }
 
-function clipLines(text: string, { maxTokens, countText }: ComposeOptions): string {
-  const lines = text.split("\n");
-  while (lines.length > 1 && countText(lines.join("\n")) > maxTokens) lines.pop();
-  const left = lines.join("\n");
-  return countText(left) <= maxTokens ? left : clipToTokens(left, maxTokens, countText);
+/** The request of an episode of this round, by the number of the episode. */
+function requestOf({ reading, earlier }: Scene, episode: number): Speech | undefined {
+  return reading.episodes[episode - earlier.episodes.length]?.request;
 }
 
 function headLines({ maxTokens, instruction, countText }: ComposeOptions): string[] {
@@ -245,8 +236,7 @@ export function earlierItems(earlier: Earlier): Item[] {
 
 /** The pieces under the requests that they belong to. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
-  const episodes = new Map<number, Item[]>();
-  for (const item of taken) episodes.set(item.episode, [...(episodes.get(item.episode) ?? []), item]);
+  const episodes = groupBy(taken, ({ episode }) => episode);
   const inOrder = (told: readonly Item[]): Item[] =>
     [...told].sort((left, right) => left.order - right.order);
   const foreign = inOrder(episodes.get(FOREIGN) ?? []).map(({ text }) => `> ${text}`);
@@ -275,10 +265,9 @@ export function goesOn({ reading, earlier }: Scene, episode: number): boolean {
 
 /** The title of an episode by its number, with the request that it names. */
 function titleIn(scene: Scene, episode: number): Pick<EarlierEpisode, "title" | "asked"> {
-  const { reading, earlier } = scene;
-  const before = earlier.episodes[goesOn(scene, episode) ? episode - 1 : episode];
+  const before = scene.earlier.episodes[goesOn(scene, episode) ? episode - 1 : episode];
   if (before !== undefined) return before;
-  const request = reading.episodes[episode - earlier.episodes.length]?.request;
+  const request = requestOf(scene, episode);
   const title = titleOf(request, scene);
   return { title, asked: title === "staying" ? (request?.text ?? "") : "" };
 }
@@ -286,20 +275,8 @@ function titleIn(scene: Scene, episode: number): Pick<EarlierEpisode, "title" | 
 /** A headline leaves where the whole line that it begins is told. */
 function withoutHeadline(told: readonly Item[]): Item[] {
   const first = told.filter(({ kind, order }) => kind === "request" && order === 0);
-  const longest = first.reduce(
-    (one, other) => (other.text.length > one.text.length ? other : one),
-    first[0] as Item,
-  );
+  const longest = first.toSorted((one, other) => other.text.length - one.text.length)[0];
   return told.filter((item) => !first.includes(item) || item === longest);
-}
-
-/** Further lines of the current request that were taken. */
-function currentPieces(scene: Scene, taken: readonly Item[]): Item[] {
-  const { reading, earlier } = scene;
-  return taken.filter(({ episode, kind }) => {
-    const speech = reading.episodes[episode - earlier.episodes.length]?.request;
-    return kind === "request" && speech !== undefined && titleOf(speech, scene) === "current";
-  });
 }
 
 function titleOf(speech: Speech | undefined, { asking, request }: Scene): Title {

@@ -1,5 +1,7 @@
 /** What an edit changed, told by the names of the code, keys and headings that it touched. */
 
+import { clipEnd, oneLine, quotedCode } from "./text.ts";
+
 /** Some consecutive lines of a file as they were and as they are. */
 export interface Hunk {
   readonly before: readonly string[];
@@ -10,8 +12,8 @@ export interface Hunk {
 export interface FilePatch {
   readonly path: string;
   readonly effect: "edited" | "created" | "deleted";
-  readonly movedTo: string | undefined;
-  readonly hunks: readonly Hunk[];
+  movedTo: string | undefined;
+  readonly hunks: { readonly before: string[]; readonly after: string[] }[];
 }
 
 const LONGEST = 240;
@@ -22,26 +24,31 @@ const QUOTED = 90;
 /** The change in words, such as `renamed parse() to read(); added class Cache`; empty where nothing can be named. */
 export function describeChange(path: string, hunks: readonly Hunk[]): string {
   const rules = rulesFor(path);
-  const sides = hunks.map((hunk) => compareSides(hunk, rules));
-  const removed = new Map(sides.flatMap((side) => side.removed.map((found) => [found.label, found])));
-  const added = new Map(sides.flatMap((side) => side.added.map((found) => [found.label, found])));
-  const changed = new Set(sides.flatMap((side) => side.touched));
-  for (const label of removed.keys()) if (added.has(label)) changed.add(label);
+  const old = sideOf(
+    hunks.map(({ before, after }) => [before, after]),
+    rules,
+  );
+  const now = sideOf(
+    hunks.map(({ before, after }) => [after, before]),
+    rules,
+  );
+  const changed = new Set([...old.touched, ...now.touched]);
+  for (const label of old.defined.keys()) if (now.defined.has(label)) changed.add(label);
   for (const label of changed) {
-    removed.delete(label);
-    added.delete(label);
+    old.defined.delete(label);
+    now.defined.delete(label);
   }
-  const renamed = takeRenames(removed, added);
-  const small = smallChange(sides);
+  const renamed = takeRenames(old.defined, now.defined);
+  const small = smallChange(old.lines, now.lines);
   const named = [...changed].filter((label) => !renamed.some((phrase) => phrase.endsWith(` ${label}`)));
   const detail = small !== "" && named.length === 1 ? `: ${small}` : "";
   const phrases = [
-    renamed.length > 0 ? `renamed ${listed(renamed)}` : "",
-    added.size > 0 ? `added ${listed([...added.keys()])}` : "",
-    removed.size > 0 ? `removed ${listed([...removed.keys()])}` : "",
-    named.length > 0 ? `changed ${listed(named)}${detail}` : "",
+    listed("renamed", renamed),
+    listed("added", [...now.defined.keys()]),
+    listed("removed", [...old.defined.keys()]),
+    `${listed("changed", named)}${detail}`,
   ].filter((phrase) => phrase !== "");
-  return clip(phrases.length > 0 ? phrases.join("; ") : small || firstLineOf(sides));
+  return clipEnd(phrases.join("; ") || small || firstLineOf(old.lines, now.lines), LONGEST);
 }
 
 /** Lines that are in a file after an edit and were not before, trimmed. */
@@ -55,23 +62,19 @@ export function addedLines(hunks: readonly Hunk[]): string[] {
 /** The names that a new file defines at its outermost level, or its headings. */
 export function describeContent(path: string, content: string): string {
   const lines = content.split("\n");
-  const rules = rulesFor(path);
-  const owned = ownersOf(lines, rules);
-  const names = new Set(owned.filter((one) => one.own !== undefined && one.owner === undefined).map(labelOf));
-  if (names.size > 0) return clip(listed([...names]));
+  const owned = ownersOf(lines, rulesFor(path));
+  const names = new Set(owned.flatMap(({ own, owner }) => (owner === undefined ? (own?.label ?? []) : [])));
+  if (names.size > 0) return clipEnd(listed("", [...names]), LONGEST);
   const telling = lines.find((line) => SAYS_SOMETHING.test(line.slice(0, READ_OF_LINE)));
   const first = (telling ?? lines.find((line) => line.trim() !== "") ?? "").trim();
   return first.length > 0 && first.length <= QUOTED ? quoted(first) : "";
 }
 
-function labelOf({ own }: Owned): string {
-  return own?.label ?? "";
-}
-
-function listed(names: readonly string[]): string {
+function listed(verb: string, names: readonly string[]): string {
+  if (names.length === 0) return "";
   const rest = names.length - MOST_NAMES;
-  const shown = names.slice(0, MOST_NAMES).join(", ");
-  return rest > 0 ? `${shown} and ${rest} more` : shown;
+  const more = rest > 0 ? ` and ${rest} more` : "";
+  return `${verb} ${names.slice(0, MOST_NAMES).join(", ")}${more}`.trim();
 }
 
 // ---- what defines a name, by language
@@ -83,71 +86,67 @@ interface Definition {
   readonly line: string;
 }
 
-/** How a name is told, and the line that defines it; the name is the last group that matched. */
-type Rule = readonly [told: (name: string, keyword: string) => string, line: RegExp];
+/** A line that defines a name, its last group that matched, and how that is told. */
+interface Rule {
+  readonly line: RegExp;
+  readonly told: (name: string, keyword: string) => string;
+}
+
+const ruleTold =
+  (told: Rule["told"]) =>
+  (line: RegExp): Rule => ({ line, told });
+const called = ruleTold((name) => `${name}()`);
+const bare = ruleTold((name) => name);
+const withKeyword = ruleTold((name, keyword) => `${keyword} ${name}`);
+const asTest = ruleTold((name) => `test "${name}"`);
+const asHeading = ruleTold((name) => `heading "${name.trim()}"`);
+const asTarget = ruleTold((name) => `target ${name}`);
 
 const MODIFIER =
   "(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|sealed|data|open|partial|pub|inline|readonly|async|override|virtual|unsafe|extern|suspend|fileprivate)\\s{1,4}|pub\\([a-z:]{1,20}\\)\\s){0,6}";
 
-const called = (name: string): string => `${name}()`;
-const bare = (name: string): string => name;
-const withKeyword = (name: string, keyword: string): string => `${keyword} ${name}`;
-const asTest = (name: string): string => `test "${name}"`;
-const asHeading = (name: string): string => `heading "${name.trim()}"`;
-
-const CONTAINER: Rule = [
-  withKeyword,
+const CONTAINER = withKeyword(
   new RegExp(
     `^${MODIFIER}(class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}([A-Za-z_$][\\w$.:]{0,80})`,
   ),
-];
-const TYPE: Rule = [withKeyword, new RegExp(`^${MODIFIER}(type)\\s{1,4}([A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`)];
-const FUNCTION: Rule = [
-  called,
+);
+const TYPE = withKeyword(new RegExp(`^${MODIFIER}(type)\\s{1,4}([A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`));
+const FUNCTION = called(
   new RegExp(
     `^${MODIFIER}(?:function\\s?\\*?|fn|fun|func|def|sub|const fn)\\s{1,4}(?:\\([^()]{0,80}\\)\\s?)?(?:self\\.)?([\\w$?!]{1,80})`,
   ),
-];
-const ARROW: Rule = [
-  called,
+);
+const ARROW = called(
   /^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})(?:\s?:[^=]{0,120})?\s?=\s?(?:async\s)?(?:function\b|\([^()]{0,160}\)[^=]{0,60}=>|\($|[\w$]{1,60}\s?=>)/,
-];
-const METHOD: Rule = [
-  called,
+);
+const METHOD = called(
   /^(?!(?:return|await|else|throw|new|if|for|while|switch|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)([A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}\{$/,
-];
-const C_FUNCTION: Rule = [
-  called,
+);
+const C_FUNCTION = called(
   /^(?!(?:return|else|throw|new|if|for|while|switch|case|typedef|using)\b)(?:[\w<>,*&:]{1,60}\s[*&]{0,2}){1,5}([A-Za-z_~][\w:~]{0,80})\([^;={}]{0,200}\)$/,
-];
-const SCRIPT_TEST: Rule = [
-  asTest,
+);
+const SCRIPT_TEST = asTest(
   /^(?:describe|it|test|suite|context|t\.Run)(?:\.\w{1,20})?\(\s?["'`]([^"'`]{1,100})["'`]/,
-];
-const SCRIPT_CONSTANT: Rule = [bare, /^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})/];
-const UPPER_CONSTANT: Rule = [
-  bare,
+);
+const VALUE = bare(/^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})/);
+const UPPER_CONSTANT = bare(
   /^(?:[\w<>[\]]{1,40}\s){0,6}([A-Z][A-Z0-9_]{2,60})(?:\s?:\s?[^=]{1,60})?\s?=(?!=)/,
-];
-const HEADING: Rule = [asHeading, /^#{1,6}\s{1,4}([^#\s].{0,80})/];
-const KEY: Rule = [bare, /^(?:-\s)?["']?([\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/];
-const SECTION: Rule = [bare, /^\[{1,2}(["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/];
-const SHELL_FUNCTION: Rule = [called, /^(?:function\s)?([A-Za-z_][\w-]{0,80})\s?\(\)/];
-const SQL: Rule = [
-  withKeyword,
+);
+const HEADING = asHeading(/^#{1,6}\s{1,4}([^#\s].{0,80})/);
+const KEY = bare(/^(?:-\s)?["']?([\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/);
+const SECTION = bare(/^\[{1,2}(["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/);
+const SHELL_FUNCTION = called(/^(?:function\s)?([A-Za-z_][\w-]{0,80})\s?\(\)/);
+const SQL = withKeyword(
   /^create\s(?:or\sreplace\s|unique\s|temp\s|temporary\s|materialized\s){0,3}(table|view|index|function|procedure|trigger|type|schema)\s(?:if\snot\sexists\s)?(["\w.`]{1,80})/i,
-];
-const SQL_COLUMN: Rule = [
-  withKeyword,
+);
+const SQL_COLUMN = withKeyword(
   /^(?:alter\stable\s["\w.`]{1,80}\s)?add\s(column)\s(?:if\snot\sexists\s)?(["\w`]{1,80})/i,
-];
-const MAKE_TARGET: Rule = [(name) => `target ${name}`, /^([\w./-]{1,60})\s?:(?!=)/];
-const STYLE: Rule = [bare, /^([.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/];
+);
+const MAKE_TARGET = asTarget(/^([\w./-]{1,60})\s?:(?!=)/);
+const STYLE = bare(/^([.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/);
 
-const SCRIPT: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, ARROW, SCRIPT_TEST, METHOD];
 const KEYS: readonly Rule[] = [SECTION, KEY];
-const BRACES: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, METHOD, C_FUNCTION, UPPER_CONSTANT];
-const WORDS: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, SCRIPT_TEST, UPPER_CONSTANT];
+const CODE: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, ARROW, SCRIPT_TEST, METHOD, UPPER_CONSTANT];
 
 interface Language {
   readonly rules: readonly Rule[];
@@ -166,14 +165,12 @@ function language(rules: readonly Rule[], comment: RegExp, outermost: readonly R
   return { rules, outermost, comment, flat: rules.includes(HEADING) };
 }
 
-const GO_VALUE: Rule = [bare, /^(?:const|var)\s([A-Za-z_]\w{0,80})/];
 const LANGUAGES: readonly (readonly [extension: RegExp, language: Language])[] = [
-  [/\.(?:[cm]?[jt]sx?|vue|svelte|astro)$/i, language(SCRIPT, SLASHES, [SCRIPT_CONSTANT])],
-  [/\.(?:pyi?|rb|ex|exs|jl)$/i, language(WORDS, HASH)],
-  [/\.(?:go|rs|zig)$/i, language(WORDS, SLASHES, [GO_VALUE])],
+  [/\.(?:[cm]?[jt]sx?|vue|svelte|astro|go|rs|zig)$/i, language(CODE, SLASHES, [VALUE])],
+  [/\.(?:pyi?|rb|ex|exs|jl)$/i, language(CODE, HASH)],
   [
     /\.(?:java|kts?|cs|c|h|cc|cpp|cxx|hpp|hh|mm?|swift|php|scala|dart|groovy|gradle)$/i,
-    language(BRACES, SLASHES),
+    language([...CODE, C_FUNCTION], SLASHES),
   ],
   [/\.(?:md|mdx|markdown|rst|adoc)$/i, language([HEADING], NEVER)],
   [/\.(?:ya?ml|toml|ini|cfg|conf|env|properties)$|(?:^|\/)\.env[\w.]{0,20}$/i, language(KEYS, /^[#;]/)],
@@ -193,7 +190,7 @@ function definitionIn(line: string, language: Language): Definition | undefined 
   const text = line.trim().slice(0, READ_OF_LINE).trimEnd();
   if (text === "" || language.comment.test(text)) return undefined;
   const outer = /^\s/.test(line) ? [] : language.outermost;
-  for (const [told, pattern] of [...language.rules, ...outer]) {
+  for (const { told, line: pattern } of [...language.rules, ...outer]) {
     const [, first, second] = pattern.exec(text) ?? [];
     const name = second ?? first;
     if (name !== undefined) return { label: told(name, first ?? ""), name, line: text };
@@ -205,9 +202,9 @@ function definitionIn(line: string, language: Language): Definition | undefined 
 
 interface Owned {
   /** What the line itself defines. */
-  readonly own: Definition | undefined;
+  readonly own?: Definition | undefined;
   /** The innermost definition that the line stands in. */
-  readonly owner: Definition | undefined;
+  readonly owner?: Definition | undefined;
 }
 
 /** Definition and owner of each line; a definition owns the lines after it that are indented deeper. */
@@ -217,7 +214,7 @@ function ownersOf(lines: readonly string[], language: Language): Owned[] {
   return lines.map((line) => {
     const fence = language.flat && /^\s{0,3}(?:```|~~~)/.test(line);
     if (fence) fenced = !fenced;
-    if (line.trim() === "" || fence || fenced) return { own: undefined, owner: open.at(-1)?.definition };
+    if (line.trim() === "" || fence || fenced) return { owner: open.at(-1)?.definition };
     const own = definitionIn(line, language);
     const indent = language.flat && own === undefined ? 1 : line.search(/\S/);
     while (!/^\s*[){]/.test(line) && (open.at(-1)?.indent ?? -1) >= indent) open.pop();
@@ -227,60 +224,34 @@ function ownersOf(lines: readonly string[], language: Language): Owned[] {
   });
 }
 
-interface Sides {
-  readonly removed: readonly Definition[];
-  readonly added: readonly Definition[];
-  /** Names of definitions that stay, and in which something changed. */
-  readonly touched: readonly string[];
-  /** The lines that only one side has, without blanks around them. */
-  readonly gone: readonly string[];
-  readonly fresh: readonly string[];
-}
-
-function compareSides({ before, after }: Hunk, language: Language): Sides {
-  const gone = onlyIn(before, after);
-  const fresh = onlyIn(after, before);
-  const old = tell(before, gone, language);
-  const now = tell(after, fresh, language);
-  const kept = new Set(now.kept);
-  const touched = [...old.owners, ...now.owners].filter(
-    (label) => kept.has(label) || old.kept.includes(label),
-  );
-  return {
-    removed: old.definitions,
-    added: now.definitions,
-    touched,
-    gone: linesAt(before, gone),
-    fresh: linesAt(after, fresh),
-  };
-}
-
-interface Told {
+/** One side of the hunks of an edit. */
+interface Side {
   /** Definitions on changed lines, without those inside another changed one. */
-  readonly definitions: readonly Definition[];
-  /** Definitions that changed lines stand in. */
-  readonly owners: readonly string[];
-  /** Definitions on lines that both sides have. */
-  readonly kept: readonly string[];
+  readonly defined: Map<string, Definition>;
+  /** Definitions that stay, and in which something changed. */
+  readonly touched: Set<string>;
+  /** The lines that the other side has not. */
+  readonly lines: string[];
 }
 
-function tell(lines: readonly string[], changed: ReadonlySet<number>, language: Language): Told {
-  const owned = ownersOf(lines, language);
-  const isChanged = new Set<Definition>();
-  const definitions: Definition[] = [];
-  const owners = new Set<string>();
-  const kept: string[] = [];
-  owned.forEach(({ own, owner }, index) => {
-    if (!changed.has(index)) {
-      if (own !== undefined) kept.push(own.label);
-      return;
+function sideOf(
+  pairs: readonly (readonly [lines: readonly string[], others: readonly string[]])[],
+  language: Language,
+): Side {
+  const side: Side = { defined: new Map(), touched: new Set(), lines: [] };
+  for (const [lines, others] of pairs) {
+    const owned = ownersOf(lines, language);
+    const fresh = new Set<Definition | undefined>();
+    for (const index of onlyIn(lines, others)) {
+      const { own, owner }: Owned = owned[index] ?? {};
+      side.lines.push((lines[index] ?? "").trim());
+      const inside = owner !== undefined && fresh.has(owner);
+      fresh.add(own);
+      if (own !== undefined && !inside) side.defined.set(own.label, own);
+      else if (owner !== undefined && !inside && own === undefined) side.touched.add(owner.label);
     }
-    const inside = owner !== undefined && isChanged.has(owner);
-    if (own !== undefined) isChanged.add(own);
-    if (own !== undefined && !inside) definitions.push(own);
-    else if (owner !== undefined && !inside && own === undefined) owners.add(owner.label);
-  });
-  return { definitions, owners: [...owners], kept };
+  }
+  return side;
 }
 
 const MARKS_ONLY = /^[\s{}()[\];,]*$/;
@@ -297,10 +268,6 @@ function onlyIn(lines: readonly string[], others: readonly string[]): Set<number
     else if (!MARKS_ONLY.test(text.slice(0, READ_OF_LINE))) only.add(index);
   });
   return only;
-}
-
-function linesAt(lines: readonly string[], indexes: ReadonlySet<number>): string[] {
-  return [...indexes].map((index) => (lines[index] ?? "").trim());
 }
 
 // ---- renames, and changes too small to have a name
@@ -324,17 +291,11 @@ function shapeOf({ line, name }: Definition): string {
 }
 
 /** One line that became another, came or went, in its own words. */
-function smallChange(sides: readonly Sides[]): string {
-  const gone = sides.flatMap((side) => side.gone);
-  const fresh = sides.flatMap((side) => side.fresh);
+function smallChange(gone: readonly string[], fresh: readonly string[]): string {
   if (gone.length > 1 || fresh.length > 1) return "";
-  const [old = "", now = ""] = [gone[0], fresh[0]];
-  const short = old.length <= 60 && now.length <= 60;
-  const pair: [string, string] = short || old === "" || now === "" ? [old, now] : differingWords(old, now);
-  return toldPair(...pair);
-}
-
-function toldPair(old: string, now: string): string {
+  const [whole = "", other = ""] = [gone[0], fresh[0]];
+  const short = (whole.length <= 60 && other.length <= 60) || whole === "" || other === "";
+  const [old, now] = short ? [whole, other] : differingWords(whole, other);
   if (old === now || old.length > QUOTED || now.length > QUOTED) return "";
   if (old === "") return `added ${quoted(now)}`;
   return now === "" ? `removed ${quoted(old)}` : `${quoted(old)} → ${quoted(now)}`;
@@ -356,28 +317,18 @@ const SAYS_SOMETHING = /[\p{L}_]{2,}[^\p{L}_]{1,40}[\p{L}_]{2,}/u;
 const IMPORT = /^(?:import|from|use|using|require|include|#include|package)\b/;
 
 /** The first new line that says something, with the number of the others. */
-function firstLineOf(sides: readonly Sides[]): string {
-  const fresh = sides.flatMap((side) => side.fresh);
-  const gone = sides.flatMap((side) => side.gone);
+function firstLineOf(gone: readonly string[], fresh: readonly string[]): string {
   const [lines, verb] = fresh.length > 0 ? [fresh, "added"] : [gone, "removed"];
   const short = lines.filter((text) => text.length <= QUOTED);
   const line = short.find((text) => SAYS_SOMETHING.test(text) && !IMPORT.test(text)) ?? short[0];
   if (line === undefined) return "";
   const rest = lines.length - 1;
-  return rest > 0
-    ? `${verb} ${quoted(line)} and ${rest} more line${rest > 1 ? "s" : ""}`
-    : `${verb} ${quoted(line)}`;
+  const more = rest > 0 ? ` and ${rest} more line${rest > 1 ? "s" : ""}` : "";
+  return `${verb} ${quoted(line)}${more}`;
 }
 
 function quoted(text: string): string {
-  const line = text.replace(/\s+/g, " ");
-  return line.includes("`") ? `"${line}"` : `\`${line}\``;
-}
-
-function clip(text: string): string {
-  if (text.length <= LONGEST) return text;
-  const end = text.lastIndexOf(" ", LONGEST - 2);
-  return `${text.slice(0, end < LONGEST / 2 ? LONGEST - 2 : end).replace(/[,;]$/, "")} …`;
+  return quotedCode(oneLine(text));
 }
 
 // ---- patches and search blocks
@@ -389,16 +340,9 @@ const DIFF_NEW = /^\+\+\+ (?:b\/)?([^\t]{1,400})/;
 const HUNK = /^@@(?: -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?[ \t]?(.{0,200})/;
 const EFFECTS = { Update: "edited", Add: "created", Delete: "deleted" } as const;
 
-interface DraftPatch {
-  path: string;
-  effect: FilePatch["effect"];
-  movedTo: string | undefined;
-  hunks: { before: string[]; after: string[] }[];
-}
-
 /** The files of a patch, in the form of Codex (`*** Update File: …`) or as a unified diff. */
 export function readPatch(text: string): FilePatch[] {
-  const files: DraftPatch[] = [];
+  const files: FilePatch[] = [];
   const lines = text.split(/\r?\n/);
   lines.forEach((line, index) => {
     const opened = openFile(line, lines[index + 1] ?? "");
@@ -408,7 +352,7 @@ export function readPatch(text: string): FilePatch[] {
   return files;
 }
 
-function openFile(line: string, next: string): DraftPatch | undefined {
+function openFile(line: string, next: string): FilePatch | undefined {
   const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
   if (verb !== undefined) {
     const effect = EFFECTS[verb as keyof typeof EFFECTS];
@@ -421,7 +365,7 @@ function openFile(line: string, next: string): DraftPatch | undefined {
   return { path: effect === "deleted" ? old : now, effect, movedTo: undefined, hunks: [] };
 }
 
-function readPatchLine(line: string, file: DraftPatch | undefined): void {
+function readPatchLine(line: string, file: FilePatch | undefined): void {
   if (file === undefined || line.startsWith("+++ ")) return;
   if (line.startsWith("*** ")) {
     file.movedTo ??= MOVE.exec(line)?.[1]?.trim();

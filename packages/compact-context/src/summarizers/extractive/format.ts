@@ -1,7 +1,7 @@
 import type { Decision } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import type { OpenError, Task } from "./steps.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { clipLine } from "./text.ts";
 
 // How a summary is written, and how a later round reads it back.
 
@@ -75,10 +75,6 @@ const ITEM = "- ";
 /** Marks words that are left out. */
 const GAP = " …";
 const EPISODE = "### ";
-const USER = "User";
-const NO_REQUEST = "Before the first request";
-const CURRENT = "Current request, see above";
-const STAYING = "Output cleared, the request stays in the list";
 
 /** A piece of the story as it is written. */
 export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
@@ -86,10 +82,10 @@ export type Told = Pick<Item, "kind" | "text" | "order" | "source">;
 export type Title = "user" | "none" | "current" | "staying";
 
 const TITLES: Readonly<Record<Title, string>> = {
-  user: USER,
-  none: NO_REQUEST,
-  current: CURRENT,
-  staying: STAYING,
+  user: "User",
+  none: "Before the first request",
+  current: "Current request, see above",
+  staying: "Output cleared, the request stays in the list",
 };
 
 /** Characters of a request that stays, in the heading of what was done for it. */
@@ -104,7 +100,7 @@ const FROM = /^[^`]{0,60}`.{1,200}?(?:`| …): /;
  * line: those of speech where one message says them, those of cleared outputs where one call showed them.
  */
 export function episodeLines(title: Title, pieces: readonly Told[], asked = ""): string[] {
-  const named = asked === "" ? "" : `: ${clipEnd(oneLine(asked), MAX_ASKED)}`;
+  const named = asked === "" ? "" : `: ${clipLine(asked, MAX_ASKED)}`;
   const lines = [`${EPISODE}${TITLES[title]}${named}`];
   const told = pieces.filter((piece, index) => !dangles(piece, pieces[index + 1]));
   told.forEach((piece, index) => {
@@ -174,17 +170,9 @@ export interface Earlier {
   readonly root: string;
   readonly request: string;
   readonly answered: boolean;
-  readonly rules: readonly string[];
   readonly rulesLeftOut: boolean;
-  readonly tasks: readonly Task[];
-  readonly checks: readonly string[];
-  readonly errors: readonly OpenError[];
-  readonly running: readonly string[];
-  readonly repository: readonly string[];
-  readonly nextSteps: readonly string[];
-  readonly questions: readonly string[];
-  /** Rows of the sections that one strategy alone prints. */
-  readonly rows: ReadonlyMap<SectionKey, readonly string[]>;
+  /** The items of a section, as they were printed. */
+  readonly rows: (key: SectionKey) => readonly string[];
   readonly episodes: readonly EarlierEpisode[];
   /** A text that another writer made, or that a model wrote before the records. */
   readonly foreign: string;
@@ -221,52 +209,34 @@ export function readEarlier(text: string): Earlier {
 }
 
 function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, root: string): Earlier {
-  const items = (key: SectionKey): string[] =>
-    (sections.get(key) ?? []).filter((line) => line.startsWith("- ")).map((line) => line.slice(2));
-  const quoted = (key: SectionKey): string =>
-    (sections.get(key) ?? [])
-      .filter((line) => line.startsWith(">"))
-      .map((line) => line.replace(/^> ?/, ""))
-      .join("\n");
-  const rows: readonly SectionKey[] = ["decisionLog", "codeDelta", "steps", "requirements"];
+  const after = (mark: RegExp, key: SectionKey): string[] =>
+    (sections.get(key) ?? []).filter((line) => mark.test(line)).map((line) => line.replace(mark, ""));
+  const quoted = (key: SectionKey): string => after(/^> ?/, key).join("\n");
+  const answered = sections.has("answered");
   return {
     root,
-    request: quoted(sections.has("answered") ? "answered" : "request"),
-    answered: sections.has("answered"),
-    rules: items("rules"),
+    request: quoted(answered ? "answered" : "request"),
+    answered,
     rulesLeftOut: sections.get("rules")?.includes(NOT_ALL) === true,
-    tasks: items("tasks").map(readTask),
-    checks: items("checks"),
-    errors: items("errors").map(readError),
-    running: items("running"),
-    repository: items("repository"),
-    nextSteps: items("nextSteps"),
-    questions: items("questions"),
-    rows: new Map(rows.map((key) => [key, items(key)])),
+    rows: (key) => after(/^- /, key),
     episodes: readEpisodes(sections.get("story") ?? []),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
 }
 
-/** A task as it is printed and read back. */
+/** A task as it is printed. */
 export function taskLine({ status, text }: Task): string {
   return status === "" ? text : `[${status}] ${text}`;
 }
 
-function readTask(item: string): Task {
-  const match = /^\[([^\]]{0,40})\] (.+)$/.exec(item);
-  return match === null ? { text: item, status: "" } : { text: match[2] ?? "", status: match[1] ?? "" };
-}
-
-/** An error as it is printed and read back. */
+/** An error as it is printed, and where it is from as it is read back. */
 export function errorLine({ text, from }: OpenError): string {
   return from === "" ? text : `${text} (from \`${from}\`)`;
 }
 
-function readError(item: string): OpenError {
-  const at = item.lastIndexOf(" (from `");
-  if (at < 0 || !item.endsWith("`)")) return { text: item, from: "" };
-  return { text: item.slice(0, at), from: item.slice(at + 8, -2) };
+export function errorFrom(row: string): string {
+  const at = row.lastIndexOf(" (from `");
+  return at < 0 || !row.endsWith("`)") ? "" : row.slice(at + 8, -2);
 }
 
 /** A row of the decision log. */
@@ -303,10 +273,11 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
 }
 
 function readTitle(heading: string): Pick<EarlierEpisode, "title" | "asked"> {
-  if (heading.startsWith(`${STAYING}: `))
-    return { title: "staying", asked: heading.slice(STAYING.length + 2) };
-  const found = Object.entries(TITLES).find(([, text]) => text === heading)?.[0];
-  return { title: (found as Title | undefined) ?? "none", asked: "" };
+  const titles = Object.keys(TITLES) as Title[];
+  const title = titles.find((one) => heading === TITLES[one] || heading.startsWith(`${TITLES[one]}: `));
+  return title === undefined
+    ? { title: "none", asked: "" }
+    : { title, asked: heading.slice(TITLES[title].length + 2) };
 }
 
 /** The pieces in a line of an episode, by what stands before it. */

@@ -5,7 +5,18 @@ import { HOST_LINE, type Outcome } from "./outcomes.ts";
 import type { Decision, Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
-import { clipEnd, linesOf, oneLine, readable, sentences, type TextLine, withoutMarks } from "./text.ts";
+import {
+  clipEnd,
+  clipLine,
+  groupBy,
+  linesOf,
+  oneLine,
+  parsedJson,
+  readable,
+  sentences,
+  type TextLine,
+  withoutMarks,
+} from "./text.ts";
 import type { Answer } from "./typed.ts";
 
 /** What each kind of piece is worth beside others; found on recorded sessions (docs/summaries.md). */
@@ -141,7 +152,7 @@ export function typedPieces(text: string, kind: ItemKind, about = ""): Piece[] {
 
 /** What a reply answers, behind it. */
 export function aboutNote(about: string): string {
-  return about === "" ? "" : ` (answers: ${clipEnd(oneLine(about), 240)})`;
+  return about === "" ? "" : ` (answers: ${clipLine(about, 240)})`;
 }
 
 /** What became of one file. */
@@ -192,17 +203,6 @@ function lastOfEach(entries: readonly Entry[]): Last {
   return { files: groupBy(filesChanged(steps), ({ step }) => step), runs: groupBy(steps, keyOf) };
 }
 
-function groupBy<Key, Value>(values: readonly Value[], keyFor: (value: Value) => Key): Map<Key, Value[]> {
-  const groups = new Map<Key, Value[]>();
-  for (const value of values) {
-    const key = keyFor(value);
-    const group = groups.get(key);
-    if (group === undefined) groups.set(key, [value]);
-    else group.push(value);
-  }
-  return groups;
-}
-
 function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, scope);
   if (entry.kind === "answer")
@@ -218,7 +218,7 @@ const ANSWER_VERBS = { refusal: "refused a call", approval: "approved", choice: 
 
 function answerWords({ kind, about, text }: Answer): string {
   const said = text === "" ? "" : kind === "refusal" ? `, saying: ${oneLine(text)}` : `: ${oneLine(text)}`;
-  return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipEnd(oneLine(about), 240)})`}`;
+  return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipLine(about, 240)})`}`;
 }
 
 /** Sentences of a paragraph are told together up to so many characters. */
@@ -398,12 +398,8 @@ function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
 }
 
 function recordLines(text: string): string[] {
-  if (!/^\s*[[{]/.test(text)) return text.split("\n").map(oneLine);
-  try {
-    return fieldsOf(JSON.parse(text) as unknown, 0);
-  } catch {
-    return text.split("\n").map(oneLine);
-  }
+  const value = /^\s*[[{]/.test(text) ? parsedJson(text) : undefined;
+  return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
 }
 
 /** The plain fields of each object in a value, one line an object. */

@@ -248,20 +248,6 @@ const JA: OwnScript = {
 };
 
 const LATIN: readonly Latin[] = [EN, DE, FR, ES, PT];
-/** Places in `LATIN` of the languages that a word tells. */
-const TOLD_BY = new Map<string, number[]>();
-LATIN.forEach(({ tells }, at) => {
-  for (const word of tells) TOLD_BY.set(word, [...(TOLD_BY.get(word) ?? []), at]);
-});
-const NONE: readonly number[] = [];
-
-/** The languages that a word tells; of a shortened one, what stands before the apostrophe. */
-function toldBy(word: string): readonly number[] {
-  const known = TOLD_BY.get(word);
-  const quote = known === undefined ? word.search(/['’]/) : -1;
-  if (quote === -1) return known ?? NONE;
-  return TOLD_BY.get(word.replace("’", "'")) ?? TOLD_BY.get(word.slice(0, quote)) ?? NONE;
-}
 
 const BEYOND_LATIN = /[\u0250-\uffff]/;
 
@@ -275,9 +261,11 @@ export function languagesOf(text: string): readonly Language[] {
     if (share(ZH.tells) > 0.15) return [ZH];
     if (share(RU.tells) > 0.25) return [RU];
   }
-  const counts = LATIN.map(() => 0);
-  for (const token of read.match(/[\p{L}'’]+/gu) ?? [])
-    for (const at of toldBy(token)) counts[at] = (counts[at] ?? 0) + 1;
+  const tokens = (read.match(/[\p{L}'’]+/gu) ?? []).map((token) => token.replace("’", "'"));
+  // Of a shortened word, what stands before the apostrophe tells too.
+  const counts = LATIN.map(
+    ({ tells }) => tokens.filter((token) => tells.has(token) || tells.has(token.replace(/'.*/, ""))).length,
+  );
   const most = Math.max(...counts);
   // A short sentence may have no word that tells.
   return LATIN.filter((_, at) => (counts[at] ?? 0) >= (most <= 2 ? most - 1 : most));

@@ -1,8 +1,9 @@
 import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
 import { lastProgram, outputIsSilent, programsOf, readsThroughPipe } from "./commands.ts";
-import { type Closing, runnersIn } from "./runners.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
+import { clipEnd, parsedJson } from "./text.ts";
+import { REFUSED } from "./typed.ts";
 
 /** How a call ended, told by evidence only. */
 export interface Outcome {
@@ -22,9 +23,6 @@ interface Result {
   readonly isError: boolean;
 }
 
-const MOST_ERRORS = 5;
-const MOST_FAILING = 10;
-const LONGEST = 240;
 const READ_HEAD = 40_000;
 const READ_TAIL = 80_000;
 const READ_OF_LINE = 600;
@@ -65,14 +63,8 @@ function linesOf(text: string): string[] {
     .map((line) => line.slice(0, READ_OF_LINE).trimEnd());
 }
 
-function told(line: string): string {
-  return clipEnd(oneLine(line), LONGEST);
-}
-
 // ---- what the host says
 
-const REFUSED =
-  /^(?:<tool_use_error>)?\s{0,4}(?:Error: )?(?:The user doesn['’]t want to (?:proceed|take this action)|The user (?:rejected|denied|declined|cancelled)\b|User (?:rejected|denied|declined|cancelled|refused)\b|(?:exec command|patch|tool call) (?:was )?(?:rejected|denied) by (?:the )?user|\[?Operation cancelled by user|\[Request interrupted by user|Tool use (?:was )?rejected)/i;
 const CANCELLED =
   /^(?:<tool_use_error>)?\s{0,4}(?:Cancelled: parallel tool call|Sibling tool call errored|Tool execution (?:was )?(?:aborted|cancelled)|aborted by user)/i;
 const STILL_RUNNING =
@@ -131,12 +123,7 @@ function unwrapJson(text: string): { code: number; lines: string[] } | undefined
 }
 
 function parsed(text: string): unknown {
-  if (text.length > READ_HEAD) return undefined;
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return text.length > READ_HEAD ? undefined : parsedJson(text);
 }
 
 // ---- edits and other tools
@@ -152,7 +139,7 @@ function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Out
   const code = exitCode(lines);
   const json = jsonVerdict(text);
   if (isError || json === false || (code !== undefined && code !== 0) || EDIT_FAILED.test(first)) {
-    return failed(plainError(first), first === "" ? [] : [plainError(first)]);
+    return failedBy(first);
   }
   if (!EDIT_DONE.test(first) && json !== true && code !== 0) return UNKNOWN;
   // Some editors run the tests of what they changed.
@@ -160,8 +147,9 @@ function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Out
   return tested === undefined ? passed("") : ofRunners([tested], true);
 }
 
-function plainError(line: string): string {
-  return told(line.replace(/<\/?(?:tool_use_error|error)>/g, ""));
+function failedBy(line: string): Outcome {
+  const words = told(line.replace(/<\/?(?:tool_use_error|error)>/g, ""));
+  return failed(words, words === "" ? [] : [words]);
 }
 
 /** What `success` or `error` says in a result that is JSON. */
@@ -181,7 +169,7 @@ const FOUND =
 
 function outcomeOfTool(action: Action, lines: readonly string[], { text, isError }: Result): Outcome {
   const first = (lines.find((line) => line.trim() !== "") ?? "").trim();
-  if (isError) return failed(plainError(first), first === "" ? [] : [plainError(first)]);
+  if (isError) return failedBy(first);
   if (action.kind === "read") return UNKNOWN;
   if (action.kind === "search") {
     if (NOTHING_FOUND.test(first)) return passed("found nothing");
@@ -192,7 +180,7 @@ function outcomeOfTool(action: Action, lines: readonly string[], { text, isError
     /^(?:<tool_use_error>|Error(?::|\b.{0,60}:)\s|Entity not found)/.test(first) ||
     jsonVerdict(text) === false
   ) {
-    return failed(plainError(first), [plainError(first)]);
+    return failedBy(first);
   }
   if (
     /^(?:Todos have been modified successfully|Updated task|Task #\d{1,6} created successfully|Plan updated)/.test(
@@ -247,7 +235,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const broken = code === undefined ? isError : code !== 0;
   const late = [...given.slice(0, 3), ...given.slice(-4)].find((line) => TIMED_OUT.test(line.trim()));
   if (late !== undefined && (isError || code !== 0)) return failed(told(late), [], verifies);
-  if (broken) return failedCommand({ code, output, found, verifies, command });
+  if (broken) return failedCommand(command, code, output, found, verifies);
   const deciding = found.filter((one) => decides(one, found));
   if (deciding.length > 0) return ofRunners(deciding, verifies);
   const echoed = echoedCommand(output);
@@ -283,26 +271,20 @@ function ofSilence(command: string, code: number | undefined, silent: boolean, v
   return { ...UNKNOWN, detail: silent && code === undefined ? "no output" : "" };
 }
 
+const SAYS_NOTHING =
+  /^\s*(?:\(?(?:no output|Bash completed with no output|empty|Output: \(empty\)|.{0,40}\bdid not produce any output\.?)\)?)?$/i;
+
 function isSilent(output: readonly string[]): boolean {
-  const said = output.filter(
-    (line) =>
-      line.trim() !== "" &&
-      !/^\s*\(?(?:no output|Bash completed with no output|empty|Output: \(empty\)|.{0,40}\bdid not produce any output\.?)\)?$/i.test(
-        line,
-      ),
-  );
-  return said.length === 0;
+  return output.every((line) => SAYS_NOTHING.test(line));
 }
 
-interface Failure {
-  readonly code: number | undefined;
-  readonly output: readonly string[];
-  readonly found: readonly Closing[];
-  readonly verifies: boolean;
-  readonly command: string;
-}
-
-function failedCommand({ code, output, found, verifies, command }: Failure): Outcome {
+function failedCommand(
+  command: string,
+  code: number | undefined,
+  output: readonly string[],
+  found: readonly Closing[],
+  verifies: boolean,
+): Outcome {
   const bad = found.filter((one) => one.state === "failed");
   // grep says with 1 that there is no match.
   const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(lastProgram(command));
@@ -371,7 +353,7 @@ function countsOf(bad: readonly Closing[], failing: readonly string[]): string {
 }
 
 function joinedDetails(found: readonly Closing[]): string {
-  return clipEnd([...new Set(found.map(({ detail }) => detail))].slice(-3).join("; "), LONGEST);
+  return clipEnd([...new Set(found.map(({ detail }) => detail))].slice(-3).join("; "), 240);
 }
 
 // ---- the lines that name failures

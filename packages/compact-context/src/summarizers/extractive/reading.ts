@@ -13,9 +13,7 @@ import {
   reportsIn,
   rulesIn,
   type Sentence,
-  type Statement,
   standing,
-  underWayIn,
 } from "./statements.ts";
 import {
   type CallResult,
@@ -28,9 +26,9 @@ import {
   type Step,
   type Task,
 } from "./steps.ts";
-import { oneLine, readable, withoutMarks } from "./text.ts";
+import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, textResult } from "./text-calls.ts";
-import { type Answer, isBareReply, readAnswer, readSaid } from "./typed.ts";
+import { type Answer, FOREIGN, isBareReply, readAnswer, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
@@ -38,18 +36,14 @@ export interface Speech {
   readonly message: number;
   readonly id: string;
   readonly text: string;
+  readonly sentences: readonly Sentence[];
   /** It stands beside the summary: whole, or with its middle cut out. */
   readonly stays: "no" | "cut" | "whole";
 }
 
 /** What happened in an episode, in order of time. */
 export type Entry =
-  | {
-      readonly kind: "user";
-      readonly speech: Speech;
-      readonly about: string;
-      readonly sentences: readonly Sentence[];
-    }
+  | { readonly kind: "user"; readonly speech: Speech; readonly about: string }
   | { readonly kind: "answer"; readonly message: number; readonly id: string; readonly answer: Answer }
   | { readonly kind: "assistant"; readonly speech: Speech; readonly closing: boolean }
   | { readonly kind: "foreign"; readonly speech: Speech }
@@ -141,8 +135,8 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     running: findRunning(steps, scene.messages.flatMap(noticesIn)),
     repository: readRepository(steps),
     nextSteps: last.nextSteps,
-    lastWords: last.closing === "" ? wordsAtWork(scene) : [],
-    questions: texts(questionsIn(last.closing)),
+    lastWords: last.closing === "" ? wordsAtWork(scene, requests) : [],
+    questions: questionsIn(last.closing),
     answered: last.closing !== "",
     repeats: scene.repeats,
     beside: scene.beside,
@@ -181,17 +175,14 @@ function sceneOf(messages: readonly Message[], context: SummaryContext | undefin
 }
 
 function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
-  const results = new Map<string, { result: CallResult; stays: boolean }[]>();
-  for (const message of messages) {
-    for (const part of message.parts) {
-      if (part.type !== "toolResult") continue;
-      const result = { text: resultText(part), isError: part.isError === true };
-      const known = results.get(part.id);
-      const entry = { result, stays: staysOf(message) === "whole" };
-      if (known === undefined) results.set(part.id, [entry]);
-      else known.push(entry);
-    }
-  }
+  const found = messages.flatMap((message) =>
+    message.parts.flatMap((part) => {
+      if (part.type !== "toolResult") return [];
+      const result: CallResult = { text: resultText(part), isError: part.isError === true };
+      return [{ id: part.id, result, stays: staysOf(message) === "whole" }];
+    }),
+  );
+  const results = groupBy(found, ({ id }) => id);
   return yield* flatMapInSteps(messages, (message, index) => {
     const written = message.role === "assistant" ? readTextCalls(messageText(message), message.id).calls : [];
     const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...written];
@@ -215,13 +206,8 @@ function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
   });
 }
 
-/** How summaries of other tools begin that stand in a history as a message. */
-const FOREIGN =
-  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
-
 function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
-  const stepsOf = new Map<number, Step[]>();
-  for (const step of steps) stepsOf.set(step.message, [...(stepsOf.get(step.message) ?? []), step]);
+  const stepsOf = groupBy(steps, ({ message }) => message);
   let asked = "";
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
@@ -232,14 +218,14 @@ function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Ste
       message: index,
       id: message.id,
       text,
+      sentences: readSentences(text),
       stays: staysOf(message),
     });
     if (FOREIGN.test(whole)) entries.push({ kind: "foreign", speech: speech(whole) });
     else if (message.role === "user") {
-      const { typed } = readSaid(message);
+      const typed = readSaid(message);
       if (typed !== "") {
-        const about = aboutOf(typed, asked);
-        entries.push({ kind: "user", speech: speech(typed), about, sentences: readSentences(typed) });
+        entries.push({ kind: "user", speech: speech(typed), about: aboutOf(typed, asked) });
         asked = "";
       }
     } else if (whole !== "") {
@@ -255,12 +241,8 @@ function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Ste
 function entriesOf(step: Step): Entry[] {
   const answer = readAnswer(step.call, step.result);
   const { message, id } = step;
-  return answer === undefined
-    ? [{ kind: "step", step }]
-    : [
-        { kind: "step", step },
-        { kind: "answer", message, id, answer },
-      ];
+  const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
+  return [{ kind: "step", step }, ...answers];
 }
 
 /** Longer replies say themselves what they are about. */
@@ -278,7 +260,7 @@ function aboutOf(reply: string, asked: string): string {
   const option = chosen === undefined ? undefined : optionOf(chosen, asked);
   if (option !== undefined) return option;
   const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
-  return answers ? (texts(questionsIn(asked)).at(-1) ?? "") : "";
+  return answers ? (questionsIn(asked).at(-1) ?? "") : "";
 }
 
 function optionOf(label: string, asked: string): string | undefined {
@@ -304,29 +286,22 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
   return episodes;
 }
 
-function texts(statements: readonly { readonly text: string }[]): string[] {
-  return statements.map(({ text }) => text);
-}
-
 /** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
   const said = entries.flatMap(wordsIn).reverse();
   const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) =>
-    texts(rulesIn(text, sentences)).map((rule) => ({ text: oneLine(rule), id, stays })),
+    rulesIn(text, sentences).map((rule) => ({ text: oneLine(rule), id, stays })),
   );
   return standing(rules).filter(({ stays }) => stays !== "whole");
 }
 
-function wordsIn(
-  entry: Entry,
-  index: number,
-  entries: readonly Entry[],
-): (Pick<Speech, "text" | "id" | "stays"> & { readonly sentences?: readonly Sentence[] })[] {
-  if (entry.kind === "user") return [{ ...entry.speech, sentences: entry.sentences }];
+function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<Speech, "message">[] {
+  if (entry.kind === "user") return [entry.speech];
   if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
   const asked = entries[index - 1];
   const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
-  return [{ text: entry.answer.text, id: entry.id, stays }];
+  const { text } = entry.answer;
+  return [{ text, id: entry.id, sentences: readSentences(text), stays }];
 }
 
 /** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
@@ -342,13 +317,12 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
     const { speech } = entry;
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
-      add(proposal, texts(acceptedIn(proposal.text, speech.text)));
+      add(proposal, acceptedIn(proposal.text, speech.text));
       if (isPick(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
-    const sentences = entry.kind === "user" ? entry.sentences : undefined;
-    add(speech, texts(decisionsIn(speech.text, entry.kind, sentences)));
+    add(speech, decisionsIn(speech.sentences, entry.kind));
     return [];
   });
   return [...decisions.values()];
@@ -383,9 +357,9 @@ function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ speech, sentences }: Entry & { kind: "user" }, reports: Report[]): boolean {
-  const { text, stays } = speech;
-  const found = [...new Set(texts(reportsIn(text, sentences)).map(oneLine))];
+function addReports({ speech }: Entry & { kind: "user" }, reports: Report[]): boolean {
+  const { sentences, stays } = speech;
+  const found = [...new Set(reportsIn(sentences).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
   for (const line of found)
@@ -407,25 +381,28 @@ function lastWords(entries: readonly Entry[]): LastWords {
   const last = entries.at(-1);
   const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
-  const after = speechesIn(entries.slice(asked + 1));
-  const before = after.length < LAST_TEXTS && asked >= 0 ? speechesIn(entries.slice(0, asked)).slice(-1) : [];
-  if (closing !== "") return { closing, nextSteps: texts(nextStepsIn(closing)) };
+  const after = sentencesIn(entries.slice(asked + 1));
+  const before =
+    after.length < LAST_TEXTS && asked >= 0 ? sentencesIn(entries.slice(0, asked)).slice(-1) : [];
+  if (closing !== "") return { closing, nextSteps: nextStepsIn(after.at(-1) ?? []) };
   const steps = [
-    ...before.flatMap(leftIn),
-    ...after.slice(-LAST_TEXTS, -2).flatMap((text) => inOrder([...leftIn(text), ...underWayIn(text)])),
-    ...after.slice(-2).flatMap((text) => inOrder([...nextStepsIn(text), ...underWayIn(text)])),
+    ...before.flatMap((all) => leftIn(all)),
+    ...after.slice(-LAST_TEXTS, -2).flatMap((all) => leftIn(all, true)),
+    ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
-  return { closing, nextSteps: [...new Set(texts(steps))] };
+  return { closing, nextSteps: [...new Set(steps)] };
+}
+
+function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
+  return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.sentences] : []));
 }
 
 /** So many of the last thoughts and texts are told word for word. */
 const AT_WORK = 2;
 
 /** Visible reasoning counts: what was found a moment ago is often said nowhere else. */
-function wordsAtWork({ messages, staysOf }: Scene): string[] {
-  const asked = messages.findLastIndex(
-    (message) => message.role === "user" && readSaid(message).typed !== "",
-  );
+function wordsAtWork({ messages, staysOf }: Scene, requests: readonly Speech[]): string[] {
+  const asked = requests.at(-1)?.message ?? -1;
   return messages
     .slice(asked + 1)
     .filter((message) => message.role === "assistant" && staysOf(message) === "no")
@@ -436,12 +413,4 @@ function wordsAtWork({ messages, staysOf }: Scene): string[] {
     )
     .filter((text) => text.length >= 12)
     .slice(-AT_WORK);
-}
-
-function speechesIn(entries: readonly Entry[]): string[] {
-  return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.text] : []));
-}
-
-function inOrder(found: readonly Statement[]): Statement[] {
-  return found.toSorted((one, other) => one.at - other.at);
 }

@@ -3,9 +3,9 @@
 import { programsOf } from "./commands.ts";
 import { clipEnd, oneLine } from "./text.ts";
 
-const MOST_ERRORS = 5;
-const MOST_FAILING = 10;
-const LONGEST = 240;
+/** Lines of errors, and names of what failed, that are told. */
+export const MOST_ERRORS = 5;
+export const MOST_FAILING = 10;
 
 /** What one runner said of its run. */
 export interface Closing {
@@ -15,16 +15,14 @@ export interface Closing {
   readonly failing: readonly string[];
   readonly errors: readonly string[];
   readonly verifies: boolean;
-  /** Line on which the runner closed. */
+  /** Line on which the runner closed, or was cut off. */
   readonly at: number;
+  readonly cutOff: boolean;
 }
 
 interface Runner {
-  readonly name: string;
   /** The command that its lines are believed for; without one its lines speak for themselves. */
   readonly only?: RegExp;
-  /** A command beside which its lines are no evidence. */
-  readonly unless?: RegExp;
   /** Lines that close a run that passed. */
   readonly passes?: RegExp;
   /** Lines that close a run that failed. */
@@ -41,70 +39,58 @@ interface Runner {
   readonly tells?: RegExp;
   /** Those of them that are told before the others. */
   readonly first?: RegExp;
-  readonly checks: boolean;
+  /** True for lines before a closing line that was cut off: they count where no runner closed. */
+  readonly cutOff?: boolean;
 }
 
-const RUNNERS: readonly Runner[] = [
-  {
-    name: "jest",
-    checks: true,
+/** What tests, builds and checks. */
+const CHECKS: Readonly<Record<string, Runner>> = {
+  jest: {
     fails: /^Test Suites:\s{1,6}\d+ failed\b.*/,
     counts: /^Tests:\s{1,12}(?:\d+ \w+, ){0,4}\d+ total$/,
     names: /^\s{0,6}● (?!Console\b)(.+ › .+|[^›]+)$|^FAIL\s{1,2}(\S+\.\w+)/,
     tells: /^\s{4,8}(?:\w*Error: .+|expect\(.+|Expected.*:.+|Received.*:.+)/,
   },
-  {
-    name: "vitest",
-    checks: true,
+  vitest: {
     fails: /^No test files found, exiting with code 1/,
     counts:
       /^\s{0,10}Tests\s{2}(?:\d+ \w+(?: \| )?){1,5} ?\(\d+\)$|^\s{0,10}Test Files\s{2}(?:\d+ \w+(?: \| )?){1,5} ?\(\d+\)$/,
     names: /^\s{0,2}FAIL\s{2}(?:\|\S+\| )?(.+?)(?: \[.+\])?$/,
     tells: /^(?:\w*Error: .+|\s{0,4}→ .+)/,
   },
-  {
-    name: "mocha",
-    checks: true,
+  mocha: {
     fails: /^\s{2,8}[1-9]\d* failing$/,
     counts: /^\s{2,8}\d+ passing(?: \(.+\))?$/,
     names: /^\s{2,6}\d+\) (.+)$/,
     tells: /^\s{4,12}\w*(?:Error|Exception)\b.*: .+/,
   },
-  {
-    name: "node",
-    checks: true,
+  node: {
     counts: /^(?:#|ℹ) (?:pass|fail) \d+$/,
     names: /^\s{0,12}(?:not ok \d+ - (.+?)(?: # .*)?|✖ (?!failing tests)(.+?)(?: \([\d.]+m?s\))?)$/,
     tells: /^\s{2,12}error: .+/,
   },
-  {
-    name: "bun",
-    checks: true,
+  bun: {
     only: /\bbun\b/,
     counts: /^\s{0,2}\d+ (?:pass|fail)$/,
     names: /^\(fail\) (.+?)(?: \[.+\])?$/,
   },
-  {
-    name: "pytest",
-    checks: true,
+  pytest: {
     fails: /^(?:=+ )?no tests ran in .+/,
     counts:
       /^=+ (?:\d+ \w+(?: \w+)?(?:, )?){1,7} in [\d.]+s.*=+$|^(?:\d+ (?:failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected)(?:, )?){1,7} in [\d.]+s(?: \(.+\))?$/,
     names: /^(?:FAILED|ERROR) ([\w./-]+\.py(?:::\S+)?)/,
     tells: /^E {3,12}\S.*/,
   },
-  {
-    name: "unittest",
-    checks: true,
+  unittest: {
     passes: /^OK(?: \((?:skipped|expected)[^()]*\))?$/,
     fails: /^FAILED \((?:failures|errors|unexpected|skipped)[^()]*\)$/,
     names: /^(?:FAIL|ERROR): (\S+(?: \([\w.]+\))?)/,
     tells: /^(?:\w+\.)*\w*(?:Error|Exception): .+/,
   },
-  { name: "moatless", checks: true, counts: /^\d+ passed\. \d+ failed\. \d+ errors?\.$/ },
-  {
-    name: "go test",
-    checks: true,
+  moatless: {
+    counts: /^\d+ passed\. \d+ failed\. \d+ errors?\.$/,
+  },
+  "go test": {
     passes: /^ok\s{2,8}\S+\s{1,8}(?:[\d.]+s|\(cached\)).*$|^PASS$/,
     fails: /^FAIL(?:\t\S+(?:\t.+| \[.+\]))?$/,
     names: /^\s{0,12}--- FAIL: (\S+)|^FAIL\t(\S+) \[.+\]$/,
@@ -113,67 +99,48 @@ const RUNNERS: readonly Runner[] = [
       /^\s{0,12}--- FAIL: .+|^\S+\.go:\d+:\d+: .+|^panic: .+|^\s{2,12}\w+_test\.go:\d+: (?=.{0,300}\b(?:got|want|expected|unexpected|should(?:n't)? \w+|must|mismatch|failed|error|missing|invalid|differ\w*|nil|not)\b|.{0,300}(?:!=|==)).+|^FAIL\t\S+\t[\d.]+s$/,
     first: /^\s{0,12}--- FAIL: |^\S+\.go:\d+:\d+: |^panic: /,
   },
-  { name: "gotestsum", checks: true, counts: /^DONE \d+ tests.*/, names: /^=== FAIL: (?:\S+ )?(\S+)/ },
-  {
-    name: "golangci-lint",
-    checks: true,
+  "golangci-lint": {
     passes: /^(?:\[[\w:-]+\] )?0 issues\.$/,
     fails: /^(?:\[[\w:-]+\] )?[1-9]\d* issues?:$/,
     tells: /^(?:\[[\w:-]+\] )?\S+\.go:\d+:\d+: .+/,
   },
-  {
-    name: "go build",
-    checks: true,
+  "go build": {
     only: /\bgo (?:build|vet|run|install|test)\b/,
     fails: /^\.{0,2}[\w./-]+\.go:\d+:\d+: .+|^vet: .+/,
     tells: /^\.{0,2}[\w./-]+\.go:\d+:\d+: .+/,
   },
-  {
-    name: "cargo test",
-    checks: true,
+  "cargo test": {
     passes: /^test result: ok\. .+/,
     fails: /^test result: FAILED\. .+/,
     names: /^test (\S+) \.\.\. FAILED$/,
     tells: /^(?:thread '.+' panicked at .+|assertion .+ failed.*)/,
   },
-  {
-    name: "cargo",
-    checks: true,
+  cargo: {
     passes: /^\s{2,8}Finished (?:`?\w+`? ?(?:profile|\[)|dev|release|test).+/,
     fails: /^error: could not compile .+|^error: (?:test failed|\d+ targets? failed).+/,
     tells: /^error(?:\[E\d+\])?: .+/,
   },
-  {
-    name: "maven",
-    checks: true,
+  maven: {
     passes: /^\[INFO\] BUILD SUCCESS$/,
     fails: /^\[(?:INFO|ERROR)\] BUILD FAILURE$/,
     names: /^\[ERROR\]\s{1,6}(?:\w+\.)*(\w+\.\w+):\d+/,
     tells: /^\[ERROR\] (?!Tests run:|To see|Re-run|For more|->|\s*$).+/,
   },
-  {
-    name: "gradle",
-    checks: true,
+  gradle: {
     passes: /^BUILD SUCCESSFUL in .+/,
     fails: /^BUILD FAILED(?: in .+)?$/,
     names: /^(\w[\w.]* > .+) FAILED$/,
     tells: /^(?:e: |> |\S+\.(?:java|kt):\d+: error: ).+/,
   },
-  {
-    name: "make",
-    checks: true,
+  make: {
     fails: /^g?make(?:\[\d+\])?: \*\*\* .+/,
     tells: /^g?make(?:\[\d+\])?: \*\*\* .+|^\S+:\d+:\d+: (?:fatal )?error: .+/,
   },
-  {
-    name: "gcc",
-    checks: true,
+  gcc: {
     fails: /^\S+\.(?:c|cc|cpp|cxx|h|hpp|m|mm):\d+:\d+: (?:fatal )?error: .+|^collect2: error: .+/,
     tells: /^\S+:\d+:\d+: (?:fatal )?error: .+/,
   },
-  {
-    name: "tsc",
-    checks: true,
+  tsc: {
     only: /tsc|type|build|compile|test|check|lint|^$|npm|yarn|bun|make|mise/,
     passes: /^(?:\[.+\] )?Found 0 errors\..*/,
     fails:
@@ -181,32 +148,111 @@ const RUNNERS: readonly Runner[] = [
     names: /^(\S.{0,300}?)(?:\(\d+,\d+\)|:\d+:\d+ -):? error TS/,
     tells: /.{0,300}error TS\d+: .+/,
   },
-  {
-    name: "eslint",
-    checks: true,
+  eslint: {
     passes: /^✖ \d+ problems? \(0 errors, \d+ warnings?\)$/,
     fails: /^✖ \d+ problems? \([1-9]\d* errors?, \d+ warnings?\)$/,
     tells: /^\s{2}\d+:\d+\s{2,6}error\s{2}.+/,
   },
-  {
-    name: "biome",
-    checks: true,
+  biome: {
     only: /biome|lint|check|format|ci\b|fix/,
     passes: /^(?:Checked|Formatted) \d+ files? in .+/,
     fails: /^Found [1-9]\d* errors?\.$/,
     tells:
       /^(?:\S+:\d+:\d+ (?:lint|parse|assist)\S* .+|\S+ (?:format|organizeImports|lint\S*|assist\S*) ━+|\s{2}× (?!Some errors were emitted).+)/,
   },
-  {
-    name: "prettier",
-    checks: true,
+  prettier: {
     passes: /^All matched files use Prettier code style!$/,
     fails: /^\[warn\] Code style issues .+|^\[error\] \S+: SyntaxError.+/,
     tells: /^\[(?:warn|error)\] .+/,
   },
-  {
-    name: "npm",
-    checks: false,
+  dotnet: {
+    passes: /^Build succeeded\.$/,
+    fails: /^Build FAILED\.$/,
+    counts: /^(?:Passed|Failed)!\s{1,3}- Failed:\s{1,6}\d+, .+/,
+    names: /^\s{2}Failed (\S+)/,
+    tells: /^.{1,300}: error \w+\d+: .+|^\s{2,6}Assert\..+/,
+  },
+  rspec: {
+    counts: /^\d+ examples?, \d+ failures?(?:, .+)?$/,
+    names: /^rspec (\.?\/?\S+)/,
+    tells: /^\s{5,9}(?:Failure\/Error: .+|expected:? .+|got:? .+)/,
+  },
+  phpunit: {
+    passes: /^OK \(\d+ tests?, \d+ assertions?\)$/,
+    fails: /^(?:FAILURES|ERRORS)!$/,
+    counts: /^Tests: \d+, Assertions: \d+(?:, .+)?\.$/,
+    names: /^\d+\) (\S+::\S+)/,
+    tells: /^(?:Failed asserting .+|\S*(?:Error|Exception): .+)/,
+  },
+  ruff: {
+    only: /ruff|lint|check|pre-commit|make|tox|nox/,
+    passes: /^All checks passed!$/,
+    fails: /^Found [1-9]\d* errors?(?:\.| \(\d+ fixed, [1-9]\d* remaining\)\.)$/,
+    tells: /^\S+:\d+:\d+: [A-Z]+\d+ .+|^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?.+/,
+  },
+  mypy: {
+    passes: /^Success: no issues found in .+/,
+    fails: /^Found \d+ errors? in \d+ files?.*/,
+    names: /^(\S+\.pyi?):\d+(?::\d+)?: error: /,
+    tells: /^\S+:\d+(?::\d+)?: error: .+/,
+  },
+  swift: {
+    passes:
+      /^(?:✔ )?Test run with \d+ tests? .*passed .+|^(?:Build complete!.*|\*\* (?:BUILD|TEST) SUCCEEDED \*\*)$/,
+    fails: /^(?:✘ )?Test run with \d+ tests? .*failed .+|^\*\* (?:BUILD|TEST) FAILED \*\*$/,
+    counts: /^\s{0,4}(?:\S+ )?Executed \d+ tests?, with \d+ failures? .+/,
+    names: /^Test Case '(?:-\[)?(.+?)\]?' failed/,
+    tells: /^\S+\.swift:\d+:(?:\d+:)? error: .+/,
+  },
+  ctest: {
+    passes: /^100% tests passed, 0 tests failed out of \d+$/,
+    fails: /^\d+% tests passed, [1-9]\d* tests? failed out of \d+$/,
+    names: /^\s{1,8}\d+ - (\S+) \(.+\)$/,
+  },
+  "pre-commit": {
+    passes: /^[^.]{1,80}\.{3,}Passed$/,
+    fails: /^.{1,80}\.{3,}Failed$/,
+    names: /^(.{1,80}?)\.{3,}Failed$/,
+  },
+  mise: {
+    fails: /^\[\S+\] ERROR task failed$/,
+  },
+  docker: {
+    only: /docker|podman/,
+    passes: /^(?:Successfully (?:built|tagged) .+|#\d+ naming to .+ done)$/,
+    fails: /^ERROR: failed to (?:solve|build).*/,
+    tells: /^ERROR: .+|^ > \[.+/,
+  },
+  vite: {
+    only: /vite|build/,
+    passes: /^✓ built in [\d.]+m?s$/,
+    fails: /^(?:x|✗) Build failed in .+|^error during build:$/,
+    tells: /^(?:\[vite\S*\] .+|\w*Error: .+)/,
+  },
+  audit: {
+    only: /\baudit\b/,
+    passes:
+      /^(?:found 0 vulnerabilities|No (?:[\w/,-]{1,40} ){0,4}(?:vulnerabilities|advisories|issues) found\.?)$/i,
+    fails: /^(?:[1-9]\d* vulnerabilities \(.*|Severity: .*)\b(?:high|critical)\b.*$/,
+    tells: /^(?:Severity: .+|[1-9]\d* vulnerabilities \(.+\))$/,
+  },
+  "own tests": {
+    only: /test|spec|check/i,
+    passes: /^(?:[✓✔✅] )?All (?:\d+ )?tests? passed(?:!|\.| \(\d+\))?$/,
+    counts: /^(?:Tests?|Results?|Summary): \d+ passed, \d+ failed\.?$/,
+  },
+  "go test part": {
+    cutOff: true,
+    only: /\bgo test\b|test/,
+    fails: /^--- FAIL: \S+ \([\d.]+s\)$/,
+    names: /^\s{0,12}--- FAIL: (\S+)/,
+    tells: /^\s{0,12}--- FAIL: .+/,
+  },
+};
+
+/** What does something else. */
+const TOOLS: Readonly<Record<string, Runner>> = {
+  npm: {
     only: /\b(?:npm|pnpm|yarn|bun|npx)\b/,
     passes:
       /^(?:added|removed|changed|up to date).{0,120}(?:packages?\b|audited).*|^Done in [\d.]+m?s(?: using .+)?\.?$/,
@@ -215,260 +261,101 @@ const RUNNERS: readonly Runner[] = [
     tells:
       /^npm (?:ERR!|error) (?!A complete log|path |command |workspace |location |errno |code ELIFECYCLE|Lifecycle|\s*$).+|^\s?ERR_PNPM_.+/,
   },
-  {
-    name: "dotnet",
-    checks: true,
-    passes: /^Build succeeded\.$/,
-    fails: /^Build FAILED\.$/,
-    counts: /^(?:Passed|Failed)!\s{1,3}- Failed:\s{1,6}\d+, .+/,
-    names: /^\s{2}Failed (\S+)/,
-    tells: /^.{1,300}: error \w+\d+: .+|^\s{2,6}Assert\..+/,
-  },
-  {
-    name: "rspec",
-    checks: true,
-    counts: /^\d+ examples?, \d+ failures?(?:, .+)?$/,
-    names: /^rspec (\.?\/?\S+)/,
-    tells: /^\s{5,9}(?:Failure\/Error: .+|expected:? .+|got:? .+)/,
-  },
-  {
-    name: "minitest",
-    checks: true,
-    counts: /^\d+ (?:runs|tests), \d+ assertions, \d+ failures, \d+ errors.*/,
-    names: /^(?:Failure|Error):\s{0,2}(\S+#\S+|\S+)/,
-  },
-  {
-    name: "phpunit",
-    checks: true,
-    passes: /^OK \(\d+ tests?, \d+ assertions?\)$/,
-    fails: /^(?:FAILURES|ERRORS)!$/,
-    counts: /^Tests: \d+, Assertions: \d+(?:, .+)?\.$/,
-    names: /^\d+\) (\S+::\S+)/,
-    tells: /^(?:Failed asserting .+|\S*(?:Error|Exception): .+)/,
-  },
-  {
-    name: "ruff",
-    checks: true,
-    only: /ruff|lint|check|pre-commit|make|tox|nox/,
-    passes: /^All checks passed!$/,
-    fails: /^Found [1-9]\d* errors?(?:\.| \(\d+ fixed, [1-9]\d* remaining\)\.)$/,
-    tells: /^\S+:\d+:\d+: [A-Z]+\d+ .+|^[A-Z]{1,4}\d{3,4} (?:\[\*\] )?.+/,
-  },
-  {
-    name: "black",
-    checks: true,
-    passes: /^\d+ files? would be left unchanged\.$/,
-    fails: /^\d+ files? would be reformatted.*/,
-    tells: /^would reformat .+/,
-  },
-  {
-    name: "mypy",
-    checks: true,
-    passes: /^Success: no issues found in .+/,
-    fails: /^Found \d+ errors? in \d+ files?.*/,
-    names: /^(\S+\.pyi?):\d+(?::\d+)?: error: /,
-    tells: /^\S+:\d+(?::\d+)?: error: .+/,
-  },
-  {
-    name: "pyright",
-    checks: true,
-    passes: /^0 errors, \d+ warnings.*/,
-    fails: /^[1-9]\d* errors?, \d+ warnings?.*/,
-    tells: /^\s{0,4}\S+:\d+:\d+ - error: .+/,
-  },
-  {
-    name: "swift",
-    checks: true,
-    passes:
-      /^(?:✔ )?Test run with \d+ tests? .*passed .+|^(?:Build complete!.*|\*\* (?:BUILD|TEST) SUCCEEDED \*\*)$/,
-    fails: /^(?:✘ )?Test run with \d+ tests? .*failed .+|^\*\* (?:BUILD|TEST) FAILED \*\*$/,
-    counts: /^\s{0,4}(?:\S+ )?Executed \d+ tests?, with \d+ failures? .+/,
-    names: /^Test Case '(?:-\[)?(.+?)\]?' failed/,
-    tells: /^\S+\.swift:\d+:(?:\d+:)? error: .+/,
-  },
-  {
-    name: "ctest",
-    checks: true,
-    passes: /^100% tests passed, 0 tests failed out of \d+$/,
-    fails: /^\d+% tests passed, [1-9]\d* tests? failed out of \d+$/,
-    names: /^\s{1,8}\d+ - (\S+) \(.+\)$/,
-  },
-  {
-    name: "pre-commit",
-    checks: true,
-    passes: /^[^.]{1,80}\.{3,}Passed$/,
-    fails: /^.{1,80}\.{3,}Failed$/,
-    names: /^(.{1,80}?)\.{3,}Failed$/,
-  },
-  {
-    name: "playwright",
-    checks: true,
-    only: /playwright|e2e|test/,
-    passes: /^\s{2}\d+ passed \([\d.]+m?s?.*\)$/,
-    fails: /^\s{2}[1-9]\d* failed$/,
-    names: /^\s{4}(\[\w+\] › .+)$/,
-  },
-  {
-    name: "nx",
-    checks: true,
-    passes: /^\s{0,3}(?:NX\s{1,4})?(?:✔ )?Successfully ran targets? .+/,
-    fails: /^\s{0,3}(?:NX\s{1,4})?(?:✖ )?Ran targets? .+ (?:but|failed).*/,
-  },
-  { name: "mise", checks: true, fails: /^\[\S+\] ERROR task failed$/ },
-  {
-    name: "docker",
-    checks: true,
-    only: /docker|podman/,
-    passes: /^(?:Successfully (?:built|tagged) .+|#\d+ naming to .+ done)$/,
-    fails: /^ERROR: failed to (?:solve|build).*/,
-    tells: /^ERROR: .+|^ > \[.+/,
-  },
-  {
-    name: "vite",
-    checks: true,
-    only: /vite|build/,
-    passes: /^✓ built in [\d.]+m?s$/,
-    fails: /^(?:x|✗) Build failed in .+|^error during build:$/,
-    tells: /^(?:\[vite\S*\] .+|\w*Error: .+)/,
-  },
-  {
-    name: "audit",
-    checks: true,
-    only: /\baudit\b/,
-    passes:
-      /^(?:found 0 vulnerabilities|No (?:[\w/,-]{1,40} ){0,4}(?:vulnerabilities|advisories|issues) found\.?)$/i,
-    fails: /^(?:[1-9]\d* vulnerabilities \(.*|Severity: .*)\b(?:high|critical)\b.*$/,
-    tells: /^(?:Severity: .+|[1-9]\d* vulnerabilities \(.+\))$/,
-  },
-  {
-    name: "own tests",
-    checks: true,
-    only: /test|spec|check/i,
-    passes: /^(?:[✓✔✅] )?All (?:\d+ )?tests? passed(?:!|\.| \(\d+\))?$/,
-    counts: /^(?:Tests?|Results?|Summary): \d+ passed, \d+ failed\.?$/,
-  },
-  {
-    name: "git commit",
-    checks: false,
+  "git commit": {
     only: /\bgit\b/,
     passes: /^\[\S+(?: [\w-]+)?(?: \(root-commit\))? [0-9a-f]{7,40}\] .+/,
   },
-  {
-    name: "git index",
-    checks: false,
-    only: /\bgit\b.{0,200}\bcommit\b/,
-    unless: /\bgit\b.{0,100}\bstatus\b/,
+  "git index": {
+    // Beside `git status` its lines are no evidence.
+    only: /^(?![\s\S]*\bgit\b.{0,100}\bstatus\b)[\s\S]*\bgit\b.{0,200}\bcommit\b/,
     fails: /^(?:nothing to commit|no changes added to commit|nothing added to commit).*/,
   },
-  {
-    name: "git add",
-    checks: false,
+  "git add": {
     only: /\bgit\b.{0,100}\badd\b/,
     passes: /^Changes to be committed:$/,
   },
-  {
-    name: "git fetch",
-    checks: false,
+  "git fetch": {
     only: /\bgit\b.{0,100}\b(?:fetch|pull)\b/,
     after: /^From \S+/,
     passes:
       /^ \* branch\s{1,80}\S+\s{1,80}-> FETCH_HEAD$|^\s{1,3}[*+ ]?\s{0,3}(?:\[new (?:branch|tag)\]|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40})\s{1,80}\S+\s{1,80}-> \S+.*/,
   },
-  {
-    name: "git push",
-    checks: false,
+  "git push": {
     only: /\bgit\b/,
     passes:
       /^\s{1,3}[*+ -]?\s{0,3}(?:\[new (?:branch|tag)\]|[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40})\s{1,80}\S+ -> \S+.*|^Everything up-to-date$/,
     fails: /^\s! \[(?:remote )?rejected\].+|^error: failed to push .+/,
   },
-  {
-    name: "git merge",
-    checks: false,
+  "git merge": {
     only: /\bgit\b/,
     passes: /^Successfully rebased and updated .+|^(?:Fast-forward|Already up to date\.|Merge made by .+)$/,
     fails: /^CONFLICT \(.+|^(?:Automatic merge failed|error: could not apply|Auto-merging failed).*/,
     names: /^CONFLICT \(.+?\): .*?(?:in|:) (\S+)$/,
     tells: /^CONFLICT .+/,
   },
-  {
-    name: "git switch",
-    checks: false,
+  "git switch": {
     only: /\bgit\b/,
     passes: /^Switched to (?:a new )?branch '.+'$|^Already on '.+'$/,
   },
-  { name: "git", checks: false, last: true, only: /\bgit\b/, fails: /^fatal: .+/, tells: /^fatal: .+/ },
-  {
-    name: "gh",
-    checks: false,
+  git: {
+    last: true,
+    only: /\bgit\b/,
+    fails: /^fatal: .+/,
+    tells: /^fatal: .+/,
+  },
+  gh: {
     only: /\bgh\b/,
     passes: /^https:\/\/\S+\/(?:pull|issues|releases\/tag)\/\S+$/,
     fails: /^(?:GraphQL: .+|gh: .+\(HTTP \d+\))$/,
   },
-  {
-    name: "python",
-    checks: false,
+  python: {
     last: true,
     after: /^Traceback \(most recent call last\)/,
     only: /python|\.py\b|pytest|^$|uv |poetry/,
     fails: /^(?:\w+\.){0,8}\w*(?:Error|Exception|Interrupt|Exit): ?.*/,
     tells: /^(?:\w+\.){0,8}\w*(?:Error|Exception): ?.*/,
   },
-  {
-    name: "shell",
-    checks: false,
+  shell: {
     last: true,
     fails:
       /^(?:\/?(?:usr\/)?(?:bin\/)?)?(?:ba|z|da)?sh: (?:line )?(?:\d+: )?\S+: (?:command )?not found$|^zsh:\d+: command not found: \S+$|^(?:\S+: line \d+: )?\S+: command not found$/,
   },
-  {
-    name: "node crash",
-    checks: false,
+  "node crash": {
     only: /node|npx|tsx|npm|pnpm|yarn/,
     fails: /^Node\.js v\d+\.\d+\.\d+$/,
     tells: /^(?:\w*Error(?: \[\w+\])?|\[\w+\]): .+/,
   },
-];
-
-/** Runners whose closing line was cut off, by the lines before it: they count where no other closed. */
-const UNCLOSED: readonly Runner[] = [
-  {
-    name: "go test part",
-    checks: true,
-    only: /\bgo test\b|test/,
-    fails: /^--- FAIL: \S+ \([\d.]+s\)$/,
-    names: /^\s{0,12}--- FAIL: (\S+)/,
-    tells: /^\s{0,12}--- FAIL: .+/,
-  },
-  {
-    name: "command line",
-    checks: false,
+  "command line": {
+    cutOff: true,
     last: true,
     after: /^Usage:/,
     fails: /^(?:Error: |error: |failed to |unknown (?:command|flag|option)|required flag|invalid argument).+/,
     tells: /^(?:Error: |error: |failed to |unknown (?:command|flag|option)|required flag|invalid argument).+/,
   },
-];
+};
 
 /** The runners that closed on these lines, in the order of their closing lines. */
 export function runnersIn(lines: readonly string[], command: string): Closing[] {
-  const found: Closing[] = [];
   const typed = programsOf(command)
     .map(({ words }) => words.join(" "))
     .join("\n")
     .slice(0, 4000);
-  const close = (runner: Runner): void => {
-    if (runner.only?.test(typed) === false || runner.unless?.test(typed) === true) return;
-    const closing = closingOf(runner, lines);
-    if (closing !== undefined) found.push(closing);
-  };
-  RUNNERS.forEach(close);
-  if (found.length === 0) UNCLOSED.forEach(close);
-  return found.sort((a, b) => a.at - b.at);
+  const closed = (runners: Readonly<Record<string, Runner>>, verifies: boolean): Closing[] =>
+    Object.entries(runners).flatMap(([name, runner]) =>
+      runner.only?.test(typed) === false ? [] : (closingOf(name, runner, verifies, lines) ?? []),
+    );
+  const all = [...closed(CHECKS, true), ...closed(TOOLS, false)];
+  const whole = all.filter(({ cutOff }) => !cutOff);
+  return (whole.length > 0 ? whole : all).sort((a, b) => a.at - b.at);
 }
 
-function closingOf(runner: Runner, lines: readonly string[]): Closing | undefined {
-  let state: "passed" | "failed" | undefined;
+function closingOf(
+  name: string,
+  runner: Runner,
+  verifies: boolean,
+  lines: readonly string[],
+): Closing | undefined {
+  let state: Closing["state"] | undefined;
   let at = -1;
   const details = new Set<string>();
   lines.forEach((line, index) => {
@@ -479,27 +366,20 @@ function closingOf(runner: Runner, lines: readonly string[]): Closing | undefine
     if (state !== verdict) details.clear();
     state = verdict;
     at = index;
-    details.add(oneLine(line.replace(/=+/g, (marks) => (marks.length > 2 ? "" : marks))));
+    details.add(oneLine(line.replace(/={3,}/g, "")));
   });
   if (state === undefined) return undefined;
   const bad = state === "failed";
   const failing = bad ? namesIn(lines, runner) : [];
   const errors = bad ? toldIn(lines, runner) : [];
-  return {
-    runner: runner.name,
-    state,
-    failing,
-    verifies: runner.checks,
-    at,
-    errors,
-    detail: detailOf(runner, [...details], errors),
-  };
+  const detail = detailOf(name, [...details], errors);
+  return { runner: name, state, failing, verifies, at, errors, detail, cutOff: runner.cutOff === true };
 }
 
 const COUNT =
   /\b(\d{1,9}) (?:tests? )?(?:failed|fail|failing|failures?|errors?)\b|\b(?:fail|Failures|Errors|Failed):?\s{1,6}(\d{1,9})\b/gi;
 
-function verdictOf({ counts, fails, passes }: Runner, line: string): "passed" | "failed" | undefined {
+function verdictOf({ counts, fails, passes }: Runner, line: string): Closing["state"] | undefined {
   if (counts?.test(line) === true) {
     const numbers = [...line.matchAll(COUNT)].map(([, before, after]) => Number(before ?? after));
     return numbers.some((number) => number > 0) ? "failed" : "passed";
@@ -524,7 +404,7 @@ function isLast(lines: readonly string[], index: number): boolean {
 const ONLY_ERRORS = /^(?:tsc|go build|gcc)$/;
 const MARKS = /^(?:\[[\w:-]+\]|Tests:?|Test Files|test result:|\[INFO\]|#|ℹ|✖) /;
 
-function detailOf({ name }: Runner, lines: readonly string[], errors: readonly string[]): string {
+function detailOf(name: string, lines: readonly string[], errors: readonly string[]): string {
   if (ONLY_ERRORS.test(name) && errors.length > 0 && !/Found/.test(lines.at(-1) ?? "")) {
     const count = lines.length > 1 ? `${lines.length} errors: ` : "";
     return `${count}${errors[0]}`;
@@ -564,13 +444,11 @@ function namesIn(lines: readonly string[], { names }: Runner): string[] {
 
 function toldIn(lines: readonly string[], { tells, first }: Runner): string[] {
   const telling = lines.filter((line) => tells?.test(line) === true);
-  const [before, after] = [
-    telling.filter((line) => first?.test(line) === true),
-    telling.filter((line) => first?.test(line) !== true),
-  ];
-  return [...new Set([...before, ...after].map(told))].slice(0, MOST_ERRORS);
+  const loudest = telling.filter((line) => first?.test(line) === true);
+  return [...new Set([...loudest, ...telling].map(told))].slice(0, MOST_ERRORS);
 }
 
-function told(line: string): string {
-  return clipEnd(oneLine(line), LONGEST);
+/** A line of an output as it is told. */
+export function told(line: string): string {
+  return clipEnd(oneLine(line), 240);
 }

@@ -4,6 +4,7 @@ import { runAtOnce } from "../../errors.ts";
 import {
   decisionRow,
   type Earlier,
+  errorFrom,
   errorLine,
   HEADINGS,
   NOT_ALL,
@@ -15,8 +16,8 @@ import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts
 import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
-import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
-import { clipEnd, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
+import { isFinished, keyOf, openTasks, type Step } from "./steps.ts";
+import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
 export interface ComposeOptions {
@@ -31,64 +32,48 @@ export interface ComposeOptions {
 }
 
 /** Sections of a strategy in order of print, each with the most of the budget that it may take. */
-type View = readonly (readonly [SectionKey, number])[];
-
-const FRONT: View = [
-  ["request", 0.22],
-  ["rules", 0.2],
-  ["tasks", 0.08],
-  ["checks", 0.06],
-  ["errors", 0.05],
-  ["running", 0.05],
-  ["repository", 0.05],
-  ["nextSteps", 0.08],
-  ["questions", 0.04],
-];
+type View = Readonly<Partial<Record<SectionKey, number>>>;
 
 /** Six views of one reading: what each tells before the story. */
 export const VIEWS: Readonly<Record<SummaryStrategy, View>> = {
-  task_state: FRONT,
-  decision_log: [
-    ["request", 0.12],
-    ["rules", 0.12],
-    ["decisionLog", 0.5],
-    ["tasks", 0.08],
-    ["nextSteps", 0.05],
-    ["running", 0.05],
-  ],
-  code_delta: [
-    ["request", 0.12],
-    ["rules", 0.1],
-    ["codeDelta", 0.5],
-    ["tasks", 0.08],
-    ["checks", 0.05],
-    ["errors", 0.05],
-    ["running", 0.05],
-  ],
-  brief: [
-    ["request", 0.35],
-    ["rules", 0.2],
-    ["tasks", 0.15],
-    ["checks", 0.08],
-    ["errors", 0.08],
-    ["running", 0.05],
-    ["nextSteps", 0.08],
-  ],
-  step_ledger: [
-    ["request", 0.12],
-    ["rules", 0.1],
-    ["steps", 0.6],
-    ["tasks", 0.08],
-    ["running", 0.05],
-  ],
-  requirements_ledger: [
-    ["request", 0.15],
-    ["requirements", 0.45],
-    ["rules", 0.12],
-    ["tasks", 0.1],
-    ["running", 0.05],
-  ],
+  task_state: {
+    request: 0.22,
+    rules: 0.2,
+    tasks: 0.08,
+    checks: 0.06,
+    errors: 0.05,
+    running: 0.05,
+    repository: 0.05,
+    nextSteps: 0.08,
+    questions: 0.04,
+  },
+  decision_log: { request: 0.12, rules: 0.12, decisionLog: 0.5, tasks: 0.08, nextSteps: 0.05, running: 0.05 },
+  code_delta: {
+    request: 0.12,
+    rules: 0.1,
+    codeDelta: 0.5,
+    tasks: 0.08,
+    checks: 0.05,
+    errors: 0.05,
+    running: 0.05,
+  },
+  brief: {
+    request: 0.35,
+    rules: 0.2,
+    tasks: 0.15,
+    checks: 0.08,
+    errors: 0.08,
+    running: 0.05,
+    nextSteps: 0.08,
+  },
+  step_ledger: { request: 0.12, rules: 0.1, steps: 0.6, tasks: 0.08, running: 0.05 },
+  requirements_ledger: { request: 0.15, requirements: 0.45, rules: 0.12, tasks: 0.1, running: 0.05 },
 };
+
+/** The sections of a strategy in order of print, the story aside. */
+export function sectionsOf(strategy: SummaryStrategy): SectionKey[] {
+  return Object.keys(VIEWS[strategy]) as SectionKey[];
+}
 
 /** In less room there are no sections beside request and rules. */
 const SMALL = 240;
@@ -122,11 +107,12 @@ export interface Section {
 export function buildSections(scene: Scene, said: Said, room: number): Section[] {
   const { options } = scene;
   const { countText, maxTokens } = options;
-  const view = VIEWS[options.strategy].filter(
-    ([key]) => maxTokens >= SMALL || key === "request" || key === "rules",
+  const keys = sectionsOf(options.strategy).filter(
+    (key) => maxTokens >= SMALL || key === "request" || key === "rules",
   );
   let left = room;
-  return view.flatMap(([key, share]) => {
+  return keys.flatMap((key) => {
+    const share = VIEWS[options.strategy][key] ?? 0;
     const most = Math.min(left, Math.max(LEAST_SECTION, Math.floor(share * maxTokens)));
     const lines = most < LEAST_SECTION ? [] : sectionLines(key, scene, most);
     if (lines.length === 0) return [];
@@ -136,45 +122,48 @@ export function buildSections(scene: Scene, said: Said, room: number): Section[]
   });
 }
 
+/** The rows of each section that is a list, what matters most first. */
+const ROWS: Readonly<Partial<Record<SectionKey, (scene: Scene) => readonly string[]>>> = {
+  rules: allRules,
+  tasks: taskRows,
+  checks: checkRows,
+  errors: errorRows,
+  running: runningRows,
+  repository: repositoryRows,
+  nextSteps: stopRows,
+  questions: ({ reading }) => reading.questions.map(oneLine),
+};
+
+/** The rows of each section that tells in order of time. */
+const LOGS: typeof ROWS = {
+  decisionLog: decisionRows,
+  codeDelta: changeRows,
+  steps: stepRows,
+  requirements: requirementRows,
+};
+
+/** What is said of the end of the conversation, and stays so where nothing was read. */
+const OF_THE_END: ReadonlySet<SectionKey> = new Set(["running", "nextSteps", "questions"]);
+
 /** One section in at most `room` tokens; empty where there is nothing to tell or no room. */
 export function sectionLines(key: SectionKey, scene: Scene, room: number): string[] {
-  const { reading, earlier } = scene;
-  const list = (rows: readonly string[]): string[] => listLines(key, rows, room, scene.options, scene.notes);
-  switch (key) {
-    case "request":
-      return requestLines(scene, room);
-    case "rules": {
-      const rules = allRules(scene);
-      const shown = new Set(list([...rules].sort((left, right) => strength(right) - strength(left))));
-      const lines = list(rules.filter((rule) => shown.has(`- ${oneLine(rule)}`)));
-      const missing = earlier.rulesLeftOut || lines.length - 1 < rules.length;
-      return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
-    }
-    case "tasks":
-      return list(taskRows(reading.plan ?? earlier.tasks));
-    case "checks":
-      return list(checkRows(scene));
-    case "errors":
-      return list(errorRows(scene));
-    case "running":
-      return list(reading.messages.length > 0 ? runningRows(scene) : earlier.running);
-    case "repository":
-      return list(repositoryRows(scene));
-    case "nextSteps":
-      return list(reading.messages.length > 0 ? stopRows(scene) : earlier.nextSteps);
-    case "questions":
-      return list(reading.messages.length > 0 ? reading.questions.map(oneLine) : earlier.questions);
-    case "decisionLog":
-      return rowLines(key, decisionRows(reading), scene, room);
-    case "codeDelta":
-      return rowLines(key, changeRows(scene), scene, room);
-    case "steps":
-      return rowLines(key, stepRows(scene), scene, room);
-    case "requirements":
-      return rowLines(key, requirementRows(reading), scene, room);
-    default:
-      return [];
+  const { earlier, options, notes, reading } = scene;
+  if (key === "request") return requestLines(scene, room);
+  const log = LOGS[key]?.(scene);
+  if (log !== undefined) {
+    // Of rows in order of time, the newest are kept where not all fit.
+    const all = [...new Set([...earlier.rows(key), ...log])];
+    const [heading, ...lines] = listLines(key, all.reverse(), room, options);
+    return heading === undefined ? [] : [heading, ...lines.reverse()];
   }
+  const stands = OF_THE_END.has(key) && reading.messages.length === 0;
+  const rows = stands ? earlier.rows(key) : (ROWS[key]?.(scene) ?? []);
+  const list = (all: readonly string[]): string[] => listLines(key, all, room, options, notes);
+  if (key !== "rules") return list(rows);
+  const shown = new Set(list([...rows].sort((left, right) => strength(right) - strength(left))));
+  const lines = list(rows.filter((rule) => shown.has(`- ${oneLine(rule)}`)));
+  const missing = earlier.rulesLeftOut || lines.length - 1 < rows.length;
+  return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
 }
 
 /** A heading and as many of the first rows as fit; those that the notes say already come last. */
@@ -196,18 +185,6 @@ function listLines(
   }
   const lines = rows.filter((row) => taken.has(row)).map((row) => `- ${oneLine(row)}`);
   return lines.length === 0 ? [] : [heading, ...lines];
-}
-
-/** Rows in order of time, those of earlier rounds first; the newest are kept where not all fit. */
-function rowLines(
-  key: SectionKey,
-  rows: readonly string[],
-  { earlier, options }: Scene,
-  room: number,
-): string[] {
-  const all = [...new Set([...(earlier.rows.get(key) ?? []), ...rows])];
-  const [heading, ...lines] = listLines(key, all.reverse(), room, options);
-  return heading === undefined ? [] : [heading, ...lines.reverse()];
 }
 
 /** The request whole, or those of its lines that tell most; `more` are lines that have to be among them. */
@@ -265,16 +242,15 @@ function strength(rule: string): number {
 
 /** A request that is one sentence says its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
-  const older = earlier.rules.map((text) => ({ text }));
+  const older = earlier.rows("rules").map((text) => ({ text }));
   const rules = older.length === 0 ? reading.rules : standing([...reading.rules, ...older]);
   const asked = oneLine(request);
   return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
 }
 
-function taskRows(plan: readonly Task[]): string[] {
-  const open = openTasks(plan);
-  const done = plan.filter(isFinished);
-  return [...open.map(taskLine), ...done.map(taskLine)];
+function taskRows({ reading: { plan }, earlier }: Scene): readonly string[] {
+  if (plan === undefined) return earlier.rows("tasks");
+  return [...openTasks(plan), ...plan.filter(isFinished)].map(taskLine);
 }
 
 const MAX_CHECKS = 6;
@@ -288,7 +264,10 @@ function checkRows({ reading, earlier, shorten }: Scene): string[] {
       return `\`${clipEnd(oneLine(shorten(keyOf(step))), 140)}\`: ${outcomeWords(step.outcome)}${names}`;
     });
   const known = new Set(rows.map(commandOf));
-  return [...rows, ...earlier.checks.filter((row) => !known.has(commandOf(row)))].slice(0, MAX_CHECKS);
+  return [...rows, ...earlier.rows("checks").filter((row) => !known.has(commandOf(row)))].slice(
+    0,
+    MAX_CHECKS,
+  );
 }
 
 function commandOf(row: string): string {
@@ -299,9 +278,9 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   const passed = new Set(
     reading.steps
       .filter(({ outcome }) => outcome.state === "passed")
-      .map((step) => clipEnd(oneLine(keyOf(step)), 100)),
+      .map((step) => clipLine(keyOf(step), 100)),
   );
-  const older = earlier.errors.filter(({ from }) => !passed.has(from)).map(errorLine);
+  const older = earlier.rows("errors").filter((row) => !passed.has(errorFrom(row)));
   return [...reading.openErrors.map((error) => shorten(errorLine(error))), ...older];
 }
 
@@ -312,7 +291,7 @@ function runningRows({ reading, earlier, shorten }: Scene): string[] {
     const id = /\(id ([\w-]+)\)$/.exec(row)?.[1];
     return id === undefined || words.includes(id);
   };
-  return [...earlier.running.filter((row) => !ended(row)), ...reading.running.map(shorten)];
+  return [...earlier.rows("running").filter((row) => !ended(row)), ...reading.running.map(shorten)];
 }
 
 /** Where the repository stands; what an earlier round told holds until something newer is seen. */
@@ -320,7 +299,7 @@ function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
   const rows = reading.repository.map(shorten);
   const firstWord = (row: string): string => row.slice(0, 5);
   const told = new Set(rows.map(firstWord));
-  return [...earlier.repository.filter((row) => !told.has(firstWord(row))), ...rows];
+  return [...earlier.rows("repository").filter((row) => !told.has(firstWord(row))), ...rows];
 }
 
 const LAST_STEPS = 3;
@@ -341,7 +320,7 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
     .slice(-LAST_STEPS);
   return [
     ...said,
-    ...last.map(({ action }) => `last: ${clipEnd(oneLine(shorten(action.words)), 200)}`),
+    ...last.map(({ action }) => `last: ${clipLine(shorten(action.words), 200)}`),
     ...announced,
   ];
 }
@@ -350,7 +329,7 @@ function namesOf(steps: readonly Step[]): string[] {
   return [...new Set(steps.map(({ action }) => clipEnd(action.words, 120)))].slice(0, 3);
 }
 
-function decisionRows({ decisions, steps }: Reading): string[] {
+function decisionRows({ reading: { decisions, steps } }: Scene): string[] {
   return decisions.map((decision) => {
     const before = steps.filter(({ message }) => message < decision.message).slice(-3);
     const here = steps.filter(({ message }) => message === decision.message);
@@ -365,7 +344,7 @@ function changeRows({ reading, shorten }: Scene): string[] {
   return filesChanged(reading.steps).map((story) => {
     const why = remarks.findLast(({ message }) => message <= story.step.message)?.text;
     const words = story.what.length === 0 ? `${story.path}: ${story.effect}` : changeWords(story);
-    return `${shorten(words)}${why === undefined ? "" : ` (${clipEnd(oneLine(why), 200)})`}`;
+    return `${shorten(words)}${why === undefined ? "" : ` (${clipLine(why, 200)})`}`;
   });
 }
 
@@ -377,12 +356,12 @@ function stepRows({ reading, shorten }: Scene): string[] {
         outcome.state === "unknown"
           ? outcome.detail || "outcome not recorded"
           : `${outcome.state} ${outcome.detail}`;
-      return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipEnd(oneLine(ended), 160)}`;
+      return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipLine(ended, 160)}`;
     });
 }
 
-function requirementRows({ requests }: Reading): string[] {
+function requirementRows({ reading: { requests } }: Scene): string[] {
   return requests
     .filter(({ stays, text }) => stays !== "whole" && !isBareReply(text))
-    .map(({ id, text }) => `[${id}] ${clipEnd(oneLine(text), 500)}`);
+    .map(({ id, text }) => `[${id}] ${clipLine(text, 500)}`);
 }

@@ -126,9 +126,6 @@ function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";
 }
 
-/** Items that are one step of making a selection. */
-const ITEMS_OF_A_STEP = 256;
-
 /** No token of usual text has more characters: tokens are counted only for what may be taken. */
 const MOST_CHARACTERS = 8;
 
@@ -152,9 +149,7 @@ export function* createSelection(
 ): Steps<Selection> {
   const counted = new Map<Item, number>();
   const tokens = (item: Item): number => {
-    const known = counted.get(item);
-    if (known !== undefined) return known;
-    const count = countText(item.text);
+    const count = counted.get(item) ?? countText(item.text);
     counted.set(item, count);
     return count;
   };
@@ -164,12 +159,12 @@ export function* createSelection(
     return itemAt(index).weight * Math.max(novelty, isTyped(itemAt(index)) ? TYPED_AGAIN : 0);
   };
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
-  const open = createMaxHeap();
-  for (const [index, { text }] of items.entries()) {
-    const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
-    if (most > 0) open.push(index, most);
-    if (index % ITEMS_OF_A_STEP === 0) yield;
-  }
+  const open = createQueue(
+    yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
+      const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
+      return most > 0 ? [[index, most]] : [];
+    }),
+  );
   const episodes = new Set<number>();
   const taken: Item[] = [];
   const headlineFor = (item: Item): Item | undefined => {
@@ -193,9 +188,10 @@ export function* createSelection(
   /** What is worth most now, taken out; rates have sunk while others were taken. */
   const next = (): number | undefined => {
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
-      const value = rate(entry.item);
-      if (value > 0 && value < open.top()) open.push(entry.item, value);
-      else if (value > 0) return entry.item;
+      const [index] = entry;
+      const value = rate(index);
+      if (value > 0 && value < open.top()) open.push([index, value]);
+      else if (value > 0) return index;
     }
     return undefined;
   };
@@ -218,7 +214,7 @@ export function* createSelection(
       }
       if (misfits.length > MAX_MISFITS) break;
     }
-    for (const index of passed) open.push(index, rate(index));
+    for (const index of passed) open.push([index, rate(index)]);
     return misfits;
   };
   const fill = (room: number): boolean => {
@@ -239,52 +235,32 @@ function isBeginning({ kind, order }: Item): boolean {
   return kind === "request" && order === 0;
 }
 
-interface MaxHeap {
-  push(item: number, value: number): void;
-  /** The greatest entry, taken out; equal values come out by lowest item. */
-  pop(): { readonly item: number; readonly value: number } | undefined;
-  /** The greatest value without taking it out; -Infinity where there is none. */
+/** An item and what it is worth. */
+type Entry = readonly [index: number, value: number];
+
+interface Queue {
+  push(entry: Entry): void;
+  /** The entry of the greatest value, taken out; of equal ones the first item. */
+  pop(): Entry | undefined;
+  /** The greatest value; -Infinity where there is none. */
   top(): number;
 }
 
-function createMaxHeap(): MaxHeap {
-  const entries: { readonly item: number; readonly value: number }[] = [];
-  const isBefore = (left: number, right: number): boolean => {
-    const [one, other] = [entries[left], entries[right]];
-    if (one === undefined || other === undefined) return one !== undefined;
-    return one.value > other.value || (one.value === other.value && one.item < other.item);
-  };
-  const swap = (left: number, right: number): void => {
-    const [one, other] = [entries[left], entries[right]];
-    if (one === undefined || other === undefined) return;
-    entries[left] = other;
-    entries[right] = one;
-  };
-  const sink = (): void => {
-    for (let at = 0; ; ) {
-      const left = 2 * at + 1;
-      const best = isBefore(left + 1, left) ? left + 1 : left;
-      if (!isBefore(best, at)) return;
-      swap(at, best);
-      at = best;
-    }
-  };
+function createQueue(entries: Entry[]): Queue {
+  const order = ([index, value]: Entry, [other, worth]: Entry): number => value - worth || other - index;
+  entries.sort(order);
   return {
-    push(item, value) {
-      let at = entries.push({ item, value }) - 1;
-      while (at > 0 && isBefore(at, (at - 1) >> 1)) {
-        swap(at, (at - 1) >> 1);
-        at = (at - 1) >> 1;
+    push(entry) {
+      let low = 0;
+      let high = entries.length;
+      while (low < high) {
+        const middle = (low + high) >> 1;
+        if (order(entries[middle] as Entry, entry) < 0) low = middle + 1;
+        else high = middle;
       }
+      entries.splice(low, 0, entry);
     },
-    pop() {
-      const first = entries[0];
-      const last = entries.pop();
-      if (first === undefined || last === undefined || entries.length === 0) return first;
-      entries[0] = last;
-      sink();
-      return first;
-    },
-    top: () => entries[0]?.value ?? Number.NEGATIVE_INFINITY,
+    pop: () => entries.pop(),
+    top: () => entries.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY,
   };
 }

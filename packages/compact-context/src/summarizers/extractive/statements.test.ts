@@ -1,14 +1,11 @@
 import { describe, expect, it } from "vitest";
-import {
-  acceptedIn,
-  decisionsIn,
-  nextStepsIn,
-  questionsIn,
-  reportsIn,
-  rulesIn,
-  type Statement,
-  standing,
-} from "./statements.ts";
+import * as statements from "./statements.ts";
+import { acceptedIn, questionsIn, readSentences, rulesIn, standing } from "./statements.ts";
+
+const decisionsIn = (text: string, speaker: "user" | "assistant" = "assistant"): string[] =>
+  statements.decisionsIn(readSentences(text), speaker);
+const nextStepsIn = (text: string): string[] => statements.nextStepsIn(readSentences(text));
+const reportsIn = (text: string): string[] => statements.reportsIn(readSentences(text));
 
 const RULES: Readonly<Record<string, readonly string[]>> = {
   en: [
@@ -95,8 +92,6 @@ const NEITHER: readonly string[] = [
   "Деплой вчера прошёл.",
 ];
 
-const texts = (found: readonly Statement[]): string[] => found.map(({ text }) => text);
-
 describe("rules", () => {
   for (const [language, sentences] of Object.entries(RULES))
     it.each(sentences)(`${language}: %s`, (sentence) => expect(rulesIn(sentence)).not.toEqual([]));
@@ -155,23 +150,23 @@ describe("rules", () => {
   it("leaves out code, quotes and headings, and says where a rule stands", () => {
     const text =
       "# Never do this\n```\nnever('push')\n```\n> always wrong\nFirst sentence. Never push to main.\n";
-    expect(rulesIn(text)).toEqual([{ text: "Never push to main.", at: text.indexOf("Never push") }]);
+    expect(rulesIn(text)).toEqual(["Never push to main."]);
   });
 
   it("takes from a plan only what binds how to work", () => {
     const plan = `# Plan\n\n## Design\n\n- The cache must hold 40 entries\n- Only the reader knows the format\n\n## Rules\n\n- Do not modify existing tests\n${"\nText about the design of the reader.".repeat(40)}`;
-    expect(texts(rulesIn(plan))).toEqual(["Do not modify existing tests"]);
+    expect(rulesIn(plan)).toEqual(["Do not modify existing tests"]);
   });
 
   it("joins a rule that wraps over lines", () => {
     const text = "Do not change the public interface of the reader module, because other\nteams build on it.";
-    expect(texts(rulesIn(text))).toEqual([text]);
+    expect(rulesIn(text)).toEqual([text]);
   });
 });
 
 describe("rules that replace each other", () => {
   const left = (...rules: readonly string[]): string[] =>
-    texts(standing(rules.map((text) => ({ text, at: 0 }))));
+    standing(rules.map((text) => ({ text }))).map(({ text }) => text);
 
   it.each([
     ["Reply in German from now on.", "Always reply in English."],
@@ -228,10 +223,7 @@ describe("the end of a message", () => {
   it("finds the questions that wait, not the rhetorical ones", () => {
     const text =
       "It broke. Why? Because of the cache.\n\nShould I drop the cache?\nLet me know which format you prefer.";
-    expect(texts(questionsIn(text))).toEqual([
-      "Should I drop the cache?",
-      "Let me know which format you prefer.",
-    ]);
+    expect(questionsIn(text)).toEqual(["Should I drop the cache?", "Let me know which format you prefer."]);
   });
 
   it.each([
@@ -271,8 +263,7 @@ describe("any text", () => {
       for (const piece of HOSTILE) {
         const text = piece.repeat(Math.ceil(1_000_000 / piece.length));
         const started = performance.now();
-        for (const found of read(text))
-          expect(text.slice(found.at, found.at + found.text.length)).toBe(found.text);
+        for (const found of read(text)) expect(text).toContain(found);
         expect(performance.now() - started, JSON.stringify(piece)).toBeLessThan(3_000);
       }
     });
@@ -312,7 +303,7 @@ describe("rules about the way of working", () => {
   it("takes every item below a heading of constraints, those of a nested list too", () => {
     const text =
       "## Constraints across all items\n- Run the suite that belongs to it after each commit:\n  - Items 1-3: `npm test`";
-    expect(rulesIn(text).map((rule) => rule.text)).toEqual([
+    expect(rulesIn(text)).toEqual([
       "Run the suite that belongs to it after each commit:",
       "Items 1-3: `npm test`",
     ]);

@@ -1,27 +1,11 @@
 import { languagesOf } from "./languages.ts";
-import { TITLES } from "./text.ts";
+import { FENCE, oneLine, readable, sentencesOfLine } from "./text.ts";
 
-/** What a sentence states, in its own words. */
-export interface Statement {
-  readonly text: string;
-  /** Index of its first character in the text that was read. */
-  readonly at: number;
-}
+// ---- sentences, and where they stand
 
-// ---- sentences with their place
-
-/** Of a longer text only so much of its beginning and of its end is read. */
-const READ_HALF = 40_000;
-const FENCE = /^\s{0,8}(?:```|~~~)/;
 const LIST_MARK = /^\s{0,12}(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)]|[A-Za-z]\))\s{1,4}(?:\[[ xX]\]\s)?)+/;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1,80}[:：]\s{0,4}$)/;
 const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
-const SENTENCE_END = new RegExp(
-  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|etc|vs|cf|approx|resp|No|Nr|z\\.B|bzw|usw|inkl|${TITLES})\\.)\\s{1,4}(?=[^\\p{Ll}\\s])|(?<=\\p{Ll}{3}[.!?])(?<!\\b(?:etc|approx|resp|bzw|usw|inkl|${TITLES})\\.)\\s{1,4}(?=\\p{Ll}{1,20}['’]?\\p{L}{0,3}[\\s,])|(?<=[。！？]["”」』]?)(?!["”」』])`,
-  "gu",
-);
-/** Without it no sentence ends within a line. */
-const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
 const CODE =
   /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
 const MOST = 700;
@@ -31,7 +15,8 @@ const LOGGED =
   /^(?:(?:\w{0,40}error|warning|fatal|panic|uncaught \w{1,40}) ?[:!\]]|npm (?:err!|warn)|(?:warn|info|debug|trace)\s{0,4}[[:])/;
 const QUOTED = /[“"][^“”"\n]{1,600}[”"]/g;
 
-export interface Sentence extends Statement {
+export interface Sentence {
+  readonly text: string;
   /** Lower case, without marks of lists and emphasis. */
   readonly plain: string;
   /** The heading above it. */
@@ -42,87 +27,48 @@ export interface Sentence extends Statement {
   readonly pasted: boolean;
 }
 
-/**
- * The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. What reads a
- * text below may be given them, where it is read for several things.
- */
+/** The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. */
 export function readSentences(text: string): Sentence[] {
-  if (text.length <= 2 * READ_HALF) return sentencesAt(text, 0);
-  return [
-    ...sentencesAt(text.slice(0, READ_HALF), 0),
-    ...sentencesAt(text.slice(-READ_HALF), text.length - READ_HALF),
-  ];
-}
-
-function sentencesAt(text: string, offset: number): Sentence[] {
-  const found: Sentence[] = [];
   let heading = "";
-  let fenced = false;
-  for (const { from, to } of paragraphs(text)) {
-    const line = text.slice(from, to);
-    if (FENCE.test(line)) fenced = !fenced;
-    if (fenced || FENCE.test(line) || TABLE_OR_QUOTE.test(line)) continue;
-    // An item that opens a list of its own stays below its heading.
-    const nests = LIST_MARK.test(line) && !/^\s{0,3}#/.test(line) && RULE_HEADING.test(heading);
-    if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
-    if (/^\s{0,3}#{1,6}\s/.test(line)) continue;
-    const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
-    const quotes = quotesIn(line);
+  return paragraphs(readable(text)).flatMap((line) => {
+    if (TABLE_OR_QUOTE.test(line)) return [];
     const item = LIST_MARK.test(line);
-    for (const { text: words, at } of splitLine(line))
-      found.push({
-        text: words,
-        at: offset + from + at,
-        plain: plainOf(words),
-        heading,
-        item,
-        pasted: logged || quotes.some(([start, end]) => at > start && at < end),
-      });
-  }
-  return found;
+    const marked = /^\s{0,3}#{1,6}\s/.test(line);
+    // An item that opens a list of its own stays below its heading.
+    const nests = item && !marked && RULE_HEADING.test(heading);
+    if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
+    if (marked) return [];
+    const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
+    const quotes = /[“"]/.test(line) ? [...line.matchAll(QUOTED)] : [];
+    const start = LIST_MARK.exec(line)?.[0].length ?? 0;
+    let end = start;
+    return sentencesOfLine(line.slice(start)).flatMap((part): Sentence[] => {
+      const at = line.indexOf(part, end) + part.length - part.trimStart().length;
+      end = at + part.trimStart().length;
+      const words = part.trim();
+      if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
+      const quoted = quotes.some(({ index, 0: quote }) => at > index && at < index + quote.length);
+      return [{ text: words, plain: plainOf(words), heading, item, pasted: logged || quoted }];
+    });
+  });
 }
 
-function quotesIn(line: string): (readonly [start: number, end: number])[] {
-  if (!/[“"]/.test(line)) return [];
-  return [...line.matchAll(QUOTED)].map(({ index, 0: quote }) => [index, index + quote.length] as const);
-}
-
-/** The sentences of a line, without the marks before it. */
-function splitLine(line: string): Statement[] {
-  const found: Statement[] = [];
-  let from = LIST_MARK.exec(line)?.[0].length ?? 0;
-  const start = from;
-  const ends = MAY_END.test(line)
-    ? [...line.slice(start).matchAll(SENTENCE_END)].map(({ index }) => start + index)
-    : [];
-  for (const end of [...ends, line.length]) {
-    const raw = line.slice(from, end);
-    const text = raw.trim();
-    if (text.length > 1 && text.length <= MOST && !CODE.test(text))
-      found.push({ text, at: from + raw.length - raw.trimStart().length });
-    from = end;
-  }
-  return found;
-}
-
-/** Lines, those of a wrapped sentence together. */
-function paragraphs(text: string): { readonly from: number; readonly to: number }[] {
-  const found: { from: number; to: number }[] = [];
-  let at = 0;
+/** Lines outside of fences, those of a wrapped sentence together. */
+function paragraphs(text: string): string[] {
+  const found: string[] = [];
   let fenced = false;
-  while (at < text.length) {
-    const newline = text.indexOf("\n", at);
-    const to = newline === -1 ? text.length : newline;
-    const line = text.slice(at, Math.min(to, at + 2_000));
-    const last = found.at(-1);
+  let above = "";
+  for (const line of text.split("\n")) {
     const fence = FENCE.test(line);
     if (fence) fenced = !fenced;
-    const above =
-      last === undefined || fenced || fence ? "" : text.slice(Math.max(last.from, last.to - 400), last.to);
-    if (last !== undefined && last.to + 1 === at && last.to - last.from < MOST && wraps(above, line))
-      last.to = to;
-    else if (line.trim() !== "") found.push({ from: at, to });
-    at = to + 1;
+    const isProse = !fence && !fenced && line.trim() !== "";
+    if (isProse && above !== "" && above.length < MOST && wraps(above, line)) {
+      above = `${above}\n${line}`;
+      found[found.length - 1] = above;
+    } else {
+      above = isProse ? line : "";
+      if (isProse) found.push(line);
+    }
   }
   return found;
 }
@@ -130,7 +76,7 @@ function paragraphs(text: string): { readonly from: number; readonly to: number 
 /** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
 function wraps(above: string, below: string): boolean {
   if (above.length - above.lastIndexOf("\n") < 58) return false;
-  return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
+  return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above.slice(-9)) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
 }
 
 /** Lower case, without marks of lists and emphasis and without text in quotes. */
@@ -144,7 +90,10 @@ function plainOf(sentence: string): string {
     .toLowerCase();
 }
 
-const said = ({ text, at }: Sentence): Statement => ({ text, at });
+/** The words of those sentences for which something holds. */
+function textsOf(all: readonly Sentence[], holds: (sentence: Sentence) => boolean): string[] {
+  return all.filter(holds).map(({ text }) => text);
+}
 
 // ---- rules
 
@@ -171,14 +120,13 @@ const COMMANDS =
 const NO_OPINION =
   /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:personally|i (?:think|guess|believe|thought|wonder)|maybe|perhaps|could be|might be|in my opinion|imh?o|it (?:seems|looks)|seems|looks like)\b/;
 /** Standing rules in a user's text: what binds work beyond the step at hand. */
-export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): Statement[] {
+export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): string[] {
   const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
-  const found = all.filter((sentence, index) => {
-    if (isFrame(sentence)) return false;
+  return all.flatMap((sentence, index) => {
+    if (isFrame(sentence)) return [];
     const framed = isFrame(all[index - 1]) && !QUESTION.test(sentence.plain);
-    return framed || isRule(sentence, task);
+    return framed || isRule(sentence, task) ? [sentence.text] : [];
   });
-  return found.map(said);
 }
 
 /** Says that what comes next is a rule, and nothing else. */
@@ -191,7 +139,7 @@ function isFrame(sentence: Sentence | undefined): boolean {
 
 function isDocument(text: string): boolean {
   if (text.length < 1_200) return false;
-  return (text.slice(0, READ_HALF).match(/^#{1,4}\s\S/gm)?.length ?? 0) >= 2;
+  return (text.slice(0, 40_000).match(/^#{1,4}\s\S/gm)?.length ?? 0) >= 2;
 }
 
 const ASKS_UNMARKED =
@@ -254,34 +202,19 @@ interface Topic {
   readonly names: ReadonlySet<string>;
 }
 
-/** The rules, newest first, without those that a newer one replaces. */
-export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
-  const byWord = new Map<string, Topic[]>();
-  return rules.filter(({ text }) => {
-    const topic = topicOf(text);
-    const lists = keysOf(topic).map((word) => byWord.get(word) ?? []);
-    if (isCovered(topic, lists)) return false;
-    for (const word of keysOf(topic)) {
-      const topics = byWord.get(word);
-      if (topics === undefined) byWord.set(word, [topic]);
-      else topics.push(topic);
-    }
-    return true;
-  });
-}
-
-/** True where a newer rule covers this one; it shares six of ten words then, so one of the rarer ones. */
-function isCovered(topic: Topic, lists: readonly (readonly Topic[])[]): boolean {
-  const byLength = lists.toSorted((one, other) => one.length - other.length);
-  const rarest = byLength.slice(0, Math.floor(0.4 * lists.length) + 1);
-  return rarest.some((topics) => topics.slice(-MOST_ALIKE).some((newer) => covers(newer, topic)));
-}
-
 /** So many rules with a word in common are compared. */
 const MOST_ALIKE = 64;
 
-function keysOf({ words, whole }: Topic): string[] {
-  return words.size === 0 ? [whole] : [...words];
+/** The rules, newest first, without those that a newer one replaces. */
+export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
+  const byWord = new Map<string, readonly Topic[]>();
+  return rules.filter(({ text }) => {
+    const topic = topicOf(text);
+    const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
+    if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return false;
+    for (const key of keys) byWord.set(key, [...(byWord.get(key) ?? []), topic].slice(-MOST_ALIKE));
+    return true;
+  });
 }
 
 /** True where two rules are about the same thing, so that the newer replaces the older. */
@@ -300,10 +233,6 @@ function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number 
   return count;
 }
 
-function oneCase(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ").trim();
-}
-
 /** The words and names of a rule that say what it is about, words cut to their stem. */
 function topicOf(rule: string): Topic {
   const words = new Set<string>();
@@ -320,7 +249,7 @@ function topicOf(rule: string): Topic {
       for (let at = 0; at + 1 < lower.length; at += 1) words.add(lower.slice(at, at + 2));
     else if (lower.length > 1) words.add(lower.slice(0, 6));
   }
-  return { whole: oneCase(rule), words, names };
+  return { whole: oneLine(rule).toLowerCase(), words, names };
 }
 
 // ---- decisions
@@ -345,14 +274,8 @@ const WANTED =
   /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
-export function decisionsIn(
-  text: string,
-  speaker: "user" | "assistant" = "assistant",
-  all: readonly Sentence[] = readSentences(text),
-): Statement[] {
-  return all
-    .filter((sentence) => isDecision(sentence) || (speaker === "user" && isWanted(sentence)))
-    .map(said);
+export function decisionsIn(all: readonly Sentence[], speaker: "user" | "assistant"): string[] {
+  return textsOf(all, (sentence) => isDecision(sentence) || (speaker === "user" && isWanted(sentence)));
 }
 
 function isDecision({ text, plain, heading, item }: Sentence): boolean {
@@ -378,20 +301,17 @@ const ACCEPTS =
 const REJECTS = /\b(?:but|instead|however|don['’]t|do not|rather|no,|wait|actually|what if|why)\b/i;
 
 /** What an assistant proposed and its user took: its recommendation, where the reply says yes or names the same option. */
-export function acceptedIn(proposal: string, reply: string): Statement[] {
+export function acceptedIn(proposal: string, reply: string): string[] {
   const words = reply.trim().slice(0, 200);
   if (!ACCEPTS.test(words) || REJECTS.test(words)) return [];
   const picked = /^(?:i think |let['’]?s (?:do|go with) |option )?\(?([a-d1-9])(?:[.)]|$)/i
     .exec(words)?.[1]
     ?.toLowerCase();
-  return readSentences(proposal.slice(-CLOSING))
-    .filter(({ plain }) => {
-      if (plain.length < 12 || QUESTION.test(plain) || !PROPOSES.test(plain)) return false;
-      const named = /(?:^|[\s(*:])(?:option )?([a-d]|[1-9](?=[).]))(?:\)|\b(?= for| -|\.))/.exec(plain)?.[1];
-      return picked === undefined || named === undefined || named === picked;
-    })
-    .slice(-3)
-    .map(said);
+  return textsOf(readSentences(proposal.slice(-CLOSING)), ({ plain }) => {
+    if (plain.length < 12 || QUESTION.test(plain) || !PROPOSES.test(plain)) return false;
+    const named = /(?:^|[\s(*:])(?:option )?([a-d]|[1-9](?=[).]))(?:\)|\b(?= for| -|\.))/.exec(plain)?.[1];
+    return picked === undefined || named === undefined || named === picked;
+  }).slice(-3);
 }
 
 // ---- next steps and questions at the end
@@ -411,11 +331,23 @@ const NAMED_ONLY = /^[`*_]{0,3}[\w./@-]+[`*_]{0,3}$/;
 const FINISHED =
   /(?:^|\s)(?:✅|✓|☑|\[x\]|~~)|\b(?:nothing (?:left|remaining|else)|no (?:remaining|outstanding|further) |all (?:done|tasks (?:are )?(?:done|complete)))/i;
 
-/** Next steps that an assistant announces as still to be done. */
-export function nextStepsIn(text: string): Statement[] {
-  return readSentences(text)
-    .filter((sentence) => isNextStep(sentence) || isLeft(sentence))
-    .map(said);
+/** Next steps that an assistant announces as still to be done; with `atWork` also what it says that it does with the calls beside it. */
+export function nextStepsIn(all: readonly Sentence[], atWork = false): string[] {
+  return announcedIn(all, atWork, (sentence) => isNextStep(sentence) || isLeft(sentence));
+}
+
+/** The same of what it says is left, waits or is not committed. */
+export function leftIn(all: readonly Sentence[], atWork = false): string[] {
+  return announcedIn(all, atWork, isLeft);
+}
+
+function announcedIn(
+  all: readonly Sentence[],
+  atWork: boolean,
+  holds: (sentence: Sentence) => boolean,
+): string[] {
+  const underWay = atWork ? all.filter(isUnderWay).slice(-2) : [];
+  return textsOf(all, (sentence) => holds(sentence) || underWay.includes(sentence));
 }
 
 function isNextStep({ plain, heading, item, text: own }: Sentence): boolean {
@@ -431,20 +363,11 @@ function isLeft({ plain, text: own }: Sentence): boolean {
   );
 }
 
-/** What an assistant says is left, waits or is not committed. */
-export function leftIn(text: string): Statement[] {
-  return readSentences(text).filter(isLeft).map(said);
-}
-
 const UNDER_WAY =
   /^(?:(?:now|next|first|good|ok|okay|agreed|great|perfect)[,.!]? ){0,2}(?:let me |i['’]ll (?:now |also )?|i will |i['’]m (?:going to |now )?)(?!(?:know|now|also|check|search|trac\w+|look\w*|examin\w+|re-?\w+|read\w*|see\w*|find\w*|verify\w*|resolv\w+|inspect\w*|grep|explor\w+|understand|think\w*|view\w*|try\w*|list\w*|compar\w+|wait\w*|us(?:e|ing)|start\w*)\b)\w+|\b(?:after that|then),? (?:i['’]ll|i will)\b/;
 
-/** What an assistant says that it does with the calls beside it. */
-export function underWayIn(text: string): Statement[] {
-  return readSentences(text)
-    .filter(({ plain }) => UNDER_WAY.test(plain) && !QUESTION.test(plain) && plain.length >= 12)
-    .slice(-2)
-    .map(said);
+function isUnderWay({ plain }: Sentence): boolean {
+  return UNDER_WAY.test(plain) && !QUESTION.test(plain) && plain.length >= 12;
 }
 
 const CLOSING = 3_000;
@@ -454,11 +377,8 @@ const RHETORICAL =
   /^(?:why|how|what|so what|what happened|why not|the (?:problem|issue|result)|wie|warum|pourquoi)\?$|^(?:why|what|how)\b.{0,60}\?\s{0,3}(?:because|it|the)\b/i;
 
 /** Questions to the user that wait for an answer, in an assistant's closing message. */
-export function questionsIn(text: string): Statement[] {
-  const from = Math.max(0, text.length - CLOSING);
-  return readSentences(text)
-    .filter(({ plain, at }) => at >= from && plain.length >= 8 && asks(plain))
-    .map(said);
+export function questionsIn(text: string): string[] {
+  return textsOf(readSentences(text.slice(-CLOSING)), ({ plain }) => plain.length >= 8 && asks(plain));
 }
 
 /** Nothing in particular is asked. */
@@ -488,13 +408,9 @@ const IS_ERROR =
   /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|(?:--- )?FAIL(?:ED)?[: ]|failed to\b|cannot\b|traceback\b)/i;
 
 /** Failures in a user's words, and the first line of an error that is pasted. */
-export function reportsIn(text: string, all: readonly Sentence[] = readSentences(text)): Statement[] {
-  return all
-    .filter(({ text: own, plain }) => {
-      if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;
-      if (IS_ERROR.test(own)) return true;
-      return FAILS.test(plain) && !NO_FAILURE.test(plain);
-    })
-    .slice(0, 5)
-    .map(said);
+export function reportsIn(all: readonly Sentence[]): string[] {
+  return textsOf(all, ({ text, plain }) => {
+    if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;
+    return IS_ERROR.test(text) || (FAILS.test(plain) && !NO_FAILURE.test(plain));
+  }).slice(0, 5);
 }

@@ -1,9 +1,9 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
-import type { Action } from "./actions.ts";
+import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand } from "./commands.ts";
 import type { Outcome } from "./outcomes.ts";
-import { clipEnd, oneLine } from "./text.ts";
+import { clipLine, oneLine, parsedJson } from "./text.ts";
 
 // What the calls of a conversation come to: what is verified, broken, running, committed and still to be done.
 
@@ -50,14 +50,22 @@ export function keyOf({ action, call }: Step): string {
   return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
 }
 
-/** Kinds of checks. A whole run says how all of them stand; tests that passed were built. */
-const FAMILIES: readonly (readonly [family: string, pattern: RegExp])[] = [
-  ["build", /build|compile|assemble/],
-  ["types", /tsc|typecheck|type-check|mypy|pyright/],
-  ["lint", /lint|biome|clippy|ruff|vet\b|fmt|format/],
-  ["audit", /audit/],
-  ["test", /test|spec|jest|mocha|\bava\b/],
-];
+export type Family = "build" | "types" | "lint" | "audit" | "test";
+
+/** Kinds of checks, by their commands. A whole run says how all of them stand; tests that passed were built. */
+const FAMILIES: Readonly<Record<Family, RegExp>> = {
+  build: /build|compile|assemble|\b(?:c?make|ninja|gradlew?|mvnw?)\b/,
+  types: /tsc|typecheck|type-check|mypy|pyright/,
+  lint: /lint|biome|clippy|ruff|flake8|vet\b|fmt|format/,
+  audit: /audit/,
+  test: /test|spec|jest|mocha|\bava\b|playwright|cypress|e2e/,
+};
+
+/** The kinds of checks that a text names. */
+export function familiesIn(text: string): Family[] {
+  return (Object.keys(FAMILIES) as Family[]).filter((family) => FAMILIES[family].test(text));
+}
+
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
 /** A run of some tests only. */
 const CHOSEN =
@@ -99,10 +107,8 @@ function fail(failed: Map<string, Step>, step: Step): void {
 
 /** Of several checks in a row, the one that the lines of failure name. */
 function failingKind(step: Step, kinds: readonly string[]): string | undefined {
-  const named = FAMILIES.filter(
-    ([family, pattern]) => kinds.includes(family) && linesOfFailure(step).some((line) => pattern.test(line)),
-  );
-  return named.length === 1 ? named[0]?.[0] : undefined;
+  const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
+  return named.length === 1 ? named[0] : undefined;
 }
 
 function pass(failed: Map<string, Step>, step: Step): void {
@@ -124,8 +130,8 @@ function kindsOf(step: Step): readonly string[] {
   const { command = "", kind } = step.action;
   const key = keyOf(step);
   if (!step.outcome.verifies) return kind === "run" && !isLookingCommand(command) ? [key] : [];
-  if (WHOLE.test(command)) return [key, ...FAMILIES.map(([family]) => family)];
-  const own = FAMILIES.flatMap(([family, pattern]) => (pattern.test(command) ? [family] : []));
+  if (WHOLE.test(command)) return [key, ...Object.keys(FAMILIES)];
+  const own = familiesIn(command);
   if (own.includes("test")) return [...new Set(["test", ...own, "build"])];
   return own.length > 0 ? own : [key];
 }
@@ -151,18 +157,17 @@ function linesOfFailure({ outcome: { errors, detail } }: Step): readonly string[
 }
 
 function openLines(step: Step): OpenError[] {
-  const from = step.action.command === undefined ? step.call.name : clipEnd(oneLine(keyOf(step)), 100);
+  const from = step.action.command === undefined ? step.call.name : clipLine(keyOf(step), 100);
   return linesOfFailure(step).map((text) => ({ text: oneLine(text), from }));
 }
 
 // ---- what is still running
 
-/** How hosts name what they started in the background, and what they read from, write to or stop. */
+/** How hosts name what they started in the background. */
 const STARTED =
   /(?:running in (?:the )?background with ID:?|backgrounded[^\n]{0,40} ID:?|session ID|agentId:|task_id:?|<task[-_]id>)\s{0,2}([\w-]{2,60})/i;
 const RUNNING = /\bstill running$/;
 const LAUNCHED = /^Async agent launched\b|\brunning in (?:the )?background\b/i;
-const NAMED_BY = ["task_id", "taskId", "bash_id", "shell_id", "agent_id", "session_id", "sessionId", "id"];
 const ENDED =
   /<status>(?:completed|failed|killed|stopped|cancelled)<\/status>|Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
 
@@ -170,8 +175,9 @@ const ENDED =
 export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
   const running = new Map<string, string>();
   for (const step of steps) {
-    const named = idIn(argumentsValue(step.call));
-    if (named !== undefined && running.has(named)) {
+    const args = argumentsValue(step.call);
+    const named = isObject(args) ? idOf(args) : "";
+    if (running.has(named)) {
       if (ends(step)) running.delete(named);
     } else if (isStarted(step)) {
       const id = STARTED.exec(headOf(step))?.[1] ?? step.call.id;
@@ -203,15 +209,7 @@ function headOf({ result }: Step): string {
 }
 
 function nameOf({ action }: Step): string {
-  return clipEnd(oneLine(action.words), 200);
-}
-
-function idIn(args: unknown): string | undefined {
-  if (!isObject(args)) return undefined;
-  const found = NAMED_BY.map((key) => args[key]).find(
-    (id) => typeof id === "string" || typeof id === "number",
-  );
-  return found === undefined ? undefined : String(found);
+  return clipLine(action.words, 200);
 }
 
 // ---- the repository
@@ -247,23 +245,17 @@ export function readRepository(steps: readonly Step[]): string[] {
     if (PUSH.test(command) && outcome.state !== "failed" && arrived) pushed = true;
   });
   if (branch === "" && commit === "") return [];
-  const since = new Set(
-    steps
-      .slice(at + 1)
-      .flatMap(({ action, outcome }) =>
-        outcome.state === "failed"
-          ? []
-          : action.files.flatMap(({ path, effect }) => (effect === "read" ? [] : [path])),
-      ),
-  );
-  const changed = [...since].slice(-CHANGED_AFTER);
-  return [
-    ...(branch === "" ? [] : [`branch ${branch}`]),
-    ...(commit === "" ? [] : [`last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`]),
-    ...(changed.length === 0
-      ? []
-      : [`changed ${commit === "" ? "and not seen committed" : "since"}: ${changed.join(", ")}`]),
+  const since = steps
+    .slice(at + 1)
+    .filter(({ outcome }) => outcome.state !== "failed")
+    .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
+  const changed = [...new Set(since)].slice(-CHANGED_AFTER).join(", ");
+  const rows = [
+    branch === "" ? "" : `branch ${branch}`,
+    commit === "" ? "" : `last commit ${commit}, ${pushed ? "pushed" : "no push seen since"}`,
+    changed === "" ? "" : `changed ${commit === "" ? "and not seen committed" : "since"}: ${changed}`,
   ];
+  return rows.filter((row) => row !== "");
 }
 
 // ---- task lists
@@ -278,11 +270,6 @@ export interface Task {
   readonly text: string;
   /** As the tool names it, such as `in_progress`; empty where it names none. */
   readonly status: string;
-}
-
-interface PlanCall {
-  readonly call: ToolCallPart;
-  readonly result: { readonly text: string } | undefined;
 }
 
 const FINISHED = /^(?:completed?|done|finished|closed)$/i;
@@ -301,16 +288,13 @@ export function isFinished({ status }: Task): boolean {
  * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
  * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
  */
-export function readPlan(calls: readonly PlanCall[]): Task[] | undefined {
+export function readPlan(calls: readonly Pick<Step, "call" | "result">[]): Task[] | undefined {
   let items: Map<string, Task> | undefined;
   for (const { call, result } of calls) {
     if (!TOOL.test(call.name)) continue;
     const value = argumentsValue(call);
-    const shown = shownTasks(result?.text ?? "");
-    const list = listOf(value);
-    if (shown !== undefined) items = shown;
-    else if (list !== undefined) items = new Map(list.map((task, index) => [`list:${index}`, task]));
-    else items = applyStep(items, value, result?.text ?? "");
+    const text = result?.text ?? "";
+    items = shownTasks(text) ?? listOf(value) ?? applyStep(items, value, text);
   }
   return items === undefined ? undefined : [...items.values()].filter((task) => !DROPPED.test(task.status));
 }
@@ -319,50 +303,33 @@ const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
 
 /** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
 function shownTasks(result: string): Map<string, Task> | undefined {
-  const lines = result.slice(0, 40_000).trim().split("\n");
-  const rows = lines.map((line) => SHOWN.exec(line.trim()));
-  if (rows.length === 0 || rows.some((row) => row === null)) return undefined;
-  return new Map(
-    rows.map((row): [string, Task] => {
-      const [, id = "", status = "", text = ""] = row ?? [];
-      return [id, { text: clipEnd(oneLine(text), MAX_TASK), status }];
-    }),
-  );
+  const tasks = new Map<string, Task>();
+  for (const line of result.slice(0, 40_000).trim().split("\n")) {
+    const [, id, status = "", text = ""] = SHOWN.exec(line.trim()) ?? [];
+    if (id === undefined) return undefined;
+    tasks.set(id, { text: clipLine(text, MAX_TASK), status });
+  }
+  return tasks;
 }
 
-function listOf(value: unknown): Task[] | undefined {
+function listOf(value: unknown): Map<string, Task> | undefined {
   if (!isObject(value)) return undefined;
   for (const entry of Object.values(value)) {
-    const list = typeof entry === "string" && entry.startsWith("[") ? parse(entry) : entry;
+    const list = typeof entry === "string" && entry.startsWith("[") ? parsedJson(entry) : entry;
     if (!Array.isArray(list)) continue;
-    const tasks = (list as unknown[]).map(taskOf);
-    if (tasks.every((task) => task !== undefined)) return tasks;
+    const tasks = (list as unknown[]).flatMap(taskOf);
+    if (tasks.length === list.length) return new Map(tasks.map((task, at) => [`list:${at}`, task]));
   }
   return undefined;
 }
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    return undefined;
-  }
+function taskOf(value: unknown): Task[] {
+  if (!isObject(value) || typeof value.status !== "string") return [];
+  const text = textOf(value, TEXT_KEYS);
+  return text === undefined ? [] : [{ text: clipLine(text, MAX_TASK), status: value.status }];
 }
 
-function taskOf(value: unknown): Task | undefined {
-  if (!isObject(value) || typeof value.status !== "string") return undefined;
-  const text = textOf(value);
-  return text === undefined ? undefined : { text, status: value.status };
-}
-
-function textOf(value: Record<string, unknown>): string | undefined {
-  for (const key of TEXT_KEYS) {
-    const text = value[key];
-    if (typeof text === "string" && text.trim() !== "") return clipEnd(oneLine(text), MAX_TASK);
-  }
-  return undefined;
-}
-
+/** One step of the list: a task is added, or has another status. */
 function applyStep(
   items: Map<string, Task> | undefined,
   value: unknown,
@@ -373,11 +340,13 @@ function applyStep(
   const status = typeof value.status === "string" ? value.status : undefined;
   if (typeof id === "string" || typeof id === "number") {
     const known = items?.get(String(id));
-    if (items === undefined || known === undefined || status === undefined) return items;
-    return items.set(String(id), { text: known.text, status });
+    return known === undefined || status === undefined ? items : items?.set(String(id), { ...known, status });
   }
-  const text = typeof value.subject === "string" ? textOf(value) : undefined;
+  const text = typeof value.subject === "string" ? textOf(value, TEXT_KEYS) : undefined;
   const created = CREATED.exec(result.slice(0, 300))?.[1];
   if (text === undefined || created === undefined) return items;
-  return (items ?? new Map<string, Task>()).set(created, { text, status: status ?? "pending" });
+  return (items ?? new Map<string, Task>()).set(created, {
+    text: clipLine(text, MAX_TASK),
+    status: status ?? "pending",
+  });
 }

@@ -11,10 +11,10 @@ const visited = (text: string): string[] => {
 describe("facts", () => {
   it.each([
     ["see src/app/main.ts:120", "path app/main.ts", "number 120"],
-    ["a ValueError in parseHeader", "error ValueError", "identifier parseHeader"],
-    ["run with --dry-run (MAX_SIZE=4096)", "flag --dry-run", "identifier MAX_SIZE", "number 4096"],
+    ["a ValueError in parseHeader", "name ValueError", "name parseHeader"],
+    ["run with --dry-run (MAX_SIZE=4096)", "name --dry-run", "name MAX_SIZE", "number 4096"],
     ["read https://example.org/a_b?c=1.", "url https://example.org/a_b?c=1"],
-    ["ABC-12 and 3f2a9c1d", "ticket ABC-12", "hash 3f2a9c1d"],
+    ["ABC-12 and 3f2a9c1d", "name ABC-12", "name 3f2a9c1d"],
     ["Only plain words here. Never Mind, e.g. this: none"],
   ])("of %j", (text, ...facts) => {
     expect(factsIn(text).map(({ kind, key }) => `${kind} ${key}`)).toEqual(facts);

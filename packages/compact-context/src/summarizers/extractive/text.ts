@@ -9,10 +9,20 @@ export function oneLine(text: string): string {
   return UNTIDY.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
 
+/** Text as code, in marks that it does not hold itself. */
+export function quotedCode(text: string): string {
+  return text.includes("`") ? `"${text}"` : `\`${text}\``;
+}
+
 /** At most `characters` from the start, cut after a whole word where one ends near the limit; ` …` marks the cut. */
 export function clipEnd(text: string, characters: number): string {
   if (text.length <= characters) return text;
   return `${wordHead(text, Math.max(0, characters - 2))} …`;
+}
+
+/** The same on one line. */
+export function clipLine(text: string, characters: number): string {
+  return clipEnd(oneLine(text), characters);
 }
 
 /** The longest beginning of `text` that ends with a word and has at most `tokens` tokens; empty where no word fits. */
@@ -43,6 +53,30 @@ function wordHead(text: string, length: number): string {
   return text.slice(0, end).trimEnd();
 }
 
+/** Values by their key, keys and values in the order of the list. */
+export function groupBy<Key, Value>(
+  values: readonly Value[],
+  keyFor: (value: Value) => Key,
+): Map<Key, Value[]> {
+  const groups = new Map<Key, Value[]>();
+  for (const value of values) {
+    const key = keyFor(value);
+    const group = groups.get(key);
+    if (group === undefined) groups.set(key, [value]);
+    else group.push(value);
+  }
+  return groups;
+}
+
+/** The value of a JSON text; undefined for any other text. */
+export function parsedJson(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The whole of a text of usual length; beginning and end of a huge one. */
 export function readable(text: string): string {
   return text.length > 2 * READ_HALF ? `${text.slice(0, READ_HALF)}\n${text.slice(-READ_HALF)}` : text;
@@ -50,16 +84,25 @@ export function readable(text: string): string {
 
 /** Source of a pattern for short forms before a name, which end no sentence: `Prof. Chen`. */
 export const TITLES = "Prof|Dr|Mrs?|Ms|Messrs|Sra?|Srta|Dra|Mme|Mlle|Hr|Fr";
-// A sentence ends before a capital, a quote or another script; `e.g. this` and `a.ts` go on.
+const SHORT_FORMS = `etc|approx|resp|bzw|usw|inkl|${TITLES}`;
+// A sentence ends before a capital, a quote or another script, and behind a longer word also before a small letter; `e.g. this` and `a.ts` go on.
 const SENTENCE_END = new RegExp(
-  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|etc|vs|cf|approx|resp|No|Nr|z\\.B|bzw|usw|${TITLES})\\.)\\s+(?=[^\\p{Ll}\\s])|(?<=[。！？])|\\n`,
+  `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|vs|cf|No|Nr|z\\.B|${SHORT_FORMS})\\.)\\s{1,4}(?=[^\\p{Ll}\\s])|(?<=\\p{Ll}{3}[.!?])(?<!\\b(?:${SHORT_FORMS})\\.)\\s{1,4}(?=\\p{Ll}{1,20}['’]?\\p{L}{0,3}[\\s,])|(?<=[。！？]["”」』]?)(?!["”」』])`,
   "u",
 );
+/** Without it no sentence ends within a line. */
+const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
+
+/** The sentences of one line, with the blanks around them. */
+export function sentencesOfLine(line: string): string[] {
+  return MAY_END.test(line) ? line.split(SENTENCE_END) : [line];
+}
 
 /** Sentences and lines of a text, trimmed, none empty. */
 export function sentences(text: string): string[] {
   return readable(text)
-    .split(SENTENCE_END)
+    .split("\n")
+    .flatMap(sentencesOfLine)
     .map((sentence) => sentence.trim())
     .filter((sentence) => sentence.length > 1);
 }
@@ -71,7 +114,8 @@ export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
-const FENCE = /^\s{0,8}(?:```|~~~)/;
+/** Opens or closes a block of code. */
+export const FENCE: RegExp = /^\s{0,8}(?:```|~~~)/;
 
 /** A line of a text; `code` where it stands between fences. */
 export interface TextLine {
@@ -137,19 +181,8 @@ export function termsOf(text: string): Map<string, number> {
 
 // ---- names and values
 
-/** Kinds of hard tokens that an agent may need verbatim later. */
-export type FactKind =
-  | "url"
-  | "email"
-  | "path"
-  | "file"
-  | "uuid"
-  | "error"
-  | "flag"
-  | "ticket"
-  | "hash"
-  | "identifier"
-  | "number";
+/** Kinds of hard tokens that an agent may need verbatim later; a name is a file, a flag, an error, an id or an identifier. */
+export type FactKind = "url" | "path" | "name" | "number";
 
 export interface Fact {
   /** The text that stands for it; a path is known by its last two parts. */
@@ -162,18 +195,19 @@ const EXTENSIONS =
 const FILE_EXTENSIONS: ReadonlySet<string> = new Set(EXTENSIONS.split(" "));
 const URL = /https?:\/\/[^\s"'`<>)\]}\\|]{4,300}/g;
 const TRAILING = /[.,;:!?'"*_-]+$/;
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
-const FLAG = /^--[a-z][a-z0-9-]+$/;
-const TICKET = /^(?:#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6})$/;
+/** A flag, a ticket or a UUID. */
+const WHOLE_NAME =
+  /^(?:--[a-z][a-z0-9-]+|#[A-Z]?\d{2,9}|[A-Z]{2,6}-\d{1,6}|[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/;
 const DECIMAL = /^\d[\d,]*\.\d+(?:\.\d+)*$/;
 const INTEGER = /^\d{3,}$/;
 const COMMON_NUMBER = /^(?:(?:19|20)\d\d|100|200|404|500|1000|0\.0|1\.0)$/;
-const ERROR_CLASS = /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/;
-const HASH = /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/;
-const UPPER_CODE = /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/;
-const CAMEL = /^[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*$/;
-const SNAKE = /^[A-Za-z][A-Za-z0-9]*_\w+$/;
-const ACRONYM = /^[A-Z]{2,}[a-z]\w+$/;
+/** An error class, a hash or a code in capitals; a longer word in camel or snake case, or behind an acronym. */
+const WORD_NAMES: readonly RegExp[] = [
+  /^[A-Z]\w*(?:Error|Exception|Warning|Failure)$/,
+  /^(?=[0-9a-f]*\d)(?=[0-9a-f]*[a-f])[0-9a-f]{7,64}$/,
+  /^(?=[A-Z0-9]*[A-Z])(?=[A-Z0-9]*\d)[A-Z0-9]{5,12}$/,
+  /^(?=.{6})(?:[A-Za-z][a-z0-9]+[A-Z][A-Za-z0-9]*|[A-Za-z][A-Za-z0-9]*_\w+|[A-Z]{2,}[a-z]\w+)$/,
+];
 const LONGEST = 200;
 
 /** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
@@ -185,24 +219,15 @@ export function factsIn(text: string): Fact[] {
   return [...found.values()];
 }
 
-/** Visits the pieces of a text that may hold facts: URLs whole, then runs without blanks, quotes and brackets; plain words are passed over. */
+/** A run without blanks, quotes and brackets. */
+const RUN = /[\w@+~:#=?&%$./-]{3,}/g;
+/** Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows. */
+const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
+
+/** Visits the pieces of a text that may hold facts: URLs whole, then the runs that are no plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
   const rest = text.includes("://") ? withoutUrls(text, visit) : text;
-  let start = -1;
-  let before = NO_RUN;
-  let telling = false;
-  for (let at = 0; at <= rest.length; at += 1) {
-    const kind = runKind(rest, at);
-    if (kind === NO_RUN) {
-      if (telling && at - start >= 3) visit(rest.slice(start, at));
-      start = -1;
-      telling = false;
-    } else {
-      if (start < 0) start = at;
-      telling ||= isTelling(kind, before, rest, at);
-    }
-    before = kind;
-  }
+  for (const [run] of rest.matchAll(RUN)) if (TELLING.test(run)) visit(run);
 }
 
 function withoutUrls(text: string, visit: (url: string) => void): string {
@@ -210,43 +235,6 @@ function withoutUrls(text: string, visit: (url: string) => void): string {
     visit(url);
     return " ";
   });
-}
-
-// Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows.
-function isTelling(kind: number, before: number, text: string, at: number): boolean {
-  if (kind === TELLING) return true;
-  if (kind === CAPITAL) return before === LETTER || before === CAPITAL;
-  if (kind === DOT) return runKind(text, at + 1) !== NO_RUN;
-  return kind === HYPHEN && before === HYPHEN;
-}
-
-const NO_RUN = 0;
-const OTHER = 1;
-const LETTER = 2;
-const CAPITAL = 3;
-const TELLING = 4;
-const DOT = 5;
-const HYPHEN = 6;
-const RUN_KINDS = runKinds();
-
-function runKinds(): Uint8Array {
-  const kinds = new Uint8Array(128);
-  const set = (characters: string, kind: number): void => {
-    for (const character of characters) kinds[character.charCodeAt(0)] = kind;
-  };
-  set("abcdefghijklmnopqrstuvwxyz", LETTER);
-  set("ABCDEFGHIJKLMNOPQRSTUVWXYZ", CAPITAL);
-  set("0123456789_/", TELLING);
-  set("@+~:#=?&%$", OTHER);
-  set(".", DOT);
-  set("-", HYPHEN);
-  return kinds;
-}
-
-// Beyond the end there is no run.
-function runKind(text: string, at: number): number {
-  const code = text.charCodeAt(at);
-  return code < 128 ? (RUN_KINDS[code] ?? NO_RUN) : NO_RUN;
 }
 
 const JOINT = /[:=?&%$]+/;
@@ -287,40 +275,24 @@ function trimEnd(text: string): string {
 
 /** The last two parts of a path; undefined for what has one part or no letter. */
 export function pathKey(path: string): string | undefined {
-  const [last, end] = partBefore(path, path.length);
-  const [first] = partBefore(path, end);
-  if (first === "") return undefined;
+  const [first, last] = path
+    .split("/")
+    .filter((part) => !/^(?:\.{0,2}|~)$/.test(part))
+    .slice(-2);
   const key = `${first}/${last}`;
-  return /[A-Za-z]/.test(key) ? key : undefined;
-}
-
-/** The last part of a path that names something, and where it begins; "" where there is none. */
-function partBefore(path: string, end: number): readonly [part: string, start: number] {
-  for (let to = end; to > 0; ) {
-    const slash = path.lastIndexOf("/", to - 1);
-    const part = path.slice(slash + 1, to);
-    if (part !== "" && part !== "." && part !== ".." && part !== "~") return [part, slash];
-    to = slash;
-  }
-  return ["", 0];
+  return last !== undefined && /[A-Za-z]/.test(key) ? key : undefined;
 }
 
 function wholeKind(piece: string): FactKind | undefined {
   if (piece.length > 64) return undefined;
   const dot = piece.lastIndexOf(".");
-  if (dot > 0 && FILE_EXTENSIONS.has(piece.slice(dot + 1))) return "file";
-  if (dot > 0 && piece.includes("@")) return "email";
-  if (DECIMAL.test(piece) || INTEGER.test(piece)) return COMMON_NUMBER.test(piece) ? undefined : "number";
-  if (FLAG.test(piece)) return "flag";
-  if (TICKET.test(piece)) return "ticket";
-  return UUID.test(piece) ? "uuid" : undefined;
+  const isFile = dot > 0 && (FILE_EXTENSIONS.has(piece.slice(dot + 1)) || piece.includes("@"));
+  if (isFile || WHOLE_NAME.test(piece)) return "name";
+  const isNumber = DECIMAL.test(piece) || INTEGER.test(piece);
+  return isNumber && !COMMON_NUMBER.test(piece) ? "number" : undefined;
 }
 
 function wordKind(word: string): FactKind | undefined {
   if (INTEGER.test(word)) return COMMON_NUMBER.test(word) ? undefined : "number";
-  if (ERROR_CLASS.test(word)) return "error";
-  if (HASH.test(word)) return "hash";
-  if (UPPER_CODE.test(word)) return "identifier";
-  if (word.length < 6) return undefined;
-  return CAMEL.test(word) || SNAKE.test(word) || ACRONYM.test(word) ? "identifier" : undefined;
+  return WORD_NAMES.some((name) => name.test(word)) ? "name" : undefined;
 }

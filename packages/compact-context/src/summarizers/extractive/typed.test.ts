@@ -88,11 +88,11 @@ describe("what was typed", () => {
       `You are a code reviewer. Your job is to review code changes and provide feedback.\n\n---\n\nInput: main\n\n---\n${"x\n".repeat(20)}`,
       "/review main",
     ],
-  ])("%s", (_, text, typed) => expect(readSaid(user(text)).typed).toBe(typed));
+  ])("%s", (_, text, typed) => expect(readSaid(user(text))).toBe(typed));
 
   it("says nothing for what a host wrote", () => {
-    expect(readSaid(user("hello", { synthetic: true }))).toEqual({ typed: "", omitted: [] });
-    expect(readSaid({ ...user("hello"), role: "assistant" }).typed).toBe("");
+    expect(readSaid(user("hello", { synthetic: true }))).toBe("");
+    expect(readSaid({ ...user("hello"), role: "assistant" })).toBe("");
   });
 
   it("tells pasted output from the sentences beside it", () => {
@@ -100,7 +100,7 @@ describe("what was typed", () => {
       "\n",
     );
     const said = readSaid(user(`why does it stop here?\n${log}\nplease find out`));
-    expect(said).toEqual({ typed: "why does it stop here?\nplease find out", omitted: ["pasted output"] });
+    expect(said).toBe("why does it stop here?\nplease find out");
   });
 
   it.each([
@@ -111,11 +111,11 @@ describe("what was typed", () => {
     ["a diff", "diff --git a/x b/x\nindex 123456..abcdef 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@"],
     ["JSON", '{\n"a": 1,\n"b": 2,\n"c": 3\n}'],
     ["a long fence", `\`\`\`\n${"some words of output\n".repeat(40)}\`\`\``],
-  ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`)).typed).toBe("see:"));
+  ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`))).toBe("see:"));
 
   it("keeps a short piece of code", () => {
     const text = "rename this:\n```ts\nconst a = 1;\n```\nto b";
-    expect(readSaid(user(text)).typed).toBe(text);
+    expect(readSaid(user(text))).toBe(text);
   });
 });
 
@@ -242,11 +242,11 @@ it("reads a megabyte of anything soon", () => {
 
 it("tells what stands after a short fence", () => {
   const text = `Remove these lines:\n\`\`\`go\nstate.ID = ""\n\`\`\`\n\n${"The id is kept by the store.\n".repeat(40)}\n\`\`\`bash\nmake test\n\`\`\``;
-  expect(readSaid(user(text)).typed).toContain("The id is kept by the store.");
+  expect(readSaid(user(text))).toContain("The id is kept by the store.");
 });
 
 it("leaves out a log of commits", () => {
   const log =
     "* commit 73e26a3e28002a1a0b4e0b39e6ef5b70591b6871 (HEAD -> main)\n| Author: A B <a@example.com>\n| Date:   Sun Feb 15\n| \n|     Add a document\n|     \n|     With a body.\n* commit 8b56120cab78addc8744d58b2ac1357ca15186a0\n  Author: A B <a@example.com>\n  \n      initial commit";
-  expect(readSaid(user(`still wrong, see\n${log}\nplease look`)).typed).toBe("still wrong, see\nplease look");
+  expect(readSaid(user(`still wrong, see\n${log}\nplease look`))).toBe("still wrong, see\nplease look");
 });

@@ -1,15 +1,8 @@
 import { argumentsValue, type Message, type ToolCallPart } from "../../core/message.ts";
-import { textSegments } from "../../core/units.ts";
+import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
-import { clipEnd, oneLine, readable, sentences } from "./text.ts";
-
-/** What a person said in a message. */
-export interface Said {
-  /** What was typed; wrappers, reminders, injected context and pasted output are left out. "" where nothing was. */
-  readonly typed: string;
-  /** Rough kinds of what was left out, such as "pasted output". */
-  readonly omitted: readonly string[];
-}
+import { textOf } from "./actions.ts";
+import { clipEnd, clipLine, parsedJson, readable, sentences } from "./text.ts";
 
 /** What a person said without typing a message. */
 export interface Answer {
@@ -22,36 +15,23 @@ export interface Answer {
 
 // ---- messages
 
+/** How summaries of other tools begin that stand in a history as a message. */
+export const FOREIGN: RegExp =
+  /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
+
 /** What no person types: the whole text was written by a host or a tool. */
-const NOTICES: readonly (readonly [string, RegExp])[] = [
-  ["skill", /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>)/],
-  ["interruption", /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i],
-  [
-    "earlier summary",
-    /^(?:This session is being continued from a previous conversation|Another language model started to solve)/,
-  ],
-  [
-    "notice",
-    /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
-  ],
-  [
-    "notice",
-    /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
-  ],
-  ["project instructions", /^# (?:AGENTS|CLAUDE|GEMINI)\.md instructions/],
-  [
-    "tool output",
-    /^(?:EXECUTION RESULT of \[|OBSERVATION:|<returncode>|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed)/,
-  ],
-  [
-    "tool output",
-    /^(?:Tokens: [\d.,]+k? sent|Applied edit to |Commit [0-9a-f]{7} |={5,} test session starts|Added \S+ to the chat)/,
-  ],
-  [
-    "tool output",
-    /^(?:Removed \S+ from the chat|Removed: [0-9a-f]{7} |Diff since |Add (?:the output|these files) to the chat\?|No changes to display)/,
-  ],
-  ["tool output", /^\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d/],
+const NOTICES: readonly RegExp[] = [
+  // Skills, interruptions and project instructions.
+  /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>|# (?:AGENTS|CLAUDE|GEMINI)\.md instructions)/,
+  /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i,
+  FOREIGN,
+  // Notes of the host.
+  /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
+  /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
+  // Output of tools, and what aider says.
+  /^(?:EXECUTION RESULT of \[|OBSERVATION:|<returncode>|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed)/,
+  /^(?:Tokens: [\d.,]+k? sent|Applied edit to |Commit [0-9a-f]{7} |={5,} test session starts|Added \S+ to the chat|\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d)/,
+  /^(?:Removed \S+ from the chat|Removed: [0-9a-f]{7} |Diff since |Add (?:the output|these files) to the chat\?|No changes to display)/,
 ];
 
 /** The part of a template in which the words of a person stand. */
@@ -68,58 +48,40 @@ const REVIEW =
 const WRAPPER =
   /(?:^|\n)\s{0,20}<(user_message|user_query|userRequest|user_request|task|feedback|user_input|answer)>/;
 const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
-const ARGUMENTS = "<command-args>";
 /** Commands that only steer the program. */
 const STEERING =
   /^\/(?:exit|quit|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
-const BLOCK = /^\s{0,24}<(\/?)([a-zA-Z][\w-]{1,40})(?:\s[^>\n]{0,200})?>/;
 /** Blocks that hosts write beside those that every part of the library leaves out. */
 const HOST_BLOCK =
-  /^(?:skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)$/i;
+  /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;
 
-/** What a person typed in a message, in any format that is read. */
-export function readSaid(message: Message): Said {
-  const omitted = new Set<string>();
-  if (
-    message.role !== "user" ||
-    message.meta?.synthetic === true ||
-    message.meta?.summaryVersion !== undefined
-  )
-    return { typed: "", omitted: [] };
-  const typed: string[] = [];
-  for (const part of message.parts) {
-    if (part.type !== "text") continue;
-    const words = typedIn(part.text, omitted);
-    if (words !== "") typed.push(words);
-  }
-  return { typed: typed.join("\n").trim(), omitted: [...omitted] };
+/** What a person typed in a message of any format; wrappers, reminders, injected context and pasted output are left out. */
+export function readSaid({ role, meta, parts }: Message): string {
+  if (role !== "user" || meta?.synthetic === true || meta?.summaryVersion !== undefined) return "";
+  const typed = parts.flatMap((part) => (part.type === "text" ? [typedIn(part.text)] : []));
+  return typed
+    .filter((words) => words !== "")
+    .join("\n")
+    .trim();
 }
 
-function typedIn(text: string, omitted: Set<string>): string {
+function typedIn(text: string): string {
   const start = text.slice(0, 30_000).trimStart();
-  const notice = NOTICES.find(([, opening]) => opening.test(start));
-  if (notice !== undefined) {
-    omitted.add(notice[0]);
-    return "";
+  if (NOTICES.some((opening) => opening.test(start))) return "";
+  if (/^<command-(?:name|message)>/.test(start)) {
+    const name = COMMAND.exec(start)?.[1]?.trim() ?? "";
+    const line = `/${name} ${between(start, "<command-args>", "</command-args>")}`.trim();
+    return STEERING.test(line) ? "" : line;
   }
-  if (/^(?:\s{0,99}<command-(?:name|message)>)/.test(start)) return slashCommand(start, omitted);
   const review = REVIEW.exec(start)?.[1];
   if (review !== undefined) return `/review ${review.trim()}`.trim();
   for (const template of TEMPLATES) {
     const inside = template.exec(start)?.[1];
-    if (inside === undefined) continue;
-    omitted.add("template of the harness");
-    return ownLines(inside, omitted);
+    if (inside !== undefined) return ownLines(inside);
   }
   const name = WRAPPER.exec(start)?.[1];
   const wrapped = name === undefined ? "" : between(text, `<${name}>`, `</${name}>`);
-  if (wrapped !== "") return ownLines(wrapped, omitted);
-  const own: string[] = [];
-  for (const segment of textSegments(text)) {
-    if (segment.typed) own.push(segment.text);
-    else omitted.add(segmentKind(segment.text));
-  }
-  return ownLines(withoutSteering(own.join("\n")), omitted);
+  return ownLines(wrapped === "" ? withoutSteering(typedText(text)) : wrapped);
 }
 
 /** What stands between two tags, trimmed; "" where one is missing. */
@@ -127,14 +89,6 @@ function between(text: string, opening: string, closing: string): string {
   const from = text.indexOf(opening);
   const to = from === -1 ? -1 : text.indexOf(closing, from);
   return to === -1 ? "" : text.slice(from + opening.length, to).trim();
-}
-
-function slashCommand(text: string, omitted: Set<string>): string {
-  const name = COMMAND.exec(text)?.[1]?.trim() ?? "";
-  const line = `/${name} ${between(text, ARGUMENTS, "</command-args>")}`.trim();
-  if (!STEERING.test(line)) return line;
-  omitted.add("command of the program");
-  return "";
 }
 
 /** aider repeats the question of a command below it; a command alone that steers the program says nothing. */
@@ -147,13 +101,6 @@ function withoutSteering(text: string): string {
   return asked !== undefined && asked === below ? first.trim() : text;
 }
 
-function segmentKind(text: string): string {
-  const name = BLOCK.exec(text.slice(0, 400))?.[2]?.toLowerCase() ?? "";
-  if (/content$/.test(name)) return "pasted file";
-  if (/^(?:command|local-command|bash)/.test(name)) return "command of the program";
-  return /interrupted/i.test(text.slice(0, 80)) ? "interruption" : "context of the host";
-}
-
 // ---- what is pasted beside typed lines
 
 const FENCE = /^\s{0,8}(`{3,}|~{3,})/;
@@ -161,6 +108,10 @@ const MOST_FENCED = 600;
 const FEWEST_PASTED = 4;
 const MOST_LINES = 500;
 const LONG_LINE = 240;
+
+/** How `git log`, also with its graph, begins a commit; its message is indented. */
+const COMMIT = /^[\s*|\\/]{0,20}commit [0-9a-f]{7,40}(?:\s{1,4}\(.{1,200}\))?\s{0,4}$/;
+const COMMIT_MESSAGE = /^[\s*|\\/]{0,20}(?:\s{4}\S|$)/;
 
 /** A line that a program printed. */
 const PRINTED: readonly RegExp[] = [
@@ -173,23 +124,22 @@ const PRINTED: readonly RegExp[] = [
   /^\s{0,40}(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|package|using|#include)\b.{0,400}[;{}():,]$/,
   /^\s{0,40}<\/?[a-zA-Z][\w.-]{0,60}(?:\s[^>\n]{0,300})?\/?>/,
   /^.{0,400}[;{}]$|^\s{4,40}[\w.]{1,80}\(.{0,300}\)[,;]?$/,
+  /^[\s*|\\/]{0,20}(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): {1,12}\S/,
+  COMMIT,
 ];
 
 /** The sentences of a typed text; runs of printed lines, long fences and blocks of a host are left out. */
-function ownLines(text: string, omitted: Set<string>): string {
-  const lines = withoutBlocks(readable(text), omitted).split("\n");
+function ownLines(text: string): string {
+  const segments = textSegments(readable(text), HOST_BLOCK).filter(({ typed }) => typed);
+  const lines = segments.flatMap((segment) => segment.text.split("\n"));
   const out: string[] = [];
-  let index = 0;
-  while (index < lines.length) {
-    const end = pastedEnd(lines, index);
-    if (end === index) {
-      const told = toldEnd(lines, index);
-      out.push(...lines.slice(index, told));
-      index = told;
-      continue;
-    }
-    omitted.add("pasted output");
-    index = end;
+  for (let at = 0; at < lines.length; ) {
+    const fenced = fenceEnd(lines, at);
+    const pasted = fenced === at ? pastedEnd(lines, at) : at;
+    const block = lines.slice(at, Math.max(fenced, pasted, at + 1));
+    const isShort = block.slice(1, -1).join("\n").length < MOST_FENCED;
+    if (fenced > at ? isShort : pasted === at) out.push(...block);
+    at += block.length;
   }
   return out
     .join("\n")
@@ -197,99 +147,37 @@ function ownLines(text: string, omitted: Set<string>): string {
     .trim();
 }
 
-/** Index of the line after a pasted block that begins at `start`; `start` where none begins there. */
-function pastedEnd(lines: readonly string[], start: number): number {
-  const first = lines[start] ?? "";
-  const fence = FENCE.exec(first)?.[1];
-  if (fence !== undefined) {
-    const end = fenceEnd(lines, start, fence);
-    return sizeOf(lines, start + 1, end - 1) > MOST_FENCED ? end : start;
-  }
-  if (COMMIT.test(first)) return logEnd(lines, start);
-  if (!isPrinted(first)) return start;
-  if (first.length >= LONG_LINE) return start + 1;
-  let printed = 0;
-  let end = start;
-  for (let index = start; index < lines.length; index += 1) {
-    const line = lines[index] ?? "";
-    if (line.trim() === "") continue;
-    if (!isPrinted(line) || FENCE.test(line)) break;
-    printed += 1;
-    end = index + 1;
-  }
-  return printed >= FEWEST_PASTED ? end : start;
-}
-
-/** Index of the line after the fence that opens at `start`; `start` where it does not close. */
-function fenceEnd(lines: readonly string[], start: number, fence: string): number {
+/** Index of the line after the fence that opens at `start`; `start` where none does, or none closes. */
+function fenceEnd(lines: readonly string[], start: number): number {
+  const fence = FENCE.exec(lines[start] ?? "")?.[1];
+  if (fence === undefined) return start;
   for (let index = start + 1; index < Math.min(lines.length, start + MOST_LINES); index += 1)
     if ((lines[index] ?? "").trimStart().startsWith(fence)) return index + 1;
   return start;
 }
 
-function sizeOf(lines: readonly string[], from: number, to: number): number {
-  return lines.slice(from, Math.max(from, to)).reduce((sum, line) => sum + line.length + 1, 0);
-}
-
-/** Index of the line after what is told at `index`: a short fence is told as a whole. */
-function toldEnd(lines: readonly string[], index: number): number {
-  const fence = FENCE.exec(lines[index] ?? "")?.[1];
-  return Math.max(index + 1, fence === undefined ? index : fenceEnd(lines, index, fence));
-}
-
-/** How `git log`, also with its graph, begins a commit. */
-const COMMIT = /^[\s*|\\/]{0,20}commit [0-9a-f]{7,40}(?:\s{1,4}\(.{1,200}\))?\s{0,4}$/;
-const OF_COMMIT =
-  /^[\s*|\\/]{0,20}$|^[\s*|\\/]{0,20}(?:Author|AuthorDate|Commit|CommitDate|Date|Merge): {1,12}\S|^[\s*|\\/]{0,20}\s{4}\S/;
-
-/** Index of the line after a log of commits; `start` where nothing of a commit follows. */
-function logEnd(lines: readonly string[], start: number): number {
+/** Index of the line after the printed lines that begin at `start`; `start` where they are none or few. */
+function pastedEnd(lines: readonly string[], start: number): number {
+  const first = lines[start] ?? "";
+  if (!isPrinted(first)) return start;
+  if (first.length >= LONG_LINE) return start + 1;
+  let isLog = false;
+  let printed = 0;
   let end = start;
-  for (let index = start + 1; index < lines.length; index += 1) {
-    const line = (lines[index] ?? "").slice(0, 500);
-    if (!COMMIT.test(line) && !OF_COMMIT.test(line)) break;
-    if (line.trim() !== "") end = index + 1;
+  for (let index = start; index < lines.length; index += 1) {
+    const line = lines[index] ?? "";
+    if (line.trim() === "") continue;
+    isLog ||= COMMIT.test(line);
+    if (FENCE.test(line) || !(isPrinted(line) || (isLog && COMMIT_MESSAGE.test(line)))) break;
+    printed += 1;
+    end = index + 1;
   }
-  return end;
+  return printed >= (isLog ? 2 : FEWEST_PASTED) ? end : start;
 }
 
 function isPrinted(line: string): boolean {
   const read = line.slice(0, 500);
   return PRINTED.some((look) => look.test(read));
-}
-
-/** Leaves out blocks of a host whose closing tag stands in the text. */
-function withoutBlocks(text: string, omitted: Set<string>): string {
-  if (!text.includes("</")) return text;
-  const lines = text.split("\n");
-  const out: string[] = [];
-  const unclosed = new Set<string>();
-  for (let index = 0; index < lines.length; index += 1) {
-    const line = lines[index] ?? "";
-    const name = hostBlock(line);
-    const end = name === undefined || unclosed.has(name) ? -1 : closingLine(lines, index, `</${name}>`);
-    if (end === -1) {
-      if (name !== undefined) unclosed.add(name);
-      out.push(line);
-      continue;
-    }
-    omitted.add("context of the host");
-    const after = (lines[end] ?? "").split(`</${name}>`).at(-1)?.trim() ?? "";
-    if (after !== "") out.push(after);
-    index = end;
-  }
-  return out.join("\n");
-}
-
-function hostBlock(line: string): string | undefined {
-  const [, slash, name] = BLOCK.exec(line.slice(0, 400)) ?? [];
-  return slash === "" && name !== undefined && HOST_BLOCK.test(name) ? name : undefined;
-}
-
-function closingLine(lines: readonly string[], from: number, closing: string): number {
-  for (let index = from; index < lines.length; index += 1)
-    if (lines[index]?.includes(closing) === true) return index;
-  return -1;
 }
 
 // ---- answers to calls
@@ -298,8 +186,9 @@ const MOST_ABOUT = 240;
 const MOST_WORDS = 2_000;
 const PAIR = /"((?:[^"\\\n]|"(?!=")){1,600})"="((?:[^"\\]|\\.){0,2000}?)"(?=[,.\s]|$)/g;
 const ASKED_AND_ANSWERED = /- "([^\n]{1,600})"\n\s{0,8}Answer: ([^\n]{1,1000})/g;
-const REFUSED =
-  /^(?:The user doesn['’]t want to (?:proceed with this tool use|take this action)|The user (?:denied|rejected|declined)|User (?:rejected|denied|declined|did not allow)|\[Operation Cancell?ed\]|Plan rejected|.{0,40}rejected by user|Action rejected|Tool (?:call|use|execution) (?:was )?(?:rejected|denied) by (?:the )?user)/i;
+/** How hosts tell that a person refused a call. */
+export const REFUSED: RegExp =
+  /^(?:<tool_use_error>)?\s{0,4}(?:Error: )?(?:The user doesn['’]t want to (?:proceed|take this action)|(?:The )?User (?:rejected|denied|declined|cancelled|refused|did not allow)\b|\[?Operation cancell?ed|\[Request interrupted by user|Plan rejected|Action rejected|Tool (?:call|use|execution) (?:was )?(?:rejected|denied)\b|.{0,40}(?:rejected|denied) by (?:the )?user)/i;
 const REASON =
   /(?:the user said|provided the following feedback|with the following (?:feedback|reason)|user feedback|feedback|reason):\s{0,9}([\s\S]{1,2000})/i;
 const APPROVED =
@@ -308,7 +197,10 @@ const ANSWERED =
   /^(?:User has answered|Your questions have been answered|User (?:responded|selected|answered)|The user (?:answered|selected|responded))/i;
 const ASKS =
   /^(?:ask_?user(?:_?question)?|ask_followup_question|request_user_input|question|plan_mode_respond|ask_question|attempt_completion)$/i;
-const NO_WORDS = /^(?:STOP what you are doing|User did not allow|User denied|unknown reason|none)\b/i;
+const NO_WORDS =
+  /^(?:STOP what you are doing|User did not allow|User denied|unknown reason|none|The user wants to clarify these questions)\b/i;
+const PLAIN_ANSWER =
+  /^(?:User|The user) (?:responded|selected|answered)[^:\n]{0,40}:\s{0,9}([\s\S]{1,2000})/i;
 const TAGGED = /<(answer|feedback|user_message)>\s{0,20}([\s\S]{1,2000}?)\s{0,20}<\/\1>/;
 
 /** What a person said by answering a call: a choice, a refusal, an approval; undefined where no person spoke. */
@@ -328,50 +220,35 @@ export function readAnswer(
 }
 
 function readRefusal(call: ToolCallPart, text: string): Answer {
-  const pairs = [...text.matchAll(ASKED_AND_ANSWERED)];
-  if (pairs.length > 0) return choices(pairs.map(([, asked = "", answer = ""]) => ({ asked, answer })));
+  const told = choices([...text.matchAll(ASKED_AND_ANSWERED)]);
+  if (told !== undefined) return told;
   const said = TAGGED.exec(text)?.[2] ?? REASON.exec(text)?.[1] ?? "";
   const words = (said.split(/\n\s{0,9}\n?Note: The user's next message/)[0] ?? "").trim();
-  const clarifies = /^The user wants to clarify these questions/.test(words);
-  return {
-    kind: "refusal",
-    about: proposalOf(call),
-    text: NO_WORDS.test(words) || clarifies ? "" : shorten(words),
-  };
+  return { kind: "refusal", about: proposalOf(call), text: NO_WORDS.test(words) ? "" : shorten(words) };
 }
 
 function readChoice(call: ToolCallPart, text: string): Answer | undefined {
-  const pairs = [...text.matchAll(PAIR)];
-  if (pairs.length > 0) return choices(pairs.map(([, asked = "", answer = ""]) => ({ asked, answer })));
   const questions = questionsOf(call);
-  const structured = structuredAnswers(text);
-  if (structured.length > 0)
-    return choices(structured.map((answer, at) => ({ asked: questions[at] ?? "", answer })));
-  const tagged = TAGGED.exec(text)?.[2];
-  const plain =
-    /^(?:User|The user) (?:responded|selected|answered)[^:\n]{0,40}:\s{0,9}([\s\S]{1,2000})/i.exec(text)?.[1];
-  const answer = tagged ?? plain;
-  if (answer === undefined || answer.trim() === "") return undefined;
-  return { kind: "choice", about: shortAbout(questions[0] ?? ""), text: shorten(answer) };
+  const structured = structuredAnswers(text).map((answer, at) => ["", questions[at] ?? "", answer]);
+  const told = choices([...text.matchAll(PAIR)]) ?? choices(structured);
+  if (told !== undefined) return told;
+  const answer = TAGGED.exec(text)?.[2] ?? PLAIN_ANSWER.exec(text)?.[1] ?? "";
+  return answer.trim() === "" ? undefined : choices([["", questions[0] ?? "", answer]]);
 }
 
-function choices(pairs: readonly { readonly asked: string; readonly answer: string }[]): Answer {
-  const only = pairs.length === 1 ? pairs[0] : undefined;
-  if (only !== undefined)
-    return { kind: "choice", about: shortAbout(only.asked), text: shorten(only.answer) };
-  const lines = pairs.map(({ asked, answer }) => `${shortAbout(asked)} → ${shorten(answer)}`);
-  return { kind: "choice", about: "", text: lines.join("\n") };
+/** Pairs of what was asked and answered, the whole match before them. */
+function choices(pairs: readonly (readonly string[])[]): Answer | undefined {
+  const told = pairs.map(([, asked = "", answer = ""]) => [shortAbout(asked), shorten(answer)] as const);
+  const [only] = told;
+  if (only === undefined) return undefined;
+  if (told.length === 1) return { kind: "choice", about: only[0], text: only[1] };
+  return { kind: "choice", about: "", text: told.map((pair) => pair.join(" → ")).join("\n") };
 }
 
 /** `{"answers":{"id":{"answers":["x"]}}}` of Codex, `{"answers":{"0":"x"}}` of Gemini CLI. */
 function structuredAnswers(text: string): string[] {
   if (!text.startsWith("{")) return [];
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return [];
-  }
+  const value = parsedJson(text);
   const answers = isObject(value) ? value.answers : undefined;
   if (!isObject(answers)) return [];
   return Object.values(answers).flatMap((answer) => {
@@ -401,11 +278,8 @@ function proposalOf(call: ToolCallPart): string {
   }
   const [question] = questionsOf(call);
   if (question !== undefined) return shortAbout(question);
-  for (const key of ["command", "file_path", "path", "filePath", "title", "description", "url"]) {
-    const named = value[key];
-    if (typeof named === "string" && named.trim() !== "") return `${call.name} ${shortAbout(named)}`;
-  }
-  return call.name;
+  const named = textOf(value, ["command", "file_path", "path", "filePath", "title", "description", "url"]);
+  return named === undefined ? call.name : `${call.name} ${shortAbout(named)}`;
 }
 
 function shortAbout(text: string): string {
@@ -414,7 +288,7 @@ function shortAbout(text: string): string {
     if (about !== "" && about.length + sentence.length > MOST_ABOUT) break;
     about = `${about} ${sentence}`.trim();
   }
-  return clipEnd(oneLine(about), MOST_ABOUT);
+  return clipLine(about, MOST_ABOUT);
 }
 
 function shorten(text: string): string {

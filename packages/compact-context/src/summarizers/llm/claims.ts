@@ -1,5 +1,6 @@
 import type { ClaimKind } from "../../core/ports.ts";
-import { type FactKind, factsIn } from "../extractive/text.ts";
+import type { Family } from "../extractive/steps.ts";
+import { factsIn } from "../extractive/text.ts";
 
 // What a text claims, and the texts in which it is looked up.
 
@@ -32,16 +33,6 @@ const ORDINAL = /^\s{0,8}(?:[-*]\s+)?(?:\d{1,3}[.)]|\[\d{1,6}(?:\.\d+)?\])(?=\s)
 const CITATION = /\[\d{1,6}(?:\.\d{1,6})?(?:\s?[,–-]\s?\d{1,6}(?:\.\d{1,6})?){0,12}\]/g;
 const SAID_BY_USER =
   /\b(?:the |our )?(?:user|customer|human|client|operator)s?(?:['’]s)?\b[^.\n]{0,60}?\b(?:said|says|asked|asks|wants?|wanted|requested|requests|requires?|required|insists?|insisted|approved?|confirmed|told|instructed|prefers?|preferred|demand(?:s|ed)|stated|agreed|authori[sz]ed|allowed|forb(?:ade|ids?))\b|^\s{0,8}(?:[-*]\s+)?(?:user|human|nutzer|benutzer|utilisateur|usuario|пользователь|用户|ユーザー)\s?[:：]|\b(?:Nutzer|Benutzer)\b[^.\n]{0,40}\b(?:sagte|will|wollte|verlangt|bat)\b|用户(?:说|要求|希望)|ユーザーは/i;
-const IDENTIFIERS: ReadonlySet<FactKind> = new Set<FactKind>([
-  "email",
-  "file",
-  "uuid",
-  "error",
-  "flag",
-  "ticket",
-  "hash",
-  "identifier",
-]);
 /** Names of products that a writer knows without having read them. */
 const COMMON_NAMES: ReadonlySet<string> = new Set(
   "TypeScript JavaScript GitHub GitLab PostgreSQL MySQL MongoDB GraphQL OpenAI DevOps YouTube LinkedIn macOS WebSocket WebSockets WebAssembly LangChain LangGraph FastAPI NumPy PyTorch TensorFlow DynamoDB CloudFront CloudWatch OAuth2 UTF-8 Node.js Next.js Vue.js".split(
@@ -107,7 +98,7 @@ function isPath(text: string): boolean {
 
 function namesIn(text: string): string[] {
   return factsIn(text)
-    .filter((fact) => IDENTIFIERS.has(fact.kind) && !COMMON_NAMES.has(fact.key))
+    .filter((fact) => fact.kind === "name" && !COMMON_NAMES.has(fact.key))
     .map((fact) => fact.key);
 }
 
@@ -129,31 +120,15 @@ export interface OutcomeClaim {
   readonly now: boolean;
   /** A command, file or test in it; "" where none is named. */
   readonly name: string;
-  readonly subjects: readonly Subject[];
+  readonly subjects: readonly Family[];
 }
 
-/** What is checked. */
-export type Subject = "tests" | "build" | "types" | "lint";
-
-/** How prose names what is checked, and the commands that check it. */
-const SUBJECTS: Readonly<Record<Subject, { readonly prose: RegExp; readonly command: RegExp }>> = {
-  tests: {
-    prose: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
-    command:
-      /\b(?:tests?|specs?|vitest|jest|mocha|pytest|unittest|nextest|rspec|phpunit|ctest|playwright|cypress|e2e)\b/i,
-  },
-  build: {
-    prose: /\b(?:builds?|compiles?|compilation)\b/i,
-    command: /\b(?:build|compile|make|cmake|ninja|gradlew?|mvnw?)\b/i,
-  },
-  types: {
-    prose: /\b(?:types|type[- ]?check(?:s|ing|er)?|tsc|mypy|pyright)\b/i,
-    command: /\b(?:tsc|vue-tsc|type-?check|mypy|pyright)\b/i,
-  },
-  lint: {
-    prose: /\b(?:lint(?:s|er|ing)?|eslint|biome|ruff|clippy)\b/i,
-    command: /\b(?:lint|eslint|biome|ruff|clippy|flake8|pylint|golangci-lint)\b/i,
-  },
+/** How prose names what is checked. */
+const SUBJECTS: Readonly<Partial<Record<Family, RegExp>>> = {
+  test: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
+  build: /\b(?:builds?|compiles?|compilation)\b/i,
+  types: /\b(?:types|type[- ]?check(?:s|ing|er)?|tsc|mypy|pyright)\b/i,
+  lint: /\b(?:lint(?:s|er|ing)?|eslint|biome|ruff|clippy)\b/i,
 };
 const PASSES =
   /\b(?:pass|passes|passing|succeeds?|compiles|green|clean|without (?:errors?|failures?)|bestehen|grün|laufen durch|passent|pasan)\b|通过|通過|проходят/i;
@@ -185,18 +160,13 @@ export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
   if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
   const [, code, file] = NAMED.exec(clause) ?? [];
   const name = code ?? file ?? "";
-  const subjects = (Object.keys(SUBJECTS) as Subject[]).filter((key) => SUBJECTS[key].prose.test(clause));
+  const subjects = (Object.keys(SUBJECTS) as Family[]).filter((family) => SUBJECTS[family]?.test(clause));
   if (subjects.length === 0) return undefined;
   const rest = clause.replace(name, " ");
   if (FAILS.test(rest)) return { state: "failed", now: true, name, subjects };
   if (NEGATED.test(rest) || FAILURE.test(rest)) return undefined;
   if (PASSES.test(rest)) return { state: "passed", now: true, name, subjects };
   return PASSED.test(rest) ? { state: "passed", now: false, name, subjects } : undefined;
-}
-
-/** True for a command that checks such things. */
-export function isAbout(command: string, subject: Subject): boolean {
-  return SUBJECTS[subject].command.test(command);
 }
 
 // ---- looking up

@@ -1,11 +1,160 @@
 import { escapeSummaryTags } from "../../core/message.ts";
-import type { AttemptFailure, TextModelAnswer, UnfoundClaim } from "../../core/ports.ts";
-import { HEADINGS, SHORT_WRITTEN_INTRODUCTION, WRITTEN_INTRODUCTION } from "../extractive/format.ts";
-import { clipEnd, oneLine } from "../extractive/text.ts";
-import type { FactsBlock } from "./facts.ts";
-import { withoutLoneSurrogates } from "./prompts.ts";
+import type { SummaryStrategy, UnfoundClaim } from "../../core/ports.ts";
+import { runAtOnce } from "../../errors.ts";
+import { earlierItems, goesOn, openScene, storyLines } from "../extractive/compose.ts";
+import {
+  HEADINGS,
+  ROOT,
+  type SectionKey,
+  SHORT_WRITTEN_INTRODUCTION,
+  WRITTEN_INTRODUCTION,
+} from "../extractive/format.ts";
+import { itemsOf } from "../extractive/items.ts";
+import type { Reading } from "../extractive/reading.ts";
+import { type Scene, sectionLines } from "../extractive/sections.ts";
+import type { Item } from "../extractive/select.ts";
+import { clipLine, groupBy, pathKey, unsaidFirst } from "../extractive/text.ts";
 
 type CountText = (text: string) => number;
+
+// ---- what a program found, beside the prose of a model
+
+/**
+ * What a program found in the messages and the summary so far: its sections in at most `room` tokens. Where that is too
+ * little, what the prose beside them leaves out comes first.
+ */
+export type Facts = (room: number, prose: string) => string[];
+
+interface FactsOptions {
+  readonly strategy: SummaryStrategy;
+  /** False: what the user asked is left to the prose. */
+  readonly requests: boolean;
+  readonly previous: string | undefined;
+  readonly countText: CountText;
+}
+
+/** Sections in order of print, each with its share of the room for all of them. */
+const SECTIONS: readonly (readonly [SectionKey, number])[] = [
+  ["request", 0.25],
+  ["rules", 0.22],
+  ["tasks", 0.1],
+  ["checks", 0.08],
+  ["errors", 0.08],
+  ["running", 0.06],
+  ["story", 0.22],
+];
+const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules"]);
+const MOST_ROUNDS = 3;
+
+/** Made once from one reading; cheap to lay out again for another room. */
+export function factsOf(reading: Reading, { strategy, requests, previous, countText }: FactsOptions): Facts {
+  const opened = openScene(reading, {
+    maxTokens: Number.POSITIVE_INFINITY,
+    strategy: "task_state",
+    previous,
+    instruction: undefined,
+    countText,
+  });
+  const scene = requests ? opened : { ...opened, request: "" };
+  const story = requestsAndChanges(scene, requests);
+  const keys = SECTIONS.filter(([key]) => strategy !== "brief" || BRIEF.has(key));
+  return (room, prose) => {
+    const beside = { ...scene, notes: prose };
+    const sections = keys.map(([key, share]) => {
+      const write = (most: number): string[] =>
+        key === "story" ? storyIn(most, beside, story) : sectionLines(key, beside, most);
+      return { share, write, lines: [], tokens: 0, room: 0 };
+    });
+    return layOut(sections, room, countText);
+  };
+}
+
+interface Section {
+  readonly share: number;
+  /** The section in at most so many tokens; empty where nothing of it fits. */
+  readonly write: (room: number) => string[];
+  lines: string[];
+  tokens: number;
+  room: number;
+}
+
+/** Every section gets its share; what some leave over goes to those that need more, half of it to each in turn. */
+function layOut(sections: readonly Section[], room: number, countText: CountText): string[] {
+  for (let round = 0; round < MOST_ROUNDS; round += 1) {
+    let left = room - sections.reduce((total, { tokens }) => total + tokens, 0);
+    for (const section of sections) {
+      const more = Math.floor(round === 0 ? section.share * room : left / 2);
+      const most = Math.min(section.tokens + left, section.room + more);
+      const lines = section.write(most);
+      const tokens = lines.length === 0 ? 0 : countText(`${lines.join("\n")}\n`);
+      const taken = tokens - section.tokens;
+      if (taken <= 0 || taken > left) continue;
+      left -= taken;
+      Object.assign(section, { lines, tokens, room: most });
+    }
+  }
+  return sections.flatMap(({ lines }) => lines);
+}
+
+// ---- what was asked and what changed for it
+
+/** Characters of an earlier request that name it, and of what is told of a changed file. */
+const FIRST_WORDS = 160;
+const SHORT_CHANGE = 140;
+/** Part of the pieces that leaves at once where the whole is too long. */
+const LEAVING = 0.05;
+
+/** Each request by its first words, with the files that changed for it, in order of time. */
+function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
+  const { reading, earlier, shorten } = scene;
+  const pieces = new Map<string, Item>();
+  const changed = new Set<number>();
+  for (const item of [
+    ...earlierItems(earlier),
+    ...runAtOnce(itemsOf(reading, earlier.episodes.length, shorten)),
+  ]) {
+    const episode = goesOn(scene, item.episode) ? item.episode - 1 : item.episode;
+    const text = clipLine(item.text, item.kind === "changed" ? SHORT_CHANGE : FIRST_WORDS);
+    const key = item.kind === "changed" ? `${episode} ${pathOf(text)}` : `${episode}`;
+    if (item.kind === "changed") changed.add(episode);
+    else if (item.kind !== "request" || pieces.has(key)) continue;
+    pieces.set(key, { ...item, text });
+  }
+  return [...pieces.values()].filter(({ episode }) => requests || changed.has(episode));
+}
+
+/** As much of the story as fits, the newest before the oldest. */
+function storyIn(room: number, scene: Scene, items: readonly Item[]): string[] {
+  const { notes, options, root } = scene;
+  const newest = groupBy(items.toReversed(), nameOf);
+  const taken: Item[] = [];
+  let left = room;
+  for (const item of unsaidFirst([...newest.keys()], notes).flatMap((name) => newest.get(name) ?? [])) {
+    left -= options.countText(item.text);
+    if (left < 0) break;
+    taken.push(item);
+  }
+  for (;;) {
+    const [heading, ...told] = storyLines(scene, taken);
+    if (heading === undefined) return [];
+    const lines = [heading, ...(root === "" ? [] : [`${ROOT}${root}`]), ...told];
+    if (options.countText(`${lines.join("\n")}\n`) <= room) return lines;
+    taken.length -= Math.ceil(taken.length * LEAVING);
+  }
+}
+
+/** The words by which prose would name it. */
+function nameOf({ kind, text }: Item): string {
+  if (kind !== "changed") return text.replace(/ …$/, "");
+  const path = pathOf(text);
+  return pathKey(path) ?? path;
+}
+
+function pathOf(change: string): string {
+  return /^.+?(?= \((?:created|deleted)\)|: |$)/.exec(change)?.[0] ?? change;
+}
+
+// ---- prose, facts and warnings in one text
 
 /** Below this a summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
@@ -18,21 +167,17 @@ const LEAST_FOR_WARNINGS = 24;
 /** How texts join. */
 const SLACK = 6;
 
-/** How the room of a summary is divided before the prose is known. */
-export interface Division {
-  /** Most tokens of the prose. */
-  readonly prose: number;
-  /** False where the room is too small for anything but prose. */
-  readonly facts: boolean;
+/** False where the room is too small for anything but prose. */
+export function hasRoomForFacts(maxTokens: number): boolean {
+  return maxTokens >= LEAST_FOR_FACTS;
 }
 
-/** Leaves the prose what the facts do not need. */
-export function divideRoom(maxTokens: number, facts: FactsBlock | undefined, countText: CountText): Division {
-  if (facts === undefined) return { prose: Math.max(0, Math.floor(maxTokens)), facts: false };
-  if (maxTokens < LEAST_FOR_FACTS) return { prose: Math.max(0, Math.floor(maxTokens)), facts: false };
-  const wanted = facts.lines(Math.floor(maxTokens * FACTS_SHARE), "");
-  const reserved = countText(`${introductionFor(maxTokens)}\n${wanted.join("\n")}\n`) + SLACK;
-  return { prose: Math.max(0, Math.floor(maxTokens - reserved)), facts: true };
+/** Most tokens of the prose: what the facts do not need. */
+export function proseRoom(maxTokens: number, facts: Facts | undefined, countText: CountText): number {
+  const wanted = facts?.(Math.floor(maxTokens * FACTS_SHARE), "") ?? [];
+  const reserved =
+    facts === undefined ? 0 : countText(`${introductionFor(maxTokens)}\n${wanted.join("\n")}\n`) + SLACK;
+  return Math.max(0, Math.floor(maxTokens - reserved));
 }
 
 /** False where a summary is so short that introduction and facts are kept to what matters most. */
@@ -47,7 +192,7 @@ function introductionFor(maxTokens: number): string {
 /** Prose, the facts that a program found, and a warning of what was not found; at most `maxTokens` tokens. */
 export function completeSummary(
   prose: string,
-  facts: FactsBlock,
+  facts: Facts,
   unfound: readonly UnfoundClaim[],
   { maxTokens, countText }: { readonly maxTokens: number; readonly countText: CountText },
 ): string {
@@ -59,13 +204,11 @@ export function completeSummary(
     countText,
   );
   const spent = warnings.length === 0 ? 0 : countText(`${warnings.join("\n")}\n`);
-  for (let room = left - spent; room > 0; room = Math.floor(room * 0.9) - 1) {
-    const lines = [...head, ...facts.lines(room, prose), ...warnings].map(escapeSummaryTags);
-    const text = lines.join("\n");
+  for (let room = Math.max(0, left - spent); ; room = Math.max(0, Math.floor(room * 0.9) - 1)) {
+    const text = [...head, ...facts(room, prose), ...warnings].map(escapeSummaryTags).join("\n");
     if (countText(text) <= maxTokens) return text;
+    if (room === 0) return escapeSummaryTags(prose);
   }
-  const bare = [...head, ...warnings].map(escapeSummaryTags).join("\n");
-  return countText(bare) <= maxTokens ? bare : escapeSummaryTags(prose);
 }
 
 /** Heads the claims of a summary that its source does not hold. */
@@ -92,113 +235,6 @@ function ownHeadingsLowered(prose: string): string {
     .join("\n");
 }
 
-/** What an answer is held against. */
-export interface Acceptance {
-  /** Most tokens the text may have. */
-  readonly maxTokens: number;
-  readonly countText: (text: string) => number;
-  /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
-  readonly stale: readonly string[];
-}
-
-/** The text of an answer that may be a summary, or why it is none. */
-export type Judgement =
-  | { readonly text: string }
-  | { readonly failure: AttemptFailure; readonly detail: string };
-
-const SHORT = 600;
-const REFUSAL =
-  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起)/i;
-const ERROR_OPENING =
-  /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
-const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
-const MOST_NOISE = 0.02;
-/** A character that was cut in two is mended. */
-const MENDABLE = 3;
-const FEWEST_LETTERS = 3;
-const FEWEST_REPEATED = 40;
-const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
-
-/** Whether an answer is a summary at all; what it says is checked elsewhere. */
-export function judge(answer: TextModelAnswer, acceptance: Acceptance): Judgement {
-  const raw = cleaned(answer.text);
-  const lacking = judgeStop(answer, raw) ?? judgeText(raw);
-  if (lacking !== undefined) return lacking;
-  const repeated = acceptance.stale.some((text) => sameWords(text, raw));
-  if (repeated) return fail("stale", "repeats what was said before");
-  const tokens = acceptance.countText(raw);
-  if (tokens > acceptance.maxTokens)
-    return fail("too-long", `${tokens} tokens, ${acceptance.maxTokens} allowed`);
-  return { text: raw.replace(NOISE, "") };
-}
-
-function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | undefined {
-  if (stop === "refusal") return fail("refusal", "the provider says that the model refused");
-  if (text === "") {
-    const thought = stop === "length" || hasReasoning(usage);
-    return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
-  }
-  if (isRefusal(text)) return fail("refusal", opening(text));
-  if (stop === "length") return fail("truncated", "cut off at the token limit");
-  return undefined;
-}
-
-function judgeText(text: string): Judgement | undefined {
-  if (isErrorText(text)) return fail("error-text", opening(text));
-  const noise = text.match(NOISE)?.length ?? 0;
-  if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
-    return fail("malformed", `${noise} unreadable characters`);
-  const letters = text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
-  if (letters < FEWEST_LETTERS) return fail("empty", "hardly a word");
-  const content = text.split("\n").filter((line) => !/^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/.test(line));
-  return content.length === 0 ? fail("empty", "headings with nothing below them") : undefined;
-}
-
-function fail(failure: AttemptFailure, detail: string): Judgement {
-  return { failure, detail };
-}
-
-/** The text without lone surrogates and without a code fence around the whole. */
-function cleaned(text: string): string {
-  const whole = withoutLoneSurrogates(text).trim();
-  return (FENCE.exec(whole)?.[1] ?? whole).trim();
-}
-
-function isRefusal(text: string): boolean {
-  return text.length < SHORT && REFUSAL.test(text) && !text.includes("\n#");
-}
-
-function isErrorText(text: string): boolean {
-  if (ERROR_OPENING.test(text)) return text.length < SHORT || text.startsWith("<");
-  if (!text.startsWith("{") || !text.endsWith("}")) return false;
-  try {
-    const body = JSON.parse(text) as Record<string, unknown>;
-    const few = Object.keys(body).length <= 3;
-    return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
-  } catch {
-    return false;
-  }
-}
-
-function hasReasoning(usage: unknown): boolean {
-  return /"(?:reasoning_tokens|thinking_tokens|reasoningTokens|thoughtsTokenCount)":[1-9]/.test(
-    JSON.stringify(usage) ?? "",
-  );
-}
-
-function sameWords(left: string, right: string): boolean {
-  const [a, b] = [plain(left), plain(right)];
-  return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
-}
-
-function plain(text: string): string {
-  return text.replace(/\s+/g, " ").trim().toLowerCase();
-}
-
-function opening(text: string): string {
-  return text.replace(/\s+/g, " ").slice(0, 120);
-}
-
 const MOST = 16;
 const LONGEST = 160;
 
@@ -208,7 +244,7 @@ function unfoundLines(
   room: number,
   countText: (text: string) => number,
 ): string[] {
-  const texts = [...new Set(unfound.map((claim) => clipEnd(oneLine(claim.text), LONGEST)))].slice(0, MOST);
+  const texts = [...new Set(unfound.map((claim) => clipLine(claim.text, LONGEST)))].slice(0, MOST);
   const lines: string[] = [];
   let left = room - countText(`${UNFOUND_HEADING}\n`);
   for (const text of texts) {

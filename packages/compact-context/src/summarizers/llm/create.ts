@@ -1,13 +1,10 @@
 import { type Message, messageText } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../core/ports.ts";
-import { CompactError, requireOptions, runInSteps } from "../../errors.ts";
+import { CompactError, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
-import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
-import { takeOwnSummaries } from "../extractive/builtin.ts";
-import { type Reading, readInSteps } from "../extractive/reading.ts";
-import { completeSummary, divideRoom, isRoomy, proseOf } from "./complete.ts";
-import { type FactsBlock, factsBlock } from "./facts.ts";
-import { charactersOf, type Folded, fold, type RecordUnit, recordUnits } from "./fold.ts";
+import { type Input, readInput } from "../extractive/builtin.ts";
+import { completeSummary, factsOf, hasRoomForFacts, isRoomy, proseOf, proseRoom } from "./complete.ts";
+import { charactersOf, fold, type RecordUnit, recordUnits } from "./fold.ts";
 import {
   checkOptions,
   deadlinesOf,
@@ -15,11 +12,11 @@ import {
   platformTime,
   type TimePorts,
 } from "./options.ts";
-import { createBreaker, type KnownModel, type Run, throwIfAborted } from "./run.ts";
+import { createBreaker, type KnownModel, type Run } from "./run.ts";
 import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
-const BREAKER_FAILURES = 3;
-const BREAKER_PAUSE_MS = 60_000;
+/** A model that failed three times in a row is not asked for a minute. */
+const BREAKER = { failures: 3, pauseMs: 60_000 };
 /** Least tokens that a model is asked for. */
 const LEAST_PROSE = 48;
 /** Newest messages of the assistant that are no answer to the request. */
@@ -35,11 +32,9 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
   checkOptions(options);
   const time = { ...platformTime, ...options.time };
-  const models = [options.model, ...(options.fallbackModels ?? [])].map((model): KnownModel => {
-    const failures = options.breakerFailures ?? BREAKER_FAILURES;
-    const pauseMs = options.breakerPauseMs ?? BREAKER_PAUSE_MS;
-    return { model, breaker: createBreaker({ failures, pauseMs }), thinkingTokens: 0 };
-  });
+  const models = [options.model, ...(options.fallbackModels ?? [])].map(
+    (model): KnownModel => ({ model, breaker: createBreaker(BREAKER), thinkingTokens: 0 }),
+  );
   return {
     name: options.name ?? options.model.name,
     usesLivePrefix: options.input === "prefix",
@@ -54,50 +49,60 @@ interface Instance {
 }
 
 /** Everything that is known of the input before a model is asked. */
-interface Prepared {
-  readonly kept: readonly Message[];
-  readonly previous: string | undefined;
-  readonly reading: Reading;
+interface Prepared extends Input {
   readonly units: readonly RecordUnit[];
-  readonly facts: FactsBlock | undefined;
-  readonly countText: (text: string) => number;
+  readonly request: SummarizeOptions;
 }
 
 async function summarizeWith(
-  instance: Instance,
+  { options, models, time }: Instance,
   messages: readonly Message[],
   request: SummarizeOptions,
 ): Promise<Summary> {
-  throwIfAborted(request.signal);
-  const { options, models } = instance;
-  const prepared = await prepare(options, messages, request);
-  const { countText, facts } = prepared;
-  const division = divideRoom(request.maxTokens, facts, countText);
-  if (division.prose < LEAST_PROSE) {
-    throw new CompactError("SummarizerFailed", `${division.prose} tokens are too few to ask a model for`, {
+  const input = await readInput(messages, request);
+  const units = recordUnits(input.rest, options.redact ?? redact);
+  const { rest, previous, reading, strategy, countText } = input;
+  const { maxTokens, live } = request;
+  // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
+  const requests = isRoomy(maxTokens) && options.templates === undefined;
+  const facts =
+    options.ledger === false || !hasRoomForFacts(maxTokens)
+      ? undefined
+      : factsOf(reading, { strategy, requests, previous, countText });
+  const room = proseRoom(maxTokens, facts, countText);
+  if (room < LEAST_PROSE) {
+    throw new CompactError("SummarizerFailed", `${room} tokens are too few to ask a model for`, {
       hint: "Give the summary more room; the built-in summarizer works with less.",
     });
   }
-  const checker = createChecker(options, prepared, request);
-  const run = runOf(instance, prepared, request, { room: division.prose, checker });
-  const folded =
-    nothingNew(instance, prepared) ??
-    (await fold(
-      {
-        units: prepared.units,
-        live: request.live,
-        staying: Math.max(0, (request.live?.messages.length ?? 0) - messages.length),
-        previous: prepared.previous,
-      },
-      models,
-      run,
-    ));
+  const checker = createChecker(options, { ...input, units, request });
+  const said = (live?.messages ?? rest).filter(({ role }) => role === "assistant").map(messageText);
+  const deadlines = deadlinesOf(options);
+  // What all requests together read at least; four characters are taken for a token.
+  const inputTokens = Math.max(live?.tokens ?? 0, charactersOf(units) / 4);
+  const run: Run = {
+    options,
+    request,
+    countText,
+    strategy,
+    time,
+    endsAt: time.clock() + deadlines.total(inputTokens),
+    attemptMs: deadlines.attempt,
+    room,
+    stale: said.slice(-REMEMBERED),
+    verified: checker.mend,
+  };
+  const staying = Math.max(0, (live?.messages.length ?? 0) - messages.length);
+  // Where no message says anything, the summary so far is the summary.
+  const folded = units.some((unit) => unit.length > 0)
+    ? await fold({ units, live, staying, previous }, models, run)
+    : { text: standing(previous), model: options.model.name, coverage: 1 };
   const check = checker.check(folded.text);
   const unfound = check.mode === "flag" ? check.unfound : [];
   const text =
-    facts === undefined || !division.facts
+    facts === undefined
       ? folded.text
-      : completeSummary(folded.text, facts, unfound, { maxTokens: request.maxTokens, countText });
+      : completeSummary(folded.text, facts, unfound, { maxTokens, countText });
   return {
     text,
     tokens: countText(text),
@@ -108,72 +113,11 @@ async function summarizeWith(
   };
 }
 
-/** Where no message says anything, the summary so far is the summary. */
-function nothingNew({ options }: Instance, { units, previous }: Prepared): Folded | undefined {
-  if (units.some((unit) => unit.length > 0)) return undefined;
-  if (previous === undefined) {
-    throw new CompactError("SummarizerFailed", "there is nothing to summarize", {
-      hint: "Give it messages, or a summary so far.",
-    });
-  }
-  return { text: proseOf(previous), model: options.model.name, strategy: "task_state", coverage: 1 };
-}
-
-async function prepare(
-  options: ModelSummarizerOptions,
-  messages: readonly Message[],
-  request: SummarizeOptions,
-): Promise<Prepared> {
-  if (typeof request.maxTokens !== "number" || Number.isNaN(request.maxTokens)) {
-    throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
-      hint: "Give the most tokens that the summary may have, such as 2000.",
-      place: "options.maxTokens",
-    });
-  }
-  const countText = request.countText ?? ((text: string): number => o200kBase.count(text));
-  const { rest: kept, previous } = takeOwnSummaries(messages, request.previous);
-  const reading = await runInSteps(readInSteps(kept, request.context), request.pause);
-  const strategy = request.strategy ?? "task_state";
-  // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
-  const requests = isRoomy(request.maxTokens) && options.templates === undefined;
-  return {
-    kept,
-    previous: previous === "" ? undefined : previous,
-    reading,
-    units: recordUnits(kept, options.redact ?? redact),
-    facts:
-      options.ledger === false ? undefined : factsBlock(reading, { strategy, requests, previous, countText }),
-    countText,
-  };
-}
-
-function runOf(
-  { options, time }: Instance,
-  { kept, units, countText }: Prepared,
-  request: SummarizeOptions,
-  { room, checker }: { readonly room: number; readonly checker: Checker },
-): Run {
-  const said = (request.live?.messages ?? kept).flatMap((message) =>
-    message.role === "assistant" ? [messageText(message)] : [],
-  );
-  const deadlines = deadlinesOf(options);
-  return {
-    options,
-    request,
-    countText,
-    strategy: request.strategy ?? "task_state",
-    time,
-    endsAt: time.clock() + deadlines.total(inputTokens(units, request)),
-    attemptMs: deadlines.attempt,
-    room,
-    stale: said.slice(-REMEMBERED),
-    verified: checker.mend,
-  };
-}
-
-/** What all requests together read at least; four characters are taken for a token. */
-function inputTokens(units: readonly RecordUnit[], { live }: SummarizeOptions): number {
-  return Math.max(live?.tokens ?? 0, charactersOf(units) / 4);
+function standing(previous: string | undefined): string {
+  if (previous !== undefined) return proseOf(previous);
+  throw new CompactError("SummarizerFailed", "there is nothing to summarize", {
+    hint: "Give it messages, or a summary so far.",
+  });
 }
 
 interface Checker {
@@ -183,18 +127,14 @@ interface Checker {
   check(text: string): SummaryCheck;
 }
 
-function createChecker(
-  options: ModelSummarizerOptions,
-  prepared: Prepared,
-  request: SummarizeOptions,
-): Checker {
+function createChecker(options: ModelSummarizerOptions, prepared: Prepared): Checker {
   const mode = options.verify ?? "flag";
   if (mode === "off") {
     return { mend: (text) => text, check: () => ({ mode, checked: 0, unfound: [], removed: 0 }) };
   }
   let known: Source | undefined;
   const source = (): Source => {
-    known ??= readSource(options, prepared, request);
+    known ??= readSource(options, prepared);
     return known;
   };
   const removed = new Map<string, Unfound>();
@@ -216,22 +156,17 @@ function createChecker(
 
 function readSource(
   options: ModelSummarizerOptions,
-  { kept, previous, reading, units }: Prepared,
-  request: SummarizeOptions,
+  { rest, previous, reading, units, request: { live, instruction } }: Prepared,
 ): Source {
-  const { live } = request;
-  const beside =
-    live === undefined
-      ? []
-      : [
-          ...recordUnits(live.messages, options.redact ?? redact).flat(),
-          { header: "", text: JSON.stringify([live.prefix.system, live.prefix.tools]) ?? "" },
-        ];
+  const records = [...units, ...recordUnits(live?.messages ?? [], options.redact ?? redact)].flat();
   return sourceOf({
     reading,
-    messages: live === undefined ? kept : [...kept, ...live.messages],
-    texts: [...units.flat(), ...beside].map((record) => `${record.header}\n${record.text}`),
+    messages: [...rest, ...(live?.messages ?? [])],
+    texts: [
+      ...records.map(({ header, text }) => `${header}\n${text}`),
+      JSON.stringify([live?.prefix.system, live?.prefix.tools]),
+    ],
     previous,
-    instruction: request.instruction,
+    instruction,
   });
 }

@@ -5,8 +5,8 @@ import {
   resultText,
   type ToolCallPart,
 } from "../../core/message.ts";
-import type { AttemptFailure, LiveConversation, SummaryAttempt, SummaryStrategy } from "../../core/ports.ts";
-import { groupUnits, typedText } from "../../core/units.ts";
+import type { AttemptFailure, LiveConversation, SummaryAttempt } from "../../core/ports.ts";
+import { groupUnits } from "../../core/units.ts";
 import { CompactError, isObject } from "../../errors.ts";
 import { windowOf } from "./options.ts";
 import { asData, promptMessages } from "./prompts.ts";
@@ -25,8 +25,6 @@ export interface FoldInput {
 export interface Folded {
   readonly text: string;
   readonly model: string;
-  /** The strategy of the last part: `brief` where the other was refused. */
-  readonly strategy: SummaryStrategy;
   /** Share of the records' characters that was sent in requests that were answered. */
   readonly coverage: number;
 }
@@ -51,7 +49,6 @@ interface Progress {
   /** Characters of records in requests that were answered. */
   characters: number;
   text: string | undefined;
-  strategy: SummaryStrategy;
 }
 
 /**
@@ -59,15 +56,15 @@ interface Progress {
  * Throws `SummarizerFailed` when none is left, `Aborted` when the caller's signal is.
  */
 export async function fold(input: FoldInput, models: readonly KnownModel[], run: Run): Promise<Folded> {
-  const progress: Progress = { done: 0, characters: 0, text: input.previous, strategy: run.strategy };
+  const progress: Progress = { done: 0, characters: 0, text: input.previous };
   let last: SummaryAttempt | undefined;
   for (const [index, known] of models.entries()) {
     const failed = await foldWith(input, known, run, progress);
     if (failed === undefined) {
-      const { text = "", strategy, characters } = progress;
+      const { text = "", characters } = progress;
       const total = charactersOf(input.units);
       const coverage = total === 0 ? 1 : Math.min(1, characters / total);
-      return { text, model: known.model.name, strategy, coverage };
+      return { text, model: known.model.name, coverage };
     }
     progress.characters = charactersOf(input.units.slice(0, progress.done));
     const next = models[index + 1]?.model.name;
@@ -95,45 +92,23 @@ async function foldWith(
 ): Promise<SummaryAttempt | undefined> {
   const live = progress.done === 0 ? livePart(input, known, run) : undefined;
   if (live !== undefined) {
-    const climbed = await climb(known, live, run);
-    if ("text" in climbed) {
-      progress.characters = charactersOf(input.units);
-      progress.done = input.units.length;
-      progress.text = climbed.text;
-      progress.strategy = climbed.strategy;
+    const { text, last } = await climb(known, live, run);
+    if (text !== undefined) {
+      Object.assign(progress, { text, done: input.units.length, characters: charactersOf(input.units) });
       return undefined;
     }
-    if (!RETRY_AS_TEXT.has(climbed.last.outcome as AttemptFailure)) return climbed.last;
-    run.request.onAttempt?.({ ...climbed.last, fallback: "text" });
+    if (!RETRY_AS_TEXT.has(last.outcome as AttemptFailure)) return last;
+    run.request.onAttempt?.({ ...last, fallback: "text" });
   }
-  return foldText(input, known, run, progress);
-}
-
-async function foldText(
-  input: FoldInput,
-  known: KnownModel,
-  run: Run,
-  progress: Progress,
-): Promise<SummaryAttempt | undefined> {
   const room = recordRoom(known, run, progress.text);
   const parts = splitUnits(input.units.slice(progress.done), room, run.countText);
   for (const [index, part] of parts.entries()) {
-    const climbed = await climb(
-      known,
-      {
-        records: part.text,
-        live: undefined,
-        staying: 0,
-        tokens: part.tokens,
-        previous: progress.text,
-        part: index + 1,
-        parts: parts.length,
-      },
-      run,
-    );
-    if (!("text" in climbed)) return climbed.last;
-    progress.text = climbed.text;
-    progress.strategy = climbed.strategy;
+    const { text: records, tokens } = part;
+    const place = { part: index + 1, parts: parts.length };
+    const asked = { records, live: undefined, staying: 0, tokens, previous: progress.text, ...place };
+    const { text, last } = await climb(known, asked, run);
+    if (text === undefined) return last;
+    progress.text = text;
     progress.done += part.units;
     progress.characters += part.characters;
   }
@@ -203,41 +178,32 @@ export function splitUnits(units: readonly RecordUnit[], room: number, countText
     if (open.texts.length > 0 || open.units > 0) parts.push({ ...open, text: open.texts.join("\n") });
     open = emptyPart();
   };
-  const put = ({ text, tokens, characters }: Piece): void => {
-    if (open.tokens + tokens > room) close();
-    open.texts.push(text);
-    open.tokens += tokens;
-    open.characters += characters;
-  };
   for (const unit of units) {
-    const text = unit.map(renderRecord).join("\n");
-    const tokens = countText(`${text}\n`);
-    const whole = { text, tokens, characters: charactersOf([unit]) };
-    if (tokens > room) for (const piece of recordPieces(unit, room, countText)) put(piece);
-    else if (text !== "") put(whole);
+    for (const { text, tokens, characters } of piecesOf(unit, room, countText)) {
+      if (open.tokens + tokens > room) close();
+      open.texts.push(text);
+      open.tokens += tokens;
+      open.characters += characters;
+    }
     open.units += 1;
   }
   close();
   return parts;
 }
 
-interface Piece {
-  readonly text: string;
-  readonly tokens: number;
-  readonly characters: number;
-}
+type Piece = Omit<InputPart, "units">;
 
 function emptyPart(): { texts: string[]; tokens: number; units: number; characters: number } {
   return { texts: [], tokens: 0, units: 0, characters: 0 };
 }
 
-function recordPieces(unit: RecordUnit, room: number, countText: Count): Piece[] {
-  return unit.flatMap((record) => {
-    const text = renderRecord(record);
-    const tokens = countText(`${text}\n`);
-    const characters = record.text.length;
-    return tokens <= room ? [{ text, tokens, characters }] : textPieces(record, room, countText);
-  });
+function piecesOf(unit: RecordUnit, room: number, countText: Count): Piece[] {
+  const text = unit.map(renderRecord).join("\n");
+  const tokens = countText(`${text}\n`);
+  if (tokens <= room) return text === "" ? [] : [{ text, tokens, characters: charactersOf([unit]) }];
+  const [record, ...others] = unit;
+  if (others.length > 0) return unit.flatMap((one) => piecesOf([one], room, countText));
+  return record === undefined ? [] : textPieces(record, room, countText);
 }
 
 /** The text of one record in pieces under numbered headers, `[12.1 result]`, `[12.2 result]`. */
@@ -366,12 +332,4 @@ function speakerOf(message: Message): string {
 
 function asName(name: string): string {
   return name.replace(/[^\w.:-]/g, "_").slice(0, 80);
-}
-
-/** What people typed in these messages. */
-export function userTexts(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) => {
-    if (message.role !== "user" || message.meta?.synthetic === true) return [];
-    return message.parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : []));
-  });
 }

@@ -35,10 +35,6 @@ export interface ModelSummarizerOptions {
   readonly seed?: number;
   /** 0 when left out. */
   readonly temperature?: number;
-  /** Failures in a row after which a model is not asked for a while; 3 when left out. */
-  readonly breakerFailures?: number;
-  /** Milliseconds of that while; 60,000 when left out. */
-  readonly breakerPauseMs?: number;
   /** The name in reports; the model's when left out. */
   readonly name?: string;
   readonly time?: Partial<TimePorts>;
@@ -88,7 +84,7 @@ export function checkOptions(options: ModelSummarizerOptions): void {
   }
   requireOneOf("verify", options.verify, ["flag", "remove", "off"]);
   requireOneOf("input", options.input, ["text", "prefix"]);
-  for (const name of ["deadlineMs", "attemptDeadlineMs", "breakerFailures", "breakerPauseMs"] as const) {
+  for (const name of ["deadlineMs", "attemptDeadlineMs"] as const) {
     const value = options[name];
     if (value === undefined || (Number.isFinite(value) && value > 0)) continue;
     throw new CompactError("InvalidArgument", `${name} must be a positive number`, {

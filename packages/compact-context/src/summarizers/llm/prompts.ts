@@ -62,21 +62,19 @@ export function promptMessages(input: PromptInput): TextModelMessage[] {
 
 function filled(templates: PromptTemplates, { previous }: PromptInput, records: string): string {
   const template = previous === undefined ? templates.initial : templates.existing;
-  const values: Record<string, string> = {
-    existing_summary: previous === undefined ? "" : asData(previous),
-    messages: `<records>\n${records}\n</records>`,
-  };
-  const prompt = template.replace(
-    /\{(existing_summary|messages)\}/g,
-    (_, name: string) => values[name] ?? "",
+  const messages = `<records>\n${records}\n</records>`;
+  const prompt = template.replace(/\{(existing_summary|messages)\}/g, (_, name: string) =>
+    name === "messages" ? messages : asData(previous ?? ""),
   );
-  const before = [
-    previous === undefined || template.includes("{existing_summary}")
-      ? ""
-      : `<notes_so_far>\n${values.existing_summary}\n</notes_so_far>`,
-    template.includes("{messages}") ? "" : values.messages,
-  ];
-  return [...before, prompt].filter((text) => text !== "").join("\n\n");
+  return [
+    ...(template.includes("{existing_summary}") ? [] : notesSoFar(previous)),
+    ...(template.includes("{messages}") ? [] : [messages]),
+    prompt,
+  ].join("\n\n");
+}
+
+function notesSoFar(previous: string | undefined): string[] {
+  return previous === undefined ? [] : [`<notes_so_far>\n${asData(previous)}\n</notes_so_far>`];
 }
 
 function form(strategy: SummaryStrategy): string {
@@ -94,10 +92,8 @@ ${example.notes}`;
 
 function task(input: PromptInput, records: string): string {
   const place = input.parts > 1 ? ` part="${input.part}" of="${input.parts}"` : "";
-  const previous =
-    input.previous === undefined ? [] : [`<notes_so_far>\n${asData(input.previous)}\n</notes_so_far>`];
   return [
-    ...previous,
+    ...notesSoFar(input.previous),
     `<records${place}>\n${records}\n</records>`,
     ...wish(input.instruction),
     `${whatToDo(input)} ${limit(input.maxTokens)}`,

@@ -1,13 +1,19 @@
 import { escapeSummaryTags, type Message, toolResults } from "../../core/message.ts";
-import type { LiveConversation, ProviderCompaction, SummarizeOptions, Summarizer } from "../../core/ports.ts";
-import { CompactError, errorMessage, platform, runInSteps } from "../../errors.ts";
+import type {
+  LiveConversation,
+  ProviderCompaction,
+  SummarizeOptions,
+  Summarizer,
+  Summary,
+} from "../../core/ports.ts";
+import { CompactError, errorMessage, platform } from "../../errors.ts";
 import { redact as redactText } from "../../redaction/redactor.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
-import { takeOwnSummaries } from "../extractive/builtin.ts";
+import { readInput } from "../extractive/builtin.ts";
 import { WRITTEN_INTRODUCTION } from "../extractive/format.ts";
-import { readInSteps } from "../extractive/reading.ts";
-import { factsBlock } from "./facts.ts";
+import { oneLine } from "../extractive/text.ts";
+import { factsOf } from "./complete.ts";
 
 // The provider compacts by itself. Reasoning that is bound to its prefix stays valid only behind what the provider made;
 // what that leaves out of requests, rules, tasks and files stands beside it.
@@ -32,21 +38,16 @@ export function createProviderSummarizer(redact: (text: string) => string = reda
       const made = await live
         .compact(live.prefix.messages.slice(0, covers), signal)
         .catch((error: unknown) => {
-          tell(options, { started, error });
+          tell(options, started, { error });
           throw error;
         });
-      tell(options, { started, made });
+      tell(options, started, made);
       if (redact(made.text) !== made.text) throw unable("its text holds a secret, which may not be stored");
-      const text = await whatIsLost(messages, options, made.text);
-      const tokens = (options.countText ?? countO200k)(text);
+      const lost = await whatIsLost(messages, options, made.text);
       const opening = { entry: made.entry, covers };
-      return { text, tokens, summarizer: NAME, messagesRead: messages.length, coverage: 1, opening };
+      return { ...lost, summarizer: NAME, messagesRead: messages.length, coverage: 1, opening };
     },
   };
-}
-
-function countO200k(text: string): number {
-  return o200kBase.count(text);
 }
 
 function unable(why: string): CompactError {
@@ -58,13 +59,11 @@ function unable(why: string): CompactError {
 /** How many entries of the live list the provider is given: to the last that leaves, with the results of its calls. */
 function coveredBy(messages: readonly Message[], live: LiveConversation): number {
   const ids = new Set(messages.map(({ id }) => id));
-  let covers =
-    live.messages.findLastIndex(({ id, meta }) => ids.has(id) || meta?.summaryVersion !== undefined) + 1;
-  for (;;) {
-    const next = live.messages[covers];
-    if (next === undefined || toolResults(next).length === 0) return covers;
-    covers += 1;
-  }
+  const last = live.messages.findLastIndex(
+    ({ id, meta }) => ids.has(id) || meta?.summaryVersion !== undefined,
+  );
+  const behind = live.messages.slice(last + 1).findIndex((message) => toolResults(message).length === 0);
+  return behind === -1 ? live.messages.length : last + 1 + behind;
 }
 
 /** The lines of what a program finds in the messages that the provider's text does not hold. */
@@ -72,55 +71,48 @@ async function whatIsLost(
   messages: readonly Message[],
   options: SummarizeOptions,
   said: string,
-): Promise<string> {
-  const { maxTokens, strategy = "task_state", countText = countO200k } = options;
-  const { rest, previous } = takeOwnSummaries(messages, options.previous);
-  const reading = await runInSteps(readInSteps(rest, options.context), options.pause);
-  const facts = factsBlock(reading, { strategy, requests: true, previous, countText });
+): Promise<Pick<Summary, "text" | "tokens">> {
+  const { reading, previous, strategy, countText } = await readInput(messages, options);
+  const { maxTokens } = options;
+  const facts = factsOf(reading, { strategy, requests: true, previous, countText });
   const room = maxTokens - countText(`${WRITTEN_INTRODUCTION}\n`);
-  const lines = room <= 0 ? [] : withoutSaid(facts.lines(room, said), plain(said));
-  const text = [WRITTEN_INTRODUCTION, ...lines].map(escapeSummaryTags).join("\n");
-  return lines.length > 0 && countText(text) <= maxTokens ? text : NOTHING_LOST;
+  const lines = room <= 0 ? [] : withoutSaid(facts(room, said), oneLine(said).toLowerCase());
+  const whole = [WRITTEN_INTRODUCTION, ...lines].map(escapeSummaryTags).join("\n");
+  const text = lines.length > 0 && countText(whole) <= maxTokens ? whole : NOTHING_LOST;
+  return { text, tokens: countText(text) };
 }
 
 /** Without the items that a text holds word for word, and without sections that are empty then. */
 function withoutSaid(lines: readonly string[], said: string): string[] {
   const left = lines.filter((line) => {
     const item = /^(?:- |> )(.*)$/.exec(line)?.[1];
-    return item === undefined || !said.includes(plain(item));
+    return item === undefined || !said.includes(oneLine(item).toLowerCase());
   });
   return left.filter(
     (line, index) => !line.startsWith("## ") || !(left[index + 1] ?? "## ").startsWith("## "),
   );
 }
 
-function plain(text: string): string {
-  return text.toLowerCase().replace(/\s+/g, " ").trim();
-}
-
-interface Asked {
-  readonly started: number;
-  readonly made?: ProviderCompaction;
-  readonly error?: unknown;
-}
-
-function tell({ onAttempt, maxTokens, strategy = "task_state", live }: SummarizeOptions, asked: Asked): void {
-  const { made, error, started } = asked;
-  const usage = normalizeUsage(made?.usage);
+/** Tells how the provider was asked; `made` is what it made, or why it made nothing. */
+function tell(
+  { onAttempt, maxTokens, strategy = "task_state", live }: SummarizeOptions,
+  started: number,
+  made: ProviderCompaction | { readonly error: unknown },
+): void {
+  const failed = "error" in made;
   onAttempt?.({
-    model: made?.model ?? NAME,
+    model: failed ? NAME : made.model,
     prompt: "provider",
     strategy,
     input: "prefix",
     part: 1,
     parts: 1,
     maxTokens,
-    outcome: made === undefined ? "error" : "accepted",
-    detail: made === undefined ? errorMessage(error) : undefined,
-    error,
+    ...(failed
+      ? { outcome: "error", detail: errorMessage(made.error), error: made.error }
+      : { outcome: "accepted", usage: normalizeUsage(made.usage) }),
     durationMs: platform.clock() - started,
     inputTokens: live?.tokens ?? 0,
-    outputTokens: countO200k(made?.text ?? ""),
-    usage,
+    outputTokens: failed ? 0 : o200kBase.count(made.text),
   });
 }

@@ -11,9 +11,11 @@ import type {
 import { CompactError, errorMessage } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
-import { judge, proseOf } from "./complete.ts";
+import { abortError, throwIfAborted } from "../extractive/builtin.ts";
+import { proseOf } from "./complete.ts";
 import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
+import { judge } from "./verify.ts";
 
 /** One model as a summarizer instance knows it across calls. */
 export interface KnownModel {
@@ -59,10 +61,10 @@ export interface Ask {
   readonly maxTokens: number;
 }
 
-/** How an attempt ended, before it is known what follows. */
+/** What came of asking one model about one part: its text, or undefined, and the last attempt. */
 export interface Tried {
   readonly text: string | undefined;
-  readonly attempt: SummaryAttempt;
+  readonly last: SummaryAttempt;
 }
 
 /** Failures that tell something about the model or the way to it, not about this text. */
@@ -85,7 +87,10 @@ async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run
   if (milliseconds <= 0) return failed(base, { outcome: "timeout", detail: "no time is left" });
   if (!known.breaker.allows(started))
     return failed(base, { outcome: "skipped", detail: "failed too often of late" });
-  const asked = await askOrRelease(known, requestFor(known, part, wanted, run), milliseconds, run);
+  const limits = { milliseconds, signal: run.request.signal, time: run.time };
+  const asked = await ask(known.model, requestFor(known, part, wanted, run), limits).finally(
+    known.breaker.undecided,
+  );
   const told = { ...base, durationMs: clock() - started };
   if (asked.kind === "answer") return weigh(asked.answer, told, { known, part, run });
   known.breaker.failed(clock());
@@ -103,41 +108,24 @@ function weigh(
   const said = typeof answer.text === "string" ? answer.text : "";
   const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
   const base = { ...told, outputTokens: run.countText(said), usage };
-  const stale = part.part === 1 ? [...run.stale, ...notesBefore(part)] : run.stale;
+  const { previous } = part;
+  // The summary so far, and the prose in it, are no news.
+  const stale =
+    previous === undefined || part.part > 1 ? run.stale : [...run.stale, previous, proseOf(previous)];
   const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
   if ("failure" in judged) {
     if (FAULTS.has(judged.failure)) known.breaker.failed(run.time.clock());
-    else known.breaker.undecided();
     return failed(base, { outcome: judged.failure, detail: judged.detail });
   }
   known.breaker.succeeded();
   const text = run.verified(judged.text);
   if (text === undefined)
     return failed(base, { outcome: "unfounded", detail: "the source holds nothing of it" });
-  return { text, attempt: base };
-}
-
-/** The summary so far, and the prose in it: neither is news. */
-function notesBefore({ previous }: PartToAsk): string[] {
-  return previous === undefined ? [] : [previous, proseOf(previous)];
-}
-
-async function askOrRelease(
-  known: KnownModel,
-  request: TextModelRequest,
-  milliseconds: number,
-  run: Run,
-): ReturnType<typeof ask> {
-  try {
-    return await ask(known.model, request, { milliseconds, signal: run.request.signal, time: run.time });
-  } catch (error) {
-    known.breaker.undecided();
-    throw error;
-  }
+  return { text, last: base };
 }
 
 function failed(base: SummaryAttempt, end: Pick<SummaryAttempt, "outcome" | "detail" | "error">): Tried {
-  return { text: undefined, attempt: { ...base, ...end } };
+  return { text: undefined, last: { ...base, ...end } };
 }
 
 function baseOf(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): SummaryAttempt {
@@ -192,62 +180,36 @@ const LEAST = 48;
 /** Room for thinking that is given to a model whose answer was nothing else. */
 const THINKING_TOKENS = 8192;
 
-/** What one model made of one part: its text, or why there is none. */
-export type Climbed =
-  | { readonly text: string; readonly strategy: Ask["strategy"] }
-  | { readonly last: SummaryAttempt };
-
 /**
  * Asks one model about one part, down the rungs that may help: shorter (twice at most), with room to think (once),
  * `brief` after a refusal (once). Every attempt but the last is told; the last one's fallback is the caller's to name.
  */
-export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promise<Climbed> {
+export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promise<Tried> {
   let wanted: Ask = { strategy: run.strategy, maxTokens: run.room };
   let shorter = 0;
   let thinking = false;
   for (;;) {
-    const tried: Tried = await attempt(known, part, wanted, run);
-    if (tried.text !== undefined) {
-      run.request.onAttempt?.(tried.attempt);
-      return { text: tried.text, strategy: wanted.strategy };
+    const { text, last } = await attempt(known, part, wanted, run);
+    if (text !== undefined) {
+      run.request.onAttempt?.(last);
+      return { text, last };
     }
-    const next = nextRung(tried.attempt.outcome as AttemptFailure, wanted, { shorter, thinking, known });
-    if (next === undefined) return { last: tried.attempt };
-    if (next.rung === "shorter") shorter += 1;
-    if (next.rung === "thinking") {
+    const half = Math.floor(wanted.maxTokens / 2);
+    let fallback: string;
+    if (/^(?:too-long|truncated)$/.test(last.outcome) && shorter < SHORTER && half >= LEAST) {
+      fallback = "shorter";
+      shorter += 1;
+      wanted = { ...wanted, maxTokens: half };
+    } else if (last.outcome === "refusal" && wanted.strategy !== "brief") {
+      fallback = "brief";
+      wanted = { ...wanted, strategy: "brief" };
+    } else if (last.outcome === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS) {
+      fallback = "thinking";
       thinking = true;
       known.thinkingTokens = THINKING_TOKENS;
-    }
-    run.request.onAttempt?.({ ...tried.attempt, fallback: next.rung });
-    wanted = next.wanted;
+    } else return { text, last };
+    run.request.onAttempt?.({ ...last, fallback });
   }
-}
-
-interface Climb {
-  readonly shorter: number;
-  readonly thinking: boolean;
-  readonly known: KnownModel;
-}
-
-function nextRung(
-  failure: AttemptFailure,
-  wanted: Ask,
-  { shorter, thinking, known }: Climb,
-): { readonly rung: "shorter" | "thinking" | "brief"; readonly wanted: Ask } | undefined {
-  if (failure === "too-long" || failure === "truncated") {
-    const maxTokens = Math.floor(wanted.maxTokens / 2);
-    return shorter < SHORTER && maxTokens >= LEAST
-      ? { rung: "shorter", wanted: { ...wanted, maxTokens } }
-      : undefined;
-  }
-  if (failure === "refusal") {
-    return wanted.strategy === "brief"
-      ? undefined
-      : { rung: "brief", wanted: { ...wanted, strategy: "brief" } };
-  }
-  if (failure === "reasoning-only" && !thinking && known.thinkingTokens < THINKING_TOKENS)
-    return { rung: "thinking", wanted };
-  return undefined;
 }
 
 /** How one call to a model ended. */
@@ -278,8 +240,8 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
   const timedOut = new Promise<Asked>((resolve) => {
     cancelTimer = time.after(limits.milliseconds, () => resolve({ kind: "timeout" }));
   });
-  const aborted = new Promise<"aborted">((resolve) => {
-    onAbort = () => resolve("aborted");
+  const aborted = new Promise<never>((_, reject) => {
+    onAbort = () => reject(abortError(signal));
     signal?.addEventListener("abort", onAbort, { once: true });
   });
   try {
@@ -288,7 +250,6 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
       timedOut,
       aborted,
     ]);
-    if (ended === "aborted") throw abortError(signal);
     isAnswered = ended.kind === "answer";
     return ended;
   } finally {
@@ -304,18 +265,6 @@ async function generate(model: TextModel, request: TextModelRequest): Promise<As
   } catch (error) {
     return { kind: "error", error };
   }
-}
-
-/** Throws `Aborted` when the signal is. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw abortError(signal);
-}
-
-function abortError(signal: AbortSignal | undefined): CompactError {
-  return new CompactError("Aborted", "The summary was aborted by its caller.", {
-    hint: "The history is as it was; call again to compact it.",
-    cause: signal?.reason,
-  });
 }
 
 /** Keeps a model that fails again and again from being asked, and tries it once after a pause. */

@@ -1,19 +1,121 @@
 import type { Message } from "../../core/message.ts";
-import type { UnfoundClaim } from "../../core/ports.ts";
+import type { AttemptFailure, TextModelAnswer, UnfoundClaim } from "../../core/ports.ts";
+import { typedText } from "../../core/units.ts";
+import { isObject } from "../../errors.ts";
 import { type Earlier, readEarlier } from "../extractive/format.ts";
 import type { Reading } from "../extractive/reading.ts";
-import { keyOf, type Step } from "../extractive/steps.ts";
+import { familiesIn, keyOf, type Step } from "../extractive/steps.ts";
+import { oneLine, parsedJson } from "../extractive/text.ts";
 import {
   type Claim,
   claimsIn,
-  isAbout,
   type KnownText,
   knownText,
   type OutcomeClaim,
   readOutcomeClaim,
 } from "./claims.ts";
 import { UNFOUND_HEADING } from "./complete.ts";
-import { userTexts } from "./fold.ts";
+import { withoutLoneSurrogates } from "./prompts.ts";
+
+// ---- whether an answer is a summary at all
+
+/** What an answer is held against. */
+export interface Acceptance {
+  /** Most tokens the text may have. */
+  readonly maxTokens: number;
+  readonly countText: (text: string) => number;
+  /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
+  readonly stale: readonly string[];
+}
+
+/** The text of an answer that may be a summary, or why it is none. */
+export type Judgement =
+  | { readonly text: string }
+  | { readonly failure: AttemptFailure; readonly detail: string };
+
+const SHORT = 600;
+const REFUSAL =
+  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起)/i;
+const ERROR_OPENING =
+  /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
+const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
+const MOST_NOISE = 0.02;
+/** A character that was cut in two is mended. */
+const MENDABLE = 3;
+const FEWEST_LETTERS = 3;
+const FEWEST_REPEATED = 40;
+const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
+
+/** Whether an answer is a summary at all; what it says is checked elsewhere. */
+export function judge(answer: TextModelAnswer, acceptance: Acceptance): Judgement {
+  const raw = cleaned(answer.text);
+  const lacking = judgeStop(answer, raw) ?? judgeText(raw);
+  if (lacking !== undefined) return lacking;
+  const repeated = acceptance.stale.some((text) => sameWords(text, raw));
+  if (repeated) return fail("stale", "repeats what was said before");
+  const tokens = acceptance.countText(raw);
+  if (tokens > acceptance.maxTokens)
+    return fail("too-long", `${tokens} tokens, ${acceptance.maxTokens} allowed`);
+  return { text: raw.replace(NOISE, "") };
+}
+
+function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | undefined {
+  if (stop === "refusal") return fail("refusal", "the provider says that the model refused");
+  if (text === "") {
+    const thought = stop === "length" || hasReasoning(usage);
+    return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
+  }
+  if (isRefusal(text)) return fail("refusal", oneLine(text).slice(0, 120));
+  if (stop === "length") return fail("truncated", "cut off at the token limit");
+  return undefined;
+}
+
+function judgeText(text: string): Judgement | undefined {
+  if (isErrorText(text)) return fail("error-text", oneLine(text).slice(0, 120));
+  const noise = text.match(NOISE)?.length ?? 0;
+  if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
+    return fail("malformed", `${noise} unreadable characters`);
+  const letters = text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
+  if (letters < FEWEST_LETTERS) return fail("empty", "hardly a word");
+  const content = text.split("\n").filter((line) => !/^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/.test(line));
+  return content.length === 0 ? fail("empty", "headings with nothing below them") : undefined;
+}
+
+function fail(failure: AttemptFailure, detail: string): Judgement {
+  return { failure, detail };
+}
+
+/** The text without lone surrogates and without a code fence around the whole. */
+function cleaned(text: string): string {
+  const whole = withoutLoneSurrogates(text).trim();
+  return (FENCE.exec(whole)?.[1] ?? whole).trim();
+}
+
+function isRefusal(text: string): boolean {
+  return text.length < SHORT && REFUSAL.test(text) && !text.includes("\n#");
+}
+
+function isErrorText(text: string): boolean {
+  if (ERROR_OPENING.test(text)) return text.length < SHORT || text.startsWith("<");
+  if (!text.startsWith("{") || !text.endsWith("}")) return false;
+  const body = parsedJson(text);
+  if (!isObject(body)) return false;
+  const few = Object.keys(body).length <= 3;
+  return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
+}
+
+function hasReasoning(usage: unknown): boolean {
+  return /"(?:reasoning_tokens|thinking_tokens|reasoningTokens|thoughtsTokenCount)":[1-9]/.test(
+    JSON.stringify(usage) ?? "",
+  );
+}
+
+function sameWords(left: string, right: string): boolean {
+  const [a, b] = [oneLine(left).toLowerCase(), oneLine(right).toLowerCase()];
+  return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
+}
+
+// ---- whether its source holds what it says
 
 /** What the writer of a summary was given. */
 export interface Source {
@@ -52,7 +154,7 @@ export function sourceOf({ reading, messages, texts, previous, instruction }: So
   const earlier = readEarlier(previous ?? "");
   const saidEarlier = [
     earlier.request,
-    ...earlier.rules,
+    ...earlier.rows("rules"),
     ...earlier.episodes.flatMap(({ pieces }) =>
       pieces.filter(({ kind }) => kind === "request" || kind === "user").map(({ text }) => text),
     ),
@@ -63,6 +165,14 @@ export function sourceOf({ reading, messages, texts, previous, instruction }: So
     user: knownText([...userTexts(messages), ...answersIn(reading), ...saidEarlier, wish]),
     checks: [...checksOf(earlier), ...reading.steps.flatMap(checkOf)],
   };
+}
+
+/** What people typed in these messages. */
+function userTexts(messages: readonly Message[]): string[] {
+  return messages.flatMap((message) => {
+    if (message.role !== "user" || message.meta?.synthetic === true) return [];
+    return message.parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : []));
+  });
 }
 
 /** What the user chose, approved or refused in dialogues of tools. */
@@ -77,26 +187,19 @@ function checkOf(step: Step): CheckRun[] {
   return verifies ? [{ command: keyOf(step), state, detail: [detail, ...failing].join(" ") }] : [];
 }
 
-const CHECK = /^`(.+)`: (passed|failed)?(.*)$/;
-
-function checksOf({ checks }: Earlier): CheckRun[] {
-  const runs = checks.flatMap((row): CheckRun[] => {
-    const [, command, state, detail = ""] = CHECK.exec(row) ?? [];
-    if (command === undefined) return [];
-    return [{ command, state: state === "passed" || state === "failed" ? state : "unknown", detail }];
-  });
-  return runs.reverse();
+function checksOf({ rows }: Earlier): CheckRun[] {
+  return rows("checks")
+    .toReversed()
+    .flatMap((row): CheckRun[] => {
+      const [, command, state = "unknown", detail = ""] = /^`(.+)`: (passed|failed)?(.*)$/.exec(row) ?? [];
+      return command === undefined ? [] : [{ command, state: state as CheckRun["state"], detail }];
+    });
 }
 
 function withoutUnfound(previous: string): string {
   const at = previous.indexOf(UNFOUND_HEADING);
   if (at < 0) return previous;
-  const denied = previous
-    .slice(at)
-    .split("\n")
-    .slice(1)
-    .map((line) => line.replace(/^- /, "").trim())
-    .filter((text) => text !== "");
+  const denied = [...previous.slice(at).matchAll(/^- (.*\S)/gm)].map(([, claim = ""]) => claim);
   return denied.reduce((text, claim) => text.replaceAll(claim, " "), previous.slice(0, at));
 }
 
@@ -147,7 +250,9 @@ function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
   const { name, subjects } = claim;
   const named = name === "" ? [] : checks.filter(({ command }) => command.includes(name));
   if (named.length > 0) return disagree(named, claim);
-  const about = subjects.map((subject) => checks.filter(({ command }) => isAbout(command, subject)));
+  const about = subjects.map((subject) =>
+    checks.filter(({ command }) => familiesIn(command).includes(subject)),
+  );
   // A file or test that no command names is known by what the last run said of it.
   return about.some((runs) => (name === "" || runs.at(-1)?.detail.includes(name)) && disagree(runs, claim));
 }
@@ -193,8 +298,8 @@ function hasName(written: string, all: KnownText): boolean {
   return pieces.length > 1 && pieces.every((piece) => all.has(piece));
 }
 
-const FEWEST_WORDS = 2;
-const FEWEST_LETTERS = 6;
+const QUOTE_WORDS = 2;
+const QUOTE_LETTERS = 6;
 
 function quoteLack(claim: Claim, all: KnownText, user: KnownText): UnfoundClaim["kind"] | undefined {
   const pieces = claim.text.split(/…|\.\.\.|\[[^\]]{0,20}\]/).filter(saysSomething);
@@ -205,8 +310,8 @@ function quoteLack(claim: Claim, all: KnownText, user: KnownText): UnfoundClaim[
 
 function saysSomething(text: string): boolean {
   const words = text.trim().split(/\s+/).length;
-  return words >= FEWEST_WORDS || /[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{6,}/.test(text)
-    ? text.trim().length >= FEWEST_LETTERS
+  return words >= QUOTE_WORDS || /[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{6,}/.test(text)
+    ? text.trim().length >= QUOTE_LETTERS
     : false;
 }
 
