@@ -173,7 +173,7 @@ function compact(session: string, list: readonly FateView[], { compactions, step
     failures: [],
     messages,
     summary: [
-      { text: "Extract of the conversation so far, made by program.\n", kind: "line", sources: [] },
+      { text: "Extract of the conversation so far, made without a model.\n", kind: "line", sources: [] },
       { text: "## Tasks\n", kind: "heading", sources: [] },
       ...gone
         .filter((_, place) => place % 9 === 0)

@@ -79,6 +79,12 @@ const DELIBERATES =
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
+/** Says only that something is under way: `No completion yet. I’ll wait.` */
+const WAITS =
+  /^(?:(?:it|that|the (?:\p{L}+[ -]){0,2}\p{L}+)(?:['’]s| is| are| has been)(?: marked)? (?:still|quiet|taking|working|running)|still (?:running|waiting|working|active|in progress|no)|no (?:completion|(?:(?:final|new|further) )?(?:signal|output|report|result|update|answer)s?) (?:yet|so far)|no completion|(?:now )?(?:i['’]m |i am |i['’]ll |i will )(?:just )?(?:(?:continue |keep )?(?:to )?(?:wait|monitor|watch)(?:ing)?|checking (?:the )?status|tak(?:e|ing) another (?:status )?(?:snapshot|look)|stay(?:ing)? hands-off|let(?:ting)? (?:it|them) (?:run|finish|work)|give it))(?![\p{L}])/iu;
+/** Such a remark may still name something; then it is told. */
+const NAMES_SOMETHING = /[`\d/_#@"“]|\.\w|[a-z][A-Z]/;
+
 /** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -229,7 +235,7 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Decisi
   return linesOf(text)
     .filter(({ code }) => !code)
     .flatMap(({ text: line }) => paragraphPieces(line))
-    .filter((part) => /[\p{L}\p{N}]/u.test(part))
+    .filter((part) => /[\p{L}\p{N}]/u.test(part) && !(WAITS.test(part) && !NAMES_SOMETHING.test(part)))
     .map((part) => {
       const decides = chosen.some((decision) => part.includes(decision));
       const weight = decides ? WEIGHTS.decision : remarkWeight(part, closing);
