@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { decode } from "../../packages/compact-context/src/index.ts";
 import { relationOf } from "../../packages/compact-context/src/memory/learning/relation.ts";
 import { durableStatements } from "../../packages/compact-context/src/memory/learning/statements.ts";
+import * as chatty from "./cases/chatty.ts";
 import * as said from "./cases/corrections.ts";
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
@@ -94,6 +95,8 @@ it.each([
   ["third", said.third, 14, 12],
   ["own", said.own, 2, 4],
   ["in talk", said.inTalk, 0, 0],
+  ["chatty", chatty.looked, 20, 13],
+  ["chatty, kept apart", chatty.apart, 6, 6],
 ] as const)(
   "MEM-14 understands corrections as people say them, no fewer than it did: %s",
   async (_, cases, mostStale, mostMissing) => {
