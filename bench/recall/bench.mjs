@@ -170,7 +170,7 @@ on every item included, ours holds **${one(locomo.systems[0].packed)} %** of the
     ...(locomo === null ? [] : weights(locomo)),
     "## Many candidates",
     ...many(measured),
-    checks({ markdown, locomo }),
+    checks({ markdown }),
   ].join("\n\n");
 }
 
