@@ -1,4 +1,4 @@
-import type { Correction } from "./case.ts";
+import type { Correction, Pair } from "./case.ts";
 
 // Corrections as people type them in a chat, written before their author read the code. `looked` was looked at while the code
 // was mended, `apart` only counted.
@@ -466,4 +466,32 @@ export const apart: readonly Correction[] = [
     /^We support Internet/,
     /dropped/,
   ],
+];
+
+/** A change that is told of something else: nothing is replaced. */
+export const others: readonly Pair[] = [
+  ["en", "Our API rate limit is 100 requests per minute.", "the upload limit is 250 MB now"],
+  ["en", "The Redis port is 6380.", "redis cache ttl is 300 now"],
+  ["en", "We use Jenkins for CI.", "we ditched Travis for the mobile repo"],
+  ["en", "The staging server is at 10.0.4.17.", "quick heads up: prod got a new address, 10.0.9.3"],
+  ["en", "The standup is at 9:30.", "they pushed the retro back to 10:15 starting this week"],
+  ["en", "My extension is 4412.", "they gave Paulo a new extension, 4519"],
+  ["en", "Our designer is Paulo.", "Henrik's gone, our tester is Ingrid now"],
+  ["en", "The cloud budget is 4000 euros a month.", "they upped the travel budget to 5500 a month"],
+  ["en", "I live in Lyon.", "my parents moved, they're living in Grenoble now"],
+  ["en", "The frontend is written in React.", "so we ended up rewriting the backend, it's Go now"],
+  ["en", "We support Python 3.9 and up.", "as of this release we only support Node 20 and up"],
+  ["en", "The runbooks are in Confluence.", "the meeting notes moved, they're in Notion now"],
+  ["en", "Deploys are on Tuesday.", "scratch that, the demo is on Thursday"],
+  ["en", "We store sessions in Memcached.", "yeah so Splunk is history, logs sit in Loki now"],
+  ["en", "Marta is our on-call lead.", "Henrik took over as release manager from Jonas"],
+  ["en", "Logs go to Splunk.", "metrics don't go to Graphite any longer"],
+  ["en", "The release date is March 3.", "forget what I said about the offsite, it's March 17 now"],
+  ["en", "The request timeout is 30 seconds.", "I raised the retry limit to 45 this morning"],
+  ["en", "Uploads may be at most 20 MB.", "downloads are capped at 10 MB now"],
+  ["en", "My work laptop is a ThinkPad.", "got my new phone today, it's a Pixel"],
+  ["en", "We use yarn as our package manager.", "oh btw we moved off Heroku, it's Fly these days"],
+  ["en", "Our sprint is two weeks long.", "my bad, the internship is three weeks long, not two"],
+  ["en", "The main branch is called master.", "the docs folder got renamed, it's called handbook now"],
+  ["en", "The billing service is called ledgerd.", "the search service is called finder now"],
 ];

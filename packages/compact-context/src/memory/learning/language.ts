@@ -67,7 +67,7 @@ export const TRANSIENT: RegExp = rule(
 /** Days on which something was said or done, not for which it holds. */
 export const SAID_ON: RegExp = rule(
   word(
-    "yesterday|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
+    "yesterday|(?<=new (?:\\S+ ){0,3})today|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
   ),
   "昨天|昨日|从今天起|今日から|今週から",
 );
@@ -112,7 +112,7 @@ export const NEGATED: RegExp = rule(
 export const STRONG_CHANGE: RegExp = rule(
   word(
     any(
-      "no longer|any ?more|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
+      "no longer|any ?(?:more|longer)|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
       "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
       "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
       "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
@@ -140,7 +140,7 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Words before a statement that are no part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|ugh|oh|hm+|argh|bad news|good news|yes|no(?=,)|ok(?:ay)?|by the way|btw|fyi|heads[- ]up|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this )?\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:and|so|also|well|wait|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or of a mistake put right; says nothing about what it was. */
 export const TELLS_CHANGE: RegExp = rule(
@@ -149,7 +149,7 @@ export const TELLS_CHANGE: RegExp = rule(
   word(
     any(
       "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
-      "wrong|mixed up|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
+      "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
       "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
       "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
       "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",

@@ -52,6 +52,8 @@ export interface Read {
   /** The terms of its first clause. */
   readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
+  /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
+  readonly clauses: readonly Key[];
   readonly isChange: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
@@ -71,13 +73,15 @@ const reads = new Map<string, Read>();
 export function read(text: string): Read {
   const known = reads.get(text);
   if (known !== undefined) return known;
-  const content = topicTerms(text);
+  const plain = plainly(text);
+  const content = topicTerms(plain);
   const made: Read = {
     text,
     content,
     stems: new Set([...content].map((term) => term.slice(0, STEM))),
-    core: coreOf(text),
+    core: coreOf(plain),
     key: keyOf(text),
+    clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
     gone: goneIn(text),
@@ -99,6 +103,16 @@ const BESIDES =
 function coreOf(text: string): ReadonlySet<string> {
   const core = topicTerms(text.replace(BESIDES, ""));
   return core.size > 2 ? core : topicTerms(text);
+}
+
+/** Where another clause begins. */
+const CLAUSE = /[,;:!?–—]\s+|\s(?:so|and|since|but)\s/u;
+
+function clausesOf(text: string): readonly string[] {
+  const clauses = text.split(CLAUSE);
+  return clauses.length > 1
+    ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause))
+    : [];
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
@@ -193,7 +207,7 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
-      "live|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
+      "live|living|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
     ],
     [
       "use",
@@ -218,10 +232,15 @@ const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
 const BECAME =
   /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
+/** `Standup's at 9`, and not `Ann's desk`. */
+const IS =
+  /(?<![\p{L}])(\p{L}+)['’]s (?=(?:on|in|at|under|been|now|called|hosted|gone|moved|a|the|\d\S*)\s|(?:\S+ ){1,2}now(?![\p{L}]))/gu;
+
 const LEADS: readonly RegExp[] = [
   LEAD,
   /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
   /现在|如今/gu,
+  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
@@ -245,8 +264,13 @@ function changedIn(plain: string): Key | undefined {
   return undefined;
 }
 
+/** Without words around what is stated. */
+function plainly(text: string): string {
+  return LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC")).replace(IS, "$1 is ");
+}
+
 function keyOf(text: string): Key | undefined {
-  const plain = LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC"));
+  const plain = plainly(text);
   return changedIn(plain) ?? becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
 }
 
@@ -296,7 +320,7 @@ const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
 
 const PURPOSE =
-  /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*(.*)$|做\s*(.+)$/iu;
+  /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
   /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
 const OLD_VALUE =
@@ -333,14 +357,27 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 // ---- what held before, and names
 
+/** Verbs before what is left behind, and words behind it. */
+const LEAVES =
+  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit";
+const LEFT =
+  "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
   /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
   /(?<![\p{L}])(?:went|goes|rose|grew|fell|jumped|climbed|dropped|improved|increased|decreased|up|down) from ([^,;]*?\d[^,;]*?) to /iu,
-  /(?:no longer|stopped(?: using)?|dropped(?! (?:\S+ ){0,4}?(?:to|from|by)(?![\p{L}]))|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
+  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/iu,
+  new RegExp(
+    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my )?([^,;]+?)(?=[.,;]|$| (?:with|for|in favou?r of|last|yesterday|this|today|and|entirely|completely) )`,
+    "iu",
+  ),
+  /(?<![\p{L}])(?:took over|inherited) .{0,40}?from (\p{Lu}[^,;]*?)(?=[.,;]|$| (?:last|this|in|on) )/iu,
   /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /iu,
-  /(?:^|[,;] )(?:the |our )?([^,;]{2,40}?) (?:is|are) (?:dead|gone|history|retired|deprecated|discontinued)(?![\p{L}])/iu,
+  new RegExp(
+    `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,
+    "iu",
+  ),
   /^(?:sorry, |actually, )?(\p{L}[\p{L}'’-]+) (?:has )?(?:left|quit|resigned|stepped down)(?=[,;. ])/iu,
   /(?:^|\s)used to (?:be )?([^,;]+)/iu,
   /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/u,
@@ -379,7 +416,7 @@ const GONE: readonly RegExp[] = [
 ];
 
 /** In `not using Figma any more` Figma is what is gone. */
-const USING = list("use uses used using run runs running");
+const USING = list("use uses used using run runs running go goes");
 
 function goneIn(text: string): ReadonlySet<string>[] {
   return GONE.flatMap((pattern) => {

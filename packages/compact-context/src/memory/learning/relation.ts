@@ -55,8 +55,6 @@ export function replacedBy<Item extends { readonly text: string }>(
 const CLOSE = 0.6;
 /** The same where it tells another value of a kind that the older one has: another number, day, person, host or tool. */
 const NEAR = 0.34;
-/** Longer statements have words in common by chance. */
-const MOST_TERMS = 24;
 /** So much closer than to the next one: it means this one. */
 const CLOSER = 0.15;
 
@@ -67,7 +65,6 @@ const CLOSER = 0.15;
  */
 function closeness(now: Read, then: Read): number {
   if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
-  if (now.content.size > MOST_TERMS || then.content.size > MOST_TERMS) return 0;
   const namesOld = namesOldValue(now, then);
   const another = namesOld || tellsAnotherValue(now, then);
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
@@ -78,9 +75,32 @@ function closeness(now: Read, then: Read): number {
   const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
   const share = shared / Math.max(1, topic.length - gone);
-  if (another && share >= NEAR && shared > (namesOld ? 0 : 1)) return Math.max(share, CLOSE);
+  const isOfIt = share >= NEAR && shared > (namesOld ? 0 : 1);
+  if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
+    return Math.max(share, CLOSE);
   if (shared > 1) return share;
   return share === 1 && (isSameSubject(now, then) || leavesItsKind(now, left)) ? 1 : 0;
+}
+
+/** All that it speaks of, but for values and words around them, the older one speaks of too. */
+function saysNothingElse(now: Read, then: Read): boolean {
+  const subject = now.key?.subject ?? NONE;
+  const said = [...now.content].filter(
+    (term) =>
+      !ATTRIBUTES.has(term) &&
+      (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
+  );
+  return said.length > 0 && said.every((term) => holds(then.content, term));
+}
+
+/** It names the thing first and then says what it is: `about the wiki, it's on Notion now`. */
+function comesBackTo({ text, content }: Read, { key }: Read): boolean {
+  const subject = key?.subject ?? NONE;
+  return (
+    subject.size > 0 &&
+    /[,;] (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
+    shareIn(subject, content) === 1
+  );
 }
 
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
@@ -110,6 +130,8 @@ function tellsAnotherValue(now: Read, then: Read): boolean {
 
 /** It speaks of a value of the older one beside what it is of, and tells another of its kind. */
 function namesOldValue(now: Read, then: Read): boolean {
+  const subject = then.key?.subject ?? NONE;
+  if (subject.size > 0 && shareIn(subject, now.content) === 0) return false;
   return [...now.content].some((term) => {
     const kind = kindOf(term, now);
     if (kind === undefined || kind === "day" || kind === "name" || holds(then.content, term)) return false;
@@ -256,11 +278,15 @@ const KINDS: readonly ReadonlySet<string>[] = [
 ].map(list);
 
 function sharesKey(newer: Read, older: Read): boolean {
-  const [now, then] = [newer.key, older.key];
-  if (now === undefined || then === undefined) return false;
+  const then = older.key;
+  if (then === undefined) return false;
   if (newer.permits !== older.permits && (newer.lasting || older.lasting)) return false;
-  if (!sameSubject(newer, older) || same(now.value, then.value) || now.value.size === 0) return false;
-  return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
+  const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
+  return [...(newer.key === undefined ? [] : [newer.key]), ...told].some((now) => {
+    if (!sameSubject(now, then, newer.isChange) || same(now.value, then.value) || now.value.size === 0)
+      return false;
+    return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
+  });
 }
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
@@ -274,10 +300,9 @@ const ATTRIBUTES = list(`
   バージョン 版本 версия versión versão`);
 
 /** The same thing is spoken of; where a change is told, general words may be left out. */
-function sameSubject(newer: Read, older: Read): boolean {
-  const [now, then] = [newer.key?.subject ?? NONE, older.key?.subject ?? NONE];
+function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
-  return newer.isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
+  return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
 }
 
 const DAYS = list(`
@@ -302,7 +327,7 @@ function isValue(term: string): boolean {
 /** Verbs that a statement of a value and one of its change do not share. */
 const PLAIN = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
-  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell climbed improved limit percent since new latest used`);
+  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell climbed improved limit percent since new latest used only pushed back upped got gave`);
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
@@ -399,7 +424,7 @@ function reverses(now: Read, then: Read): boolean {
 }
 
 const NO_MORE =
-  /(?<![\p{L}])(?:any ?more|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
+  /(?<![\p{L}])(?:any ?(?:more|longer)|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
 
 /** The older statement, said to be true no more. */
 function denies(now: Read, then: Read): boolean {

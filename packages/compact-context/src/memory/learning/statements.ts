@@ -109,8 +109,9 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
 
 /** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
-  const corrects = (text: string): boolean =>
-    known.some((older) => ["replaces", "likely"].includes(relationOf(text, older)));
+  const corrected = (text: string): readonly string[] =>
+    known.filter((older) => ["replaces", "likely"].includes(relationOf(text, older)));
+  const corrects = (text: string): boolean => corrected(text).length > 0;
   const result: string[] = [];
   for (const sentence of sentences) {
     const last = result.at(-1);
@@ -120,7 +121,9 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
       both.length < LONGEST &&
       (GOES_ON.test(sentence)
         ? corrects(last)
-        : TELLS_CHANGE.test(last) && !corrects(last) && !corrects(sentence));
+        : TELLS_CHANGE.test(last) &&
+          !corrects(sentence) &&
+          corrected(last).every((older) => isNear(sentence, older)));
     if (goesOn && corrects(both)) result[result.length - 1] = both;
     else result.push(sentence);
   }
@@ -308,7 +311,7 @@ const PERSON: RegExp = new RegExp(
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|goes? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
     "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
