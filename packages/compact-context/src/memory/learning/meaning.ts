@@ -244,24 +244,15 @@ const LEADS: readonly RegExp[] = [
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
-const CHANGED: readonly RegExp[] = [
-  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu,
-  /^(?:i was (?:wrong|mistaken) about|(?:small |quick )?(?:correction|update) (?:on|about|to)) (?:the |our |my )?(.+?)[,:;–—] ?(?:it['’]s|it is|we (?:now )?use|use|that['’]s) (.+)$/iu,
-  /^(?:wir|ich) haben? (.+?)(?: von .+?)? (?:auf|nach|zu) (.+?) (?:verschoben|umgestellt|migriert|verlegt|umgezogen|geändert)/iu,
-  /^(?:nous avons|on a|j['’]ai) (?:déplacé|migré|déménagé|décalé|reporté|passé) (.+?) (?:à|au|vers|sur) (.+)$/iu,
-  /^(?:hemos movido|movimos|migramos|pasamos|cambiamos|trasladamos) ((?:el|la|los|las|nuestr[oa]s?) .+?) (?:al?|para) (.+)$/iu,
-  /^(?:movemos|mudamos|migramos|transferimos|adiamos) ((?:os?|as?|noss[oa]s?) .+?) (?:para|pro) (.+)$/iu,
-  /^мы (?:перенесли|перевели|продлили) (.+?) (?:на|в|до) (.+)$/iu,
-  /^我们?把(.+?)(?:搬到|迁移?到|改到|改成|换成|移到|推迟到)(.+)$/u,
-];
+const CHANGED =
+  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu;
 
 function changedIn(plain: string): Key | undefined {
-  for (const pattern of CHANGED) {
-    const [, subject = "", value = ""] = pattern.exec(plain) ?? [];
-    if (topicTerms(subject).size > 0)
-      return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
-  }
-  return undefined;
+  const [, thing = "", value = ""] = CHANGED.exec(plain) ?? [];
+  const subject = topicTerms(thing);
+  return subject.size === 0
+    ? undefined
+    : { subject, verb: "be", link: "", value: topicTerms(value), purpose: NONE };
 }
 
 /** Without words around what is stated. */
@@ -364,64 +355,34 @@ const LEFT =
   "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
-  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
-  /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
-  /(?<![\p{L}])(?:went|goes|rose|grew|fell|jumped|climbed|dropped|improved|increased|decreased|up|down) from ([^,;]*?\d[^,;]*?) to /iu,
-  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/iu,
+  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/giu,
+  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
   new RegExp(
     `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my )?([^,;]+?)(?=[.,;]|$| (?:with|for|in favou?r of|last|yesterday|this|today|and|entirely|completely) )`,
-    "iu",
+    "giu",
   ),
-  /(?<![\p{L}])(?:took over|inherited) .{0,40}?from (\p{Lu}[^,;]*?)(?=[.,;]|$| (?:last|this|in|on) )/iu,
-  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /iu,
+  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
   new RegExp(
     `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,
-    "iu",
+    "giu",
   ),
-  /^(?:sorry, |actually, )?(\p{L}[\p{L}'’-]+) (?:has )?(?:left|quit|resigned|stepped down)(?=[,;. ])/iu,
-  /(?:^|\s)used to (?:be )?([^,;]+)/iu,
-  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/u,
-  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/u,
-  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/iu,
-  /(?:abandonamos|deixamos(?: de usar)?|dejamos(?: de usar)?|on a abandonné|nous avons abandonné|отказались от) (?:o |a |el |la |le )?([^\s,;.]+)/iu,
-  /^от (\S+) отказались/iu,
-  /(?:scratch|forget|ignore|disregard|never mind) (?:what i (?:said|told you|wrote) about |the )([^,;:.]+)/iu,
-  /nicht(?: mehr)?(?: auf| in)? ([^,;.]+)/iu,
-  /kein\p{L}* ([^,;.]+?) mehr/iu,
-  /(?:statt|anstelle von) ([^,;.]+)/iu,
-  /von (\S+) (?:auf|zu) /iu,
-  /,\s?(?:et )?(?:pas|non) ([^,;.]+)/iu,
-  /(?:au lieu de|à la place de) ([^,;.]+)/iu,
-  /(?:n['’]|ne )(\S+(?: \S+)*?) plus(?: ([^,;.]+))?/iu,
-  /(?:passés?|passée|changé|migré) de (.+?) (?:à|vers) /iu,
-  /(?:en lugar|en vez) del? ([^,;.]+)/iu,
-  /ya no ([^,;.]+)/iu,
-  /\bno (?:es|está|son) (?:el |la |en )?([^,;.]+?)(?= sino|,|\.|$)/iu,
-  /(?:cambiamos|pasamos|migramos|mudamos|trocamos) de (\S+) (?:a|para|por) /iu,
-  /(?:em vez|no lugar) d[eoa]s? ([^,;.]+)/iu,
-  /não (.+?) mais(?: ([^,;.]+))?/iu,
-  /não (?:é|está|são) ([^,;.]+)/iu,
-  /больше не ([^,;.]+)/iu,
-  /вместо ([^,;.]+)/iu,
-  /(?:перешли|перенесли) с(?:о)? (\S+) на /iu,
-  /(?:^|\s)не ([^,;.]+?), а /iu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)/u,
-  /不再\s?([^，,。]+)/u,
-  /从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)/u,
-  /(?:代替|取代|而不是)(?:了)?\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/u,
-  /(?:^|は)([^は。、]+?)(?:ではなく|じゃなく)/u,
-  /(.+?)の代わりに/u,
-  /もう(.+?)(?:は|を|に)?(?:使って|使わ|では|ではあり|住んで)/u,
-  /([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/u,
+  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
+  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
+  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
+  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et )?(?:pas|non)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.]+)/giu,
+  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
+  /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/gu,
 ];
 
 /** In `not using Figma any more` Figma is what is gone. */
 const USING = list("use uses used using run runs running go goes");
 
 function goneIn(text: string): ReadonlySet<string>[] {
-  return GONE.flatMap((pattern) => {
-    const named = pattern.exec(text);
-    const terms = [...(named === null ? NONE : topicTerms(named.slice(1).join(" ")))];
+  const named = GONE.flatMap((pattern) => [...text.matchAll(pattern)]);
+  return named.flatMap(([, ...said]) => {
+    const terms = [...topicTerms(said.join(" "))];
     const things = terms.filter((term) => !USING.has(term));
     return terms.length === 0 ? [] : [new Set(things.length > 0 ? things : terms)];
   });

@@ -256,25 +256,10 @@ const bare = (terms: ReadonlySet<string>): ReadonlySet<string> =>
 /** Things of which a project has one of a kind. */
 const KINDS: readonly ReadonlySet<string>[] = [
   "npm pnpm yarn bun",
-  "tabs spaces",
   "english german french spanish portuguese russian chinese japanese italian dutch polish british american",
   "deutsch englisch französisch spanisch anglais allemand français espagnol portugais inglés alemán francés español",
-  "inglês alemão francês espanhol português",
-  "prettier biome dprint",
-  "unleash launchdarkly flagsmith",
-  "postgres postgresql mysql mariadb sqlite mongodb mongo oracle cockroachdb dynamodb",
-  "jenkins travis circleci github gitlab buildkite teamcity drone",
-  "jest vitest mocha jasmine ava",
-  "webpack vite rollup esbuild parcel turbopack",
-  "redis rabbitmq kafka nats sqs celery",
-  "eslint biome oxlint tslint",
-  "redux zustand mobx jotai",
   "heroku fly vercel netlify render railway",
-  "slack teams discord mattermost",
-  "jira linear trello asana",
-  "poetry pip uv pipenv conda",
   "maven gradle bazel",
-  "terraform pulumi ansible",
 ].map(list);
 
 function sharesKey(newer: Read, older: Read): boolean {
