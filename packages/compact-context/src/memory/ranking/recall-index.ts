@@ -35,7 +35,7 @@ export const RANKING_WEIGHTS = {
   /** Share of a question's own score that the unit after it gets. */
   answer: 0.15,
   /** Longer units say more: the factor is 1 + this × ln(words). */
-  length: 0.1,
+  length: 0.05,
   /** Factor for units that speak of a time, when the query asks when. */
   temporal: 1.5,
   /** Share of the best score that the best section's units get; the others in proportion. */

@@ -9,6 +9,7 @@ it.each([
   ["cry", "cries", "cried"],
   ["agree", "agreed", "agreement"],
   ["happy", "happily", "happiness"],
+  ["migrate", "migrated", "migrating", "migration"],
   ["beauty", "beautiful"],
   ["relation", "relations", "relational"],
 ])("the forms of %s have one stem", (...forms) => {
