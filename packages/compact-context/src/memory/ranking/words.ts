@@ -12,7 +12,7 @@ export function englishStem(word: string): string {
     .replace(/(?<=[aeiouy].*[^su])s$/, "")
     .replace(/(?<=[aeiouy].*)(?:ing|ed)(?:ly)?$/, "")
     .replace(/(?<=[aeiouy].*)([bdfgmnprt])\1$/, "$1")
-    .replace(/(?<=...)(?:ational|ation|ate|ion|ment|ness|ful|ly)$/, "")
+    .replace(/(?<=...)(?:ational|ation|ate?|ion|ment|ness|ful|ly)$/, "")
     .replace(/(?<=...)(?:e+|y|i)$/, "");
 }
 
