@@ -30,53 +30,29 @@ export interface ScoredMemory {
 }
 
 /** By score and source, then priority; and of two notes on one topic the fresher first. */
-export function inPrecedence(
-  hits: readonly ScoredMemory[],
-  query: string,
-  precedence: Precedence,
-): readonly ScoredMemory[] {
+export function inPrecedence(hits: readonly ScoredMemory[], precedence: Precedence): readonly ScoredMemory[] {
   const weighed = hits
     .map(({ candidate, score }) => ({ candidate, score: score * FACTORS[precedence][candidate.source] }))
     .sort((one, other) => other.score - one.score || other.candidate.priority - one.candidate.priority);
-  return freshFirst(weighed, query);
+  return freshFirst(weighed);
 }
 
 interface Topic {
   readonly hit: ScoredMemory;
   readonly time: number;
-  readonly terms: ReadonlySet<string>;
   /** What its text is about: words that are no date, number or other value. */
   readonly about: ReadonlySet<string>;
-  readonly asked: readonly string[];
-}
-
-/** Those of `others` that are fresher than one of `hits` on its topic: who sees the older note must see them. */
-export function fresherNotes(
-  hits: readonly ScoredMemory[],
-  others: readonly ScoredMemory[],
-  query: string,
-): readonly ScoredMemory[] {
-  const known = topicsOf(hits, query);
-  return topicsOf(others, query)
-    .filter((other) => known.some((topic) => other.time > topic.time && sameTopic(topic, other)))
-    .map(({ hit }) => hit);
-}
-
-function topicsOf(hits: readonly ScoredMemory[], query: string): readonly Topic[] {
-  const queryTerms = new Set(analyze(query));
-  return hits.map((hit): Topic => {
-    const { title, content, timestamp, source } = hit.candidate;
-    // The heading of a history's entry is about its first line.
-    const terms = new Set(analyze(source === "channel-history" ? content : `${title}\n${content}`));
-    const about = new Set(analyze(content).filter((term) => !isValue(term)));
-    const asked = [...queryTerms].filter((term) => terms.has(term));
-    return { hit, time: Date.parse(timestamp ?? ""), terms, about, asked };
-  });
 }
 
 /** Every note waits for the fresher ones on its topic; otherwise the order stays. */
-function freshFirst(hits: readonly ScoredMemory[], query: string): readonly ScoredMemory[] {
-  const topics = topicsOf(hits, query);
+function freshFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
+  const topics = hits.map((hit): Topic => {
+    const { content, timestamp } = hit.candidate;
+    // What came of a turn is told in much the same words of each.
+    const [said = ""] = content.split(" → ");
+    const about = new Set(analyze(said).filter((term) => !isValue(term)));
+    return { hit, time: Date.parse(timestamp ?? ""), about };
+  });
   const ordered: Topic[] = [];
   const placed = new Set<Topic>();
   const placeWithFresher = (topic: Topic): void => {
@@ -95,24 +71,13 @@ function freshFirst(hits: readonly ScoredMemory[], query: string): readonly Scor
   });
 }
 
-const SHARED_TERMS = 0.6;
-const FEWEST_ASKED = 2;
+const SHARED = 0.6;
 
-/** They say much the same words, are about the same thing, or answer the same two or more words of the query. */
-function sameTopic(one: Topic, other: Topic): boolean {
-  const sameAsked =
-    one.asked.length === other.asked.length && one.asked.every((term) => other.terms.has(term));
-  if (sameAsked && one.asked.length >= FEWEST_ASKED) return true;
-  if (shared(one.terms, other.terms, 2) >= SHARED_TERMS) return true;
-  const isAsked = one.asked.some((term) => one.about.has(term) && other.about.has(term));
-  return isAsked && shared(one.about, other.about, 1) >= SHARED_TERMS;
-}
-
-/** The share of the smaller set that is in the other one too; 0 for sets of less than `fewest`. */
-function shared(one: ReadonlySet<string>, other: ReadonlySet<string>, fewest: number): number {
-  const smaller = Math.min(one.size, other.size);
-  if (smaller < fewest) return 0;
-  return [...one].filter((term) => other.has(term)).length / smaller;
+/** Most words of the one that says less are in the other; of one word alone, all there is. */
+function sameTopic({ about: one }: Topic, { about: other }: Topic): boolean {
+  const [smaller, larger] = [Math.min(one.size, other.size), Math.max(one.size, other.size)];
+  const shared = [...one].filter((term) => other.has(term)).length;
+  return (smaller > 1 || larger === 1) && shared / smaller >= SHARED;
 }
 
 const NAMED_TIMES: ReadonlySet<string> = new Set(

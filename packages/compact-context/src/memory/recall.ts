@@ -7,7 +7,7 @@ import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.t
 import { buildColdCandidates } from "./cold.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { formerTexts, heldBy, type Packed, packMemories, type Standing, standingOf } from "./pack.ts";
-import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import { inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { checkUser } from "./scope.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
@@ -250,18 +250,14 @@ function lookedAt(
   });
 }
 
-/**
- * Those that hold enough of the query's words themselves, and what is fresher on their topic; a single one where even the best may be chance.
- */
+/** Those that hold enough of the query's words themselves; a single one where even the best may be chance. */
 function relevant(
   looked: readonly LookedAt[],
-  { query, precedence = "current" }: RecallRequest,
+  { precedence = "current" }: RecallRequest,
 ): readonly ScoredMemory[] {
   const covered = looked.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
-  const others = looked.filter((hit) => !covered.includes(hit));
-  const kept = [...covered, ...fresherNotes(covered, others, query)];
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
-  const ordered = inPrecedence(kept, query, precedence);
+  const ordered = inPrecedence(covered, precedence);
   return sure ? ordered : ordered.slice(0, 1);
 }
 
