@@ -47,8 +47,6 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
-  /** How its terms begin: statements that share none have no word in common. */
-  readonly stems: ReadonlySet<string>;
   /** The terms of its first clause. */
   readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
@@ -67,7 +65,6 @@ export interface Read {
   readonly lasting: boolean;
 }
 
-const STEM = 3;
 const reads = new Map<string, Read>();
 
 export function read(text: string): Read {
@@ -78,7 +75,6 @@ export function read(text: string): Read {
   const made: Read = {
     text,
     content,
-    stems: new Set([...content].map((term) => term.slice(0, STEM))),
     core: coreOf(plain),
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
@@ -174,7 +170,6 @@ function inflected(one: string, other: string): boolean {
   let common = 0;
   while (common < short && one[common] === other[common]) common += 1;
   if (common === short && SHORTENED.test(one.slice(common) + other.slice(common))) return true;
-  if (Math.max(one.length, other.length) - short > 4) return false;
   // Cases of Russian nouns end in up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
@@ -225,7 +220,6 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
 const SCRIPT_VERBS = /是|在|为|叫|は/u;
-const LIVE_IN_SCRIPTS = /住在|搬到了?|搬去|に(?=住んで|引っ越)/u;
 const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
 const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
 /** A change said of a subject: what follows is the new value. */
@@ -238,7 +232,6 @@ const IS =
 
 const LEADS: readonly RegExp[] = [
   LEAD,
-  /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
   /现在|如今/gu,
   /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
 ];
@@ -286,8 +279,6 @@ function statedIn(plain: string): Key | undefined {
   if (/[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain)) {
     const owner = OWNER_IN_SCRIPTS.exec(plain);
     if (owner !== null) return keyAt(plain, "owner", owner);
-    const live = LIVE_IN_SCRIPTS.exec(plain);
-    if (live !== null) return keyAt(plain, "live", live);
     const use = USE_IN_SCRIPTS.exec(plain);
     const found = use ?? SCRIPT_VERBS.exec(plain);
     return found === null ? undefined : keyAt(plain, use === null ? "be" : "use", found);

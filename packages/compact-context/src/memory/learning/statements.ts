@@ -150,11 +150,11 @@ interface Told {
 function sectionOf(text: string, told: Told, known: readonly string[]): DurableSection | undefined {
   const { asked } = told;
   if (!asked && TRANSIENT.test(text))
-    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, told, known);
+    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
   const isFact = isToldAsFact(text, told);
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
-  return isWish(text, told) ? "Constraints" : sectionOfChange(text, told, known);
+  return isWish(text, told) ? "Constraints" : sectionOfChange(text, known);
 }
 
 function isToldAsFact(text: string, { asked, isStory }: Told): boolean {
@@ -167,12 +167,7 @@ function isWish(text: string, { isStory }: Told): boolean {
 }
 
 /** What lifts a rule for good, or corrects something that is known. */
-function sectionOfChange(
-  text: string,
-  { isStory }: Told,
-  known: readonly string[],
-): DurableSection | undefined {
-  if (isStory && !STRONG_CHANGE.test(text.slice(0, BEGINNING))) return undefined;
+function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
   if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
   const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
   const meant = known.map((older) => relationOf(text, older));
@@ -231,13 +226,9 @@ const MOST_WORDS = 18;
 /** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
 function tellsState(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "");
-  if (plain.split(/\s+/).length > LONGEST_STATE) return false;
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
 }
 
-const LONGEST_STATE = 24;
-/** Characters in which a sentence of a story says that it corrects something. */
-const BEGINNING = 40;
 const MINE: RegExp = rule(
   "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
 );
