@@ -4,6 +4,7 @@ import { relationOf } from "../../packages/compact-context/src/memory/learning/r
 import { durableStatements } from "../../packages/compact-context/src/memory/learning/statements.ts";
 import * as chatty from "./cases/chatty.ts";
 import * as said from "./cases/corrections.ts";
+import { requests } from "./cases/forgetting.ts";
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
 import * as stranger from "./cases/stranger.ts";
@@ -67,6 +68,14 @@ it(
   "MEM-14 forgets what was just spoken of",
   async () => {
     expect((await forgettingOf(open.forgettingThat, true)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14 forgets what people ask to have forgotten in their own words",
+  async () => {
+    expect((await forgettingOf(requests)).failed).toEqual([]);
   },
   SLOW,
 );

@@ -241,25 +241,6 @@ export const TASK: RegExp = new RegExp(
 export const LABEL: RegExp =
   /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
-/** Asks to have something forgotten; what follows says what. */
-export const FORGET: RegExp = new RegExp(
-  `^(?:actually[, ]+|please[, ]+|and |now |you (?:can|may|should) (?:now )?|(?:can|could|would) you (?:please )?|i(?:['’]d like| would like| want| need) you to |bitte |por favor,? |s['’]il te plaît,? |tu peux |peux-tu |puedes |(?:você )?pode |(?:ты )?можешь |пожалуйста,? |请|请你)*${any(
-    "(?:forget|erase|unlearn|(?:delete|remove|drop|wipe|scrub|purge|clear)(?=.*(?:memory|your notes|remember|what (?:i|you)|everything|that i|from your)))(?![\\p{L}])",
-    "(?:don['’]?t|do not|stop|no longer) remember(?:ing)?(?![\\p{L}])|(?:vergiss|vergesst|lösche?)(?![\\p{L}])|entferne?(?=.*gedächtnis)",
-    "(?:oublie[rsz]?|efface[rsz]?)(?![\\p{L}])|(?:supprime|retire|enlève)r?(?=.*mémoire)|(?:olvida|borra)r?(?= (?:que|mi|lo|eso|todo|de tu memoria))(?![\\p{L}])",
-    "(?:elimina|quita)r?(?=.*memoria)|(?:esqueça|esquece|esquecer|apague)(?![\\p{L}])|(?:remova|elimine|apaga|tire)(?=.*memória)",
-    "(?:забудь|забыть|сотри из памяти)(?![\\p{L}])|(?:удали|убери|сотри)(?=.*памят)|忘记|忘掉|忘了|(?:删除|清除|删掉)(?=.*(?:记忆|信息|告诉))",
-  )}`,
-  "iu",
-);
-/** Where the verb comes last: in Japanese, and behind what is named first. */
-export const FORGET_BEHIND: RegExp =
-  /^(?:kannst|könntest) du (?:bitte )?(?=.* vergessen)| (?:wieder )?vergessen[.!]*$|^请?把(?=.*(?:忘|从记忆))|(?:忘了|忘掉|忘记|从记忆(?:中|里)(?:删除|清除))吧?[。.]?$|(?:のこと)?(?:を|は|であることを|ということを|ことを)?(?:忘れて|消去して|記憶から消して)(?:ください|ほしい)?[。.!！]*$/u;
-
 /** What stands for something that was just spoken of. */
 export const THAT: RegExp =
   /^(?:(?:that|this|it|what i (?:just )?said)|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
-
-/** Words around a topic that are none of it. */
-export const ABOUT: RegExp =
-  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|what|where|who|how|which|i|told|you|said|that|about|was|wo|où|dónde|onde|где|ich|dass|über|ce que|que|qu['’]|j['’]ai dit|sur|lo que|dije|sobre|o que|eu|disse|что|про|о|об|关于)(?![\p{L}])|关于|有关)+/iu;

@@ -1,17 +1,7 @@
 import { REDACTED } from "../../redaction/finding.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
-import {
-  DENIED,
-  FORGET,
-  FORGET_BEHIND,
-  LABEL,
-  LASTING,
-  NOT_TO_KEEP,
-  REMEMBER,
-  REPORTED,
-  SUPPOSED,
-  TASK,
-} from "./language.ts";
+import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
+import { DENIED, LABEL, LASTING, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -45,9 +35,9 @@ export function rawSentencesOf(text: string): string[] {
   return text
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
-    .flatMap((part) => {
-      const sentence = part.trim();
-      const at = FORGET.test(sentence) ? INSTEAD.exec(sentence)?.index : undefined;
+    .flatMap((part) => splitAtRequest(part.trim()))
+    .flatMap((sentence) => {
+      const at = readForgetRequest(sentence)?.sure === true ? INSTEAD.exec(sentence)?.index : undefined;
       const pieces = at === undefined ? [sentence] : [sentence.slice(0, at), sentence.slice(at + 1).trim()];
       return pieces.filter((piece) => piece !== "");
     });
@@ -55,14 +45,14 @@ export function rawSentencesOf(text: string): string[] {
 
 /** What a message asks to have forgotten, sentence by sentence. */
 export function forgetRequests(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter(
-    (sentence) => FORGET.test(sentence) || FORGET_BEHIND.test(sentence),
-  );
+  return sentencesOf(typedBefore(text)).filter((sentence) => readForgetRequest(sentence) !== undefined);
 }
 
 /** What a message says is so instead of what it asks to have forgotten. */
 export function insteadOfForgotten(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter((_, index, all) => FORGET.test(all[index - 1] ?? ""));
+  return sentencesOf(typedBefore(text)).filter(
+    (_, index, all) => readForgetRequest(all[index - 1] ?? "")?.sure === true,
+  );
 }
 
 /** True for words that ask not to be kept: nothing of their message is. */
@@ -89,7 +79,7 @@ function isOwn(sentence: string): boolean {
     isLabelled(sentence)
   )
     return false;
-  if (FORGET.test(sentence) || FORGET_BEHIND.test(sentence)) return false;
+  if (readForgetRequest(sentence) !== undefined) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
   return !REPORTED.test(sentence);

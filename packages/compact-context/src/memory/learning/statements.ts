@@ -1,12 +1,10 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import {
-  ABOUT,
   CHOSEN,
   FORBIDS,
-  FORGET,
-  FORGET_BEHIND,
   LASTING,
   LEAD,
   PERMITS,
@@ -325,13 +323,9 @@ const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
 
 /** What a user asks to have forgotten, in words. */
-interface ForgetWish {
-  /** Id of the message that asks. */
+export interface ForgetWish extends ForgetRequest {
+  /** Id of the message that asks; of "that" the topic is the statement that was just made. */
   readonly from: string;
-  /** The words that name it; of "that" the statement that was just made. */
-  readonly topic: string;
-  /** Several things may be meant: everything, or all about somebody. */
-  readonly all: boolean;
 }
 
 /** The wishes of a conversation, in order. */
@@ -342,32 +336,36 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
     if (typed === "") return [];
     const asked = forgetRequests(typed);
     const wishes = asked.flatMap((sentence): ForgetWish[] => {
-      const topic = topicOf(sentence);
-      if (!THAT.test(topic)) return [{ from: message.id, topic, all: ALL.test(sentence) }];
+      const request = readForgetRequest(sentence);
+      if (request === undefined) return [];
+      if (!THAT.test(request.topic)) return [{ ...request, from: message.id }];
       const said = [...ownStatements(typed), ""].at(-2) ?? "";
-      const meant = said === "" ? (spoken.at(-1) ?? "") : said;
-      return meant === "" ? [] : [{ from: message.id, topic: meant, all: false }];
+      const topic = said === "" ? (spoken.at(-1) ?? "") : said;
+      return topic === "" ? [] : [{ from: message.id, topic, all: false, sure: true }];
     });
     spoken.push(...sentencesOf(typed).filter((sentence) => !asked.includes(sentence)));
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });
 }
 
-const ALL =
-  /(?<![\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|what (?:i|you))(?![\p{L}])|所有|全部/iu;
-const PLACE =
-  /(?:,?\s*(?:from|out of|aus|de|da|из)\s+(?:your|the|deinem|ta|tu|tua|sua|своей)?\s*(?:memory|notes|records|gedächtnis|mémoire|memoria|memória|памяти))|从?记忆(?:中|里)?/iu;
-
-function topicOf(sentence: string): string {
-  const lead = FORGET.exec(sentence)?.[0];
-  const rest =
-    lead === undefined ? sentence.replace(new RegExp(FORGET_BEHIND, "giu"), "") : sentence.slice(lead.length);
-  const named = rest.replace(PLACE, "").trim();
-  return THAT.test(named) ? named : named.replace(ABOUT, "").trim();
-}
-
 /** True for a text that the topic of a wish means. */
 export function isMeant(topic: string, text: string): boolean {
   const [wanted, told] = [topicTerms(topic), topicTerms(text)];
   return shareIn(wanted, told) >= 0.8 || (told.size > 1 && shareIn(told, wanted) >= 0.8);
+}
+
+/**
+ * The texts that a wish means: those that hold its words. Where none does and it is sure that something is to be
+ * forgotten, those that hold most of them, at least half.
+ */
+export function meantBy<T extends { readonly text: string }>(
+  { topic, sure }: Pick<ForgetWish, "topic" | "sure">,
+  texts: readonly T[],
+): readonly T[] {
+  const meant = texts.filter(({ text }) => isMeant(topic, text));
+  const wanted = topicTerms(topic);
+  if (meant.length > 0 || !sure || wanted.size < 2) return meant;
+  const shares = texts.map(({ text }) => shareIn(wanted, topicTerms(text)));
+  const most = Math.max(0, ...shares);
+  return most < 0.5 ? [] : texts.filter((_, index) => shares[index] === most);
 }
