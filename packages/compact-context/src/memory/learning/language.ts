@@ -214,7 +214,7 @@ export const NOT_TO_KEEP: RegExp = rule(
       "(?:don['’]?t|do not) (?:save|store|note|keep|record|learn|write) (?:this|that|it|what|any of this|down)",
       "off the record|not for (?:your|the) memory|(?:just|only|strictly) between us",
       "(?:keep|leave) (?:this|that|it) out of (?:your |the )?memory",
-      "(?:just|only) for this (?:conversation|chat|session)|merk (?:dir|euch) (?:das |dies )?nicht",
+      "(?:just|only) for this (?:conversation|chat|session)|merke? (?:dir|euch) (?:das |dies |es )?(?:bitte )?nicht",
       "nicht (?:merken|speichern)|unter uns|ne (?:retiens|mémorise|note|enregistre) pas|entre nous",
       "no (?:recuerdes|guardes|memorices|anotes)|entre nosotros|não (?:guarde|memorize|lembre|anote|grave)",
       "entre nós|не (?:запоминай|сохраняй|записывай)|между нами",

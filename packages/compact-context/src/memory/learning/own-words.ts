@@ -101,9 +101,13 @@ const SALUTATION =
 const MATERIAL =
   /(?<![\p{L}])(?:this|these|those|following|below|diese[rsn]?|folgende[rsn]?|ce(?:tte|s)?|suivante?s?|est[eao]s?|siguientes?|isto|seguintes?|эт\p{L}+|следующ\p{L}+)(?![\p{L}])|这|以下|この|次の/iu;
 
-/** What comes before anything that was pasted, forwarded or handed over to be worked on, code and quoted lines left out. */
+/** A line that a program wrote: it begins with a time or a level. */
+const LOGGED =
+  /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
+
+/** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
 function typedBefore(text: string): string {
-  const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "");
+  const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   const cuts = [MAIL_HEADER.exec(plain)?.index, SALUTATION.exec(plain)?.index, materialAt(plain)];
   const first = Math.min(...cuts.map((at) => at ?? plain.length));
   return plain.slice(0, first);
