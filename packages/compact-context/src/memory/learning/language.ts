@@ -239,7 +239,7 @@ export const TASK: RegExp = new RegExp(
 
 /** Words that begin a statement of one's own, unlike the names before what others say. */
 export const LABEL: RegExp =
-  /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
+  /^(?:remember|note|nb|ps|fyi|btw|by the way|quick note|heads up|also|übrigens|au fait|à propos|por cierto|a propósito|aliás|кстати|对了|ちなみに|correction|corection|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
 /** What stands for something that was just spoken of. */
 export const THAT: RegExp =

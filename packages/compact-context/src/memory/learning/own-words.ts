@@ -14,8 +14,17 @@ const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 const INSTEAD =
   /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
 
-/** Between a request and what is to be remembered besides. */
-const ALSO = /,? (?:and|but) (?=(?:please )?(?:keep in mind|remember|note) that )/iu;
+/** Between what is asked for and what is to be remembered besides, or to hold from now on. */
+const ALSO =
+  /,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:keep in mind|remember|note)(?: that)? |(?:merke? dir|denk daran)|(?:souviens-toi|retiens)|(?:recuerda|ten en cuenta)|(?:lembre-se|lembra)|(?:ricorda(?:ti)?)|(?:учти|запомни)|(?:from now on|going forward|ab jetzt|ab sofort|désormais|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|daqui (?:pra|para) frente|отныне|с этого дня)(?![\p{L}]))/iu;
+
+/** Between a statement and a question about something else. */
+const QUESTION =
+  /(?:,? (?:and|but|now|also|und|et|y|e|и)[, ]+|, )(?=(?:what|how|why|where|who|which|when|can you|could you|would you|do you|does|is there|are there|was|wie|warum|wo|wer|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel|puedes|podrías|(?:você )?pode|poderia|como|что|как|почему|можешь|где)(?![\p{L}])[^.!。！]*[?？]|¿)/iu;
+
+/** `…, ok?`: a statement all the same. */
+const TAG =
+  /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
 
 /** The sentences of a text, marks of lists taken off. */
 export function sentencesOf(text: string): string[] {
@@ -35,12 +44,20 @@ export function rawSentencesOf(text: string): string[] {
   return text
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
+    .flatMap((line) => partedFrom(line, QUESTION))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
       const at = readForgetRequest(sentence)?.sure === true ? INSTEAD.exec(sentence)?.index : undefined;
       const pieces = at === undefined ? [sentence] : [sentence.slice(0, at), sentence.slice(at + 1).trim()];
       return pieces.filter((piece) => piece !== "");
     });
+}
+
+/** A sentence in two, where the pattern first stands in it. */
+function partedFrom(sentence: string, between: RegExp): readonly string[] {
+  const match = between.exec(sentence);
+  if (match === null) return [sentence];
+  return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
 }
 
 /** What a message asks to have forgotten, sentence by sentence. */
@@ -71,7 +88,8 @@ export function ownStatements(text: string): string[] {
   return sentencesOf(own).filter(isOwn);
 }
 
-function isOwn(sentence: string): boolean {
+function isOwn(said: string): boolean {
+  const sentence = said.replace(TAG, ".");
   if (
     /[?？¿]|[吗か]。?$/.test(sentence) ||
     ASKS.test(sentence) ||

@@ -32,6 +32,9 @@ export interface DurableStatement {
   readonly from: string;
 }
 
+const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
+const rule = (...parts: readonly string[]): RegExp => new RegExp(`(?:${parts.join("|")})`, "iu");
+
 /** A face, or an unfinished sentence. */
 const CHAT =
   /\p{Extended_Pictographic}|(?:^|\s)[:;]-?[|()DPp](?:\s|$)|\.\.\.$|^\(?[a-z1-9]\) (?:why|how|what|who|when|where)\b/iu;
@@ -177,8 +180,19 @@ function sectionOfChange(text: string, known: readonly string[]): DurableSection
 /** A wish that is to hold: `always …`, `never …`, `from now on …`. */
 function isRule(text: string): boolean {
   if (/[:：]$/.test(text) || NO_RULE.test(text)) return false;
+  if (HABIT.test(text)) return true;
   return LASTING.test(text) ? isImperative(text) : false;
 }
+
+/** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
+const PRACTICE =
+  "(?:commit messages?|commits|branch(?: name)?s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|prices|amounts|error messages|e-?mails|answers|replies)";
+const HABIT: RegExp = rule(
+  `^(?:all |every |the |our )?${PRACTICE} (?:should|must|have to|need to|ought to|shall) (?:(?!work|pass|now)\\p{L})`,
+  `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
+  "^(?:please )?(?:use|keep|write|avoid|prefer|put|name|format|indent|spell|leave|answer|reply).{3,120} in (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$",
+  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
+);
 
 const NO_RULE = /\b(?:don['’]t|do not|not) always\b|\bshould never happen\b/i;
 
@@ -203,23 +217,40 @@ function capitalized(text: string): string {
 
 /** Which sentences tell how something is with the people who speak, in the languages of `language.ts`. */
 
-const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
-const rule = (...parts: readonly string[]): RegExp => new RegExp(`(?:${parts.join("|")})`, "iu");
-
 /**
  * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
  * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
  */
 function tellsFact(sentence: string): boolean {
-  const plain = sentence.replace(LEAD, "");
+  const plain = sentence.replace(LEAD, "").replace(FOLLOWS, "");
+  if (SETTING.test(plain) || NAMED_SETTING.test(plain))
+    return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
   if (PASSING.test(plain) || CODE.test(plain)) return false;
-  if (OURS.test(plain)) return !WISH.test(plain);
+  if (OURS.test(plain))
+    return /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s/iu.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
 }
 
 const MOST_WORDS = 18;
+
+/** `The Osprey repo uses pnpm`: a name makes it clear whose. */
+const NAMED_SETTING =
+  /^(?:[Tt]he|[Oo]ur) (?:\p{Ll}+\s){0,2}\p{Lu}\S*(?:\s\p{Ll}+){0,2}\s(?:uses|runs(?: on)?|requires|supports)\s/u;
+
+/** What follows from a statement, or is asked for besides. */
+const FOLLOWS =
+  /(?:,? so (?:that |when |if |the |this |it |i |we |you |please )|, (?:give|tell|show|help|fix|write|make|suggest|please|keep that|can you|could you|what|how|why)(?![\p{L}])).*$/isu;
+
+/** How something is set up, whatever the value is called: where it is kept or runs, what it is run with, which tool a project uses. */
+const SETTING: RegExp = rule(
+  "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
+  "^(?:in|on|for) (?:the )?(?:staging|production|prod|dev|development|test|testing|qa|live|ci)(?: environment| system| cluster)?,? .{2,40}\\s(?:is|are)\\s",
+  "^(?:os|as|o|a|los|las|el|la|les|le|die|der|das) (?:\\S+\\s){1,6}?(?:roda(?:m)?|corren?|se ejecutan?|tourne(?:nt)?|laufen|läuft|vencen?|scade|caduca) (?:com|con|avec|mit|em|en|im?|auf|no|el|le|am|a|unter|sous)\\s",
+  "^для .{2,30} мы использу",
+  "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
+);
 
 /** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
 function tellsState(sentence: string): boolean {
@@ -294,7 +325,7 @@ const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
@@ -316,7 +347,7 @@ const VALUE: RegExp = rule(
     "forbidden|required|mandatory|verboten|pflicht|obligatoire|interdite?s?|prohibid[oa]s?|proibid[oa]s?|obligatori[oa]s?|запрещен\\p{L}*|обязател\\p{L}*",
   ),
   "(?<=\\s)[#@][\\p{L}\\d]|(?:called|named)\\s\\S",
-  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}]))",
+  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}])|[\\p{L}\\d-]+(?:\\.[\\p{L}\\d-]+){2,})",
 );
 
 const UNSPACED_THING =
