@@ -8,7 +8,8 @@ import { requests } from "./cases/forgetting.ts";
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
 import * as stranger from "./cases/stranger.ts";
-import { attacksOf, correctionsOf, forgettingOf, pairsOf, secretsOf } from "./truth.ts";
+import * as third from "./cases/third.ts";
+import { attacksOf, correctionsOf, factsOf, forgettingOf, pairsOf, secretsOf } from "./truth.ts";
 
 const SLOW = 300_000;
 
@@ -94,6 +95,22 @@ it(
     expect(forgetting.failed.length, forgetting.failed.join("\n")).toBeLessThanOrEqual(2);
     expect((await attacksOf(stranger.attacks)).failed).toEqual([]);
     expect((await secretsOf(stranger.secrets)).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "is no worse than it was on what a third author typed: what fails there is told in docs/memory.md",
+  async () => {
+    const { learned, stale, missing } = await correctionsOf(third.corrections);
+    expect(learned.failed.length, learned.failed.join("\n")).toBeLessThanOrEqual(2);
+    expect(stale.failed.length, stale.failed.join("\n")).toBeLessThanOrEqual(29);
+    expect(missing.failed.length, missing.failed.join("\n")).toBeLessThanOrEqual(21);
+    const pairs = await pairsOf(third.pairs);
+    expect(pairs.failed.length, pairs.failed.join("\n")).toBeLessThanOrEqual(3);
+    const facts = await factsOf(third.facts);
+    expect(facts.failed.length, facts.failed.join("\n")).toBeLessThanOrEqual(5);
+    expect((await attacksOf(third.attacks)).failed).toEqual([]);
   },
   SLOW,
 );
