@@ -47,8 +47,6 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
-  /** The terms of its first clause. */
-  readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
@@ -75,7 +73,6 @@ export function read(text: string): Read {
   const made: Read = {
     text,
     content,
-    core: coreOf(plain),
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
@@ -90,15 +87,6 @@ export function read(text: string): Read {
   if (reads.size > 2_000) reads.clear();
   reads.set(text, made);
   return made;
-}
-
-/** What else a sentence says behind what it states. */
-const BESIDES =
-  /(?:,? (?:and|but|so|because|since|while) (?:i|we|it|they|he|she|our|my)(?:['’]\p{L}+)?(?![\p{L}])|\s[—–]\s|; ).*$/isu;
-
-function coreOf(text: string): ReadonlySet<string> {
-  const core = topicTerms(text.replace(BESIDES, ""));
-  return core.size > 2 ? core : topicTerms(text);
 }
 
 /** Where another clause begins. */
@@ -118,8 +106,6 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
-    // Time zones, not the French and the German "is".
-    .replace(/(?<![\p{L}])[EI]ST(?![\p{L}])/gu, "$&-zone")
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
     .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
@@ -305,17 +291,13 @@ const PURPOSE =
   /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
   /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
-const OLD_VALUE =
-  /[,，]?\s*(?:(?:and |und )?(?:not|nicht(?: auf)?|pas|не)\s\S+[.。]?$|(?:instead of|rather than|statt|anstelle von|au lieu de|à la place de|en lugar de|en vez de|em vez de|вместо|代替)\s.*$)/iu;
 
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
-  const after = text.slice(found.index + found[0].length).replace(OLD_VALUE, "");
+  const after = text.slice(found.index + found[0].length);
   const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
   const rest = after.replace(PURPOSE, "");
   // `Теперь за дизайн отвечает Иван`.
-  if (verb === "owner" && /^(?:теперь\s)?за\s/iu.test(before))
-    return { subject: topicTerms(before), verb, link: "", value: topicTerms(after), purpose: NONE };
   if (verb === "owner")
     return {
       subject: topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, "")),

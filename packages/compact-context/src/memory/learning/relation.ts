@@ -62,7 +62,7 @@ function closeness(now: Read, then: Read): number {
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const [subject, value] = [then.key?.subject ?? NONE, then.key?.value ?? NONE];
-  const topic = [...then.core].filter((term) => subject.has(term) || !isReplaceable(term));
+  const topic = [...then.content].filter((term) => subject.has(term) || !isReplaceable(term));
   const shared = topic.filter((term) => !left.includes(term)).length;
   const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
@@ -71,7 +71,7 @@ function closeness(now: Read, then: Read): number {
   if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
     return Math.max(share, CLOSE);
   if (shared > 1) return share;
-  return share === 1 && (isSameSubject(now, then) || leavesItsKind(now, left)) ? 1 : 0;
+  return share === 1 && leavesItsKind(now, left) ? 1 : 0;
 }
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
@@ -151,14 +151,6 @@ function kindAlone(term: string): ValueKind | undefined {
   return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
 }
 
-/** One word is a part of many subjects: it has to be the whole. */
-function isSameSubject(now: Read, then: Read): boolean {
-  const [own, subject] = [bare(now.key?.subject ?? NONE), bare(then.key?.subject ?? NONE)];
-  const begins = ({ content }: Read): string | undefined => [...content][0];
-  if (then.key === undefined) return begins(now) === begins(then);
-  return subject.size > 0 && sameTerms(own, subject);
-}
-
 /** It names another tool of the kind that is left out. */
 function leavesItsKind(now: Read, left: readonly string[]): boolean {
   return KINDS.some(
@@ -175,7 +167,7 @@ function contrasts(now: Read, then: Read): boolean {
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
   if (own.size > MOST_OF_A_SUBJECT || !newIn(own, then)) return false;
-  return newIn(other, now) || (own.size === other.size + 1 && shareIn(other, own) === 1);
+  return newIn(other, now);
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
@@ -250,8 +242,7 @@ function sharesKey(newer: Read, older: Read): boolean {
   if (then === undefined) return false;
   const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
   return [...(newer.key === undefined ? [] : [newer.key]), ...told].some((now) => {
-    if (!sameSubject(now, then, newer.isChange) || same(now.value, then.value) || now.value.size === 0)
-      return false;
+    if (!sameSubject(now, then, newer.isChange) || same(now.value, then.value)) return false;
     return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
   });
 }
@@ -269,7 +260,7 @@ const ATTRIBUTES = list(`
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
-  return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
+  return isChange && sameTerms(bare(now), bare(then));
 }
 
 const DAYS = list(`
@@ -324,11 +315,9 @@ function isOneAttribute(now: Key, then: Key): boolean {
   const named = now.subject.size > 0;
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
-  if (now.verb !== then.verb) return false;
   if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
-  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
   if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
-  return now.verb !== "owner" || named;
+  return true;
 }
 
 /** Both are told, and they are not the same. */
@@ -374,8 +363,8 @@ function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string
 const SPEAKERS =
   /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
 
-function sameSpeaker(newer: string, older: string): boolean {
-  return SPEAKERS.test(newer) && SPEAKERS.test(older);
+function sameSpeaker(newer: string, _older: string): boolean {
+  return SPEAKERS.test(newer);
 }
 
 /** A permission about what was a rule, or a rule against what was one. */

@@ -168,7 +168,6 @@ function isWish(text: string, { isStory }: Told): boolean {
 
 /** What lifts a rule for good, or corrects something that is known. */
 function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
-  if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
   const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
   const meant = known.map((older) => relationOf(text, older));
   const corrects = meant.includes("likely") || (changes && meant.includes("conflicts"));
