@@ -2,8 +2,8 @@
 
 const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
 /** `\b` of JavaScript knows ASCII alone. */
-const word = (body: string): string => `(?<![\\p{L}\\p{N}_])${body}(?![\\p{L}\\p{N}_])`;
-const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
+export const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
+export const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
 
 /** Asks to keep something, at the beginning of a sentence. */
 export const REMEMBER: RegExp = new RegExp(

@@ -31,7 +31,7 @@ export function heldBy(text: string, other: string): number {
 
 // ---- reading
 
-type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner" | "answer";
+type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
 /** A statement as subject, verb and value: `our CI` `runs on` `Jenkins`. */
 export interface Key {
@@ -184,7 +184,6 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
       "owner",
       "owns|leads|approves|reviews|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
     ],
-    ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",

@@ -79,7 +79,7 @@ function saysNothingElse(now: Read, then: Read): boolean {
   const subject = now.key?.subject ?? NONE;
   const said = [...now.content].filter(
     (term) =>
-      !ATTRIBUTES.has(term) &&
+      !GENERIC.has(term) &&
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
   return said.length > 0 && said.every((term) => holds(then.content, term));
@@ -160,7 +160,7 @@ function leavesItsKind(now: Read, left: readonly string[]): boolean {
 
 /** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
 function contrasts(now: Read, then: Read): boolean {
-  const isOwn = (term: string): boolean => !ATTRIBUTES.has(term) && !isValue(term) && !PLAIN.has(term);
+  const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
   const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
     [...terms].some((term) => isOwn(term) && !holds(content, term));
   if (now.key === undefined && then.key === undefined)
@@ -252,11 +252,6 @@ const GENERIC = list(`
   server serveur servidor сервер service system environment host machine instance tool team customer client kunde kunden cliente
   version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
 
-/** Those of them that name what is told of a thing, not the thing. */
-const ATTRIBUTES = list(`
-  version name number address url host current new latest time date day month year these days week limit cap rule
-  バージョン 版本 версия versión versão`);
-
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
@@ -297,17 +292,12 @@ const HAVING = list(`
 
 /** Two facts of the same words but for such values. */
 function sameButForValues(now: Read, then: Read): boolean {
-  if (now.forbids || then.forbids || differ(numberOf(now), numberOf(then))) return false;
+  if (differ(numberOf(now), numberOf(then))) return false;
   const [left, right] = [now.content, then.content].map(
     (terms) => new Set([...terms].filter((term) => !isValue(term) && !PLAIN.has(term))),
   );
   const valuesOf = ({ content }: Read): number => [...content].filter(isValue).length;
-  return (
-    (left?.size ?? 0) > 0 &&
-    sameTerms(left ?? NONE, right ?? NONE) &&
-    valuesOf(now) > 0 &&
-    valuesOf(now) === valuesOf(then)
-  );
+  return (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && valuesOf(now) > 0;
 }
 
 /** Whether subjects that are the same can have but one such value. */
@@ -338,19 +328,17 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 
 /** It says what it takes the place of, and means this one. */
 function namesOld(newer: Read, then: Read): boolean {
-  const { text, key: now, content, isChange, gone } = newer;
-  if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
+  const { key, content, isChange, gone } = newer;
+  if (differ(key?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
-  const sameDoing =
-    now === undefined || now.verb === then.key?.verb || now.verb === "use" || sameSpeaker(text, then.text);
   return gone.some((old) => {
     if (shareIn(old, then.content) < 1 || isNumberOfAnother(old, content, then)) return false;
     // The older statement may say itself that it is gone.
     if (then.gone.some((terms) => sameTerms(terms, old))) return false;
     // The rest of the older statement is spoken of too, or there is none to be spoken of.
     const others = without(then.content, old);
-    return others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && sameDoing);
+    return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
 }
 
@@ -358,13 +346,6 @@ function namesOld(newer: Read, then: Read): boolean {
 function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {
   const subject = bare(key?.subject ?? NONE);
   return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) < 1;
-}
-
-const SPEAKERS =
-  /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
-
-function sameSpeaker(newer: string, _older: string): boolean {
-  return SPEAKERS.test(newer);
 }
 
 /** A permission about what was a rule, or a rule against what was one. */
