@@ -494,4 +494,13 @@ export const others: readonly Pair[] = [
   ["en", "Our sprint is two weeks long.", "my bad, the internship is three weeks long, not two"],
   ["en", "The main branch is called master.", "the docs folder got renamed, it's called handbook now"],
   ["en", "The billing service is called ledgerd.", "the search service is called finder now"],
+  ["en", "I prefer dark mode.", "I prefer tabs now"],
+  ["en", "We no longer deploy on Thursdays, we deploy on Tuesdays now.", "I moved to Munich"],
+  ["en", "The staging database resets nightly.", "you can reset the staging database whenever you like"],
+  ["en", "Tom reviews the backend code.", "Tom no longer reviews the frontend code"],
+  ["en", "The web team uses Figma.", "the mobile team uses Sketch now"],
+  ["en", "Unit tests run on Jenkins.", "end-to-end tests run on Buildkite now"],
+  ["en", "My sister lives in Rome.", "I moved away from Rome"],
+  ["en", "Paulo designs the onboarding flow.", "Paulo's gone home for today, ask Ingrid about lunch"],
+  ["en", "The wiki is on Confluence.", "about the wiki, it's slow now"],
 ];

@@ -205,6 +205,7 @@ function holds(terms: ReadonlySet<string>, term: string): boolean {
 
 /** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
 function lifts(now: Read, then: Read): boolean {
+  if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
   if (!now.permits && !LIFTED.test(now.text)) return false;
   const names = [...then.content].filter((term) => /[\p{L}\d][./_-]\p{L}|\d/u.test(term));
   if (names.length > 0 && names.every((term) => now.content.has(term)))
@@ -217,6 +218,8 @@ function lifts(now: Read, then: Read): boolean {
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
 }
 
+const DEMANDS =
+  /(?<![\p{L}])(?:must|can(?:no|['’])t|ha(?:s|ve) to|required|forbidden|mandatory|muss|darf|verboten|doit|interdit\p{L}*|debe|deve|обязательно|запрещ\p{L}+)(?![\p{L}])|必须|禁止/iu;
 const REASON =
   /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
 const LIFTED =
@@ -305,7 +308,9 @@ function isOneAttribute(now: Key, then: Key): boolean {
   const named = now.subject.size > 0;
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
+  if (now.verb !== then.verb) return false;
   if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
+  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
   if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
   return true;
 }

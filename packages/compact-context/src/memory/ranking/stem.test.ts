@@ -16,6 +16,9 @@ it.each([
   expect(new Set(forms.map(englishStem)).size).toBe(1);
 });
 
-it.each(["by", "say", "gas", "this", "bus", "thing", "red", "deploy2", "über"])("%s is left as it is", (word) => {
-  expect(englishStem(word)).toBe(word);
-});
+it.each(["by", "say", "gas", "this", "bus", "thing", "red", "deploy2", "über"])(
+  "%s is left as it is",
+  (word) => {
+    expect(englishStem(word)).toBe(word);
+  },
+);
