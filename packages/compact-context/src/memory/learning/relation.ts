@@ -14,9 +14,8 @@ export type Relation =
 /** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
   if (newer === older) return "apart";
-  if (says) return "replaces";
+  if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
@@ -71,7 +70,7 @@ function closeness(now: Read, then: Read): number {
   if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
     return Math.max(share, CLOSE);
   if (shared > 1) return share;
-  return share === 1 && leavesItsKind(now, left) ? 1 : 0;
+  return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
@@ -146,16 +145,9 @@ function kindOf(term: string, { names }: Read): ValueKind | undefined {
 function kindAlone(term: string): ValueKind | undefined {
   if (DAYS.has(term)) return "day";
   if (isValue(term)) return "number";
-  const kind = KINDS.find((terms) => terms.has(term));
+  const kind = toolsLike(term);
   if (kind !== undefined) return kind;
   return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
-}
-
-/** It names another tool of the kind that is left out. */
-function leavesItsKind(now: Read, left: readonly string[]): boolean {
-  return KINDS.some(
-    (kind) => left.some((term) => kind.has(term)) && [...now.content].some((term) => kind.has(term)),
-  );
 }
 
 /** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
@@ -166,8 +158,7 @@ function contrasts(now: Read, then: Read): boolean {
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  if (own.size > MOST_OF_A_SUBJECT || !newIn(own, then)) return false;
-  return newIn(other, now);
+  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(other, now);
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
@@ -190,13 +181,13 @@ function numberOf({ key }: Read): ReadonlySet<string> {
 
 /** It says what it takes the place of, and that is not in the older statement. */
 function namesAnother(now: Read, then: Read): boolean {
-  const isName = (term: string): boolean => now.names.has(term) || KINDS.some((kind) => kind.has(term));
+  const isName = (term: string): boolean => now.names.has(term) || toolsLike(term) !== undefined;
   return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
 }
 
 /** A value, or a verb of having it. */
 function isReplaceable(term: string): boolean {
-  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || KINDS.some((kind) => kind.has(term));
+  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
 }
 
 function holds(terms: ReadonlySet<string>, term: string): boolean {
@@ -240,14 +231,29 @@ const KINDS: readonly ReadonlySet<string>[] = [
   "maven gradle bazel",
 ].map(list);
 
+function toolsLike(term: string): ReadonlySet<string> | undefined {
+  return KINDS.find((kind) => kind.has(term));
+}
+
+/** Each names a tool, and these are of one kind. */
+function shareKind(one: Iterable<string>, other: Iterable<string>): boolean {
+  const kinds = new Set([...other].flatMap((term) => toolsLike(term) ?? []));
+  return [...one].some((term) => kinds.has(toolsLike(term) ?? NONE));
+}
+
 function sharesKey(newer: Read, older: Read): boolean {
   const then = older.key;
   if (then === undefined) return false;
   const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
-  return [...(newer.key === undefined ? [] : [newer.key]), ...told].some((now) => {
-    if (!sameSubject(now, then, newer.isChange) || same(now.value, then.value)) return false;
-    return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
-  });
+  return [newer.key ?? [], told]
+    .flat()
+    .some(
+      (now) =>
+        sameSubject(now, then, newer.isChange) &&
+        !same(now.value, then.value) &&
+        !differ(now.purpose, then.purpose) &&
+        isOneAttribute(now, then),
+    );
 }
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
@@ -309,8 +315,9 @@ function isOneAttribute(now: Key, then: Key): boolean {
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
   if (now.verb !== then.verb) return false;
-  if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
-  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
+  if (now.verb === "use")
+    return (now.purpose.size > 0 && then.purpose.size > 0) || shareKind(now.value, then.value);
+  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || shareKind(now.value, then.value);
   if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
   return true;
 }
@@ -318,12 +325,6 @@ function isOneAttribute(now: Key, then: Key): boolean {
 /** Both are told, and they are not the same. */
 function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size > 0 && other.size > 0 && !sameTerms(one, other);
-}
-
-function sameKind(now: Key, then: Key): boolean {
-  return KINDS.some(
-    (kind) => [...now.value].some((term) => kind.has(term)) && [...then.value].some((term) => kind.has(term)),
-  );
 }
 
 function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
