@@ -1,7 +1,7 @@
 import type { Correction, Pair } from "./case.ts";
 
-// Corrections as people type them in a chat, written before their author read the code. `looked` was looked at while the code
-// was mended, `apart` only counted.
+// Corrections as people type them in a chat; both lists were written before their author read the code. `looked` was looked
+// at while the code was mended. Of `apart` only the number that failed was seen, also when conditions were left out.
 
 export const looked: readonly Correction[] = [
   [
@@ -468,7 +468,7 @@ export const apart: readonly Correction[] = [
   ],
 ];
 
-/** A change that is told of something else: nothing is replaced. */
+/** A change that is told of something else: nothing is replaced. Written against the code as it was mended. */
 export const others: readonly Pair[] = [
   ["en", "Our API rate limit is 100 requests per minute.", "the upload limit is 250 MB now"],
   ["en", "The Redis port is 6380.", "redis cache ttl is 300 now"],
@@ -494,4 +494,13 @@ export const others: readonly Pair[] = [
   ["en", "Our sprint is two weeks long.", "my bad, the internship is three weeks long, not two"],
   ["en", "The main branch is called master.", "the docs folder got renamed, it's called handbook now"],
   ["en", "The billing service is called ledgerd.", "the search service is called finder now"],
+  ["en", "I prefer dark mode.", "I prefer tabs now"],
+  ["en", "We no longer deploy on Thursdays, we deploy on Tuesdays now.", "I moved to Munich"],
+  ["en", "The staging database resets nightly.", "you can reset the staging database whenever you like"],
+  ["en", "Tom reviews the backend code.", "Tom no longer reviews the frontend code"],
+  ["en", "The web team uses Figma.", "the mobile team uses Sketch now"],
+  ["en", "Unit tests run on Jenkins.", "end-to-end tests run on Buildkite now"],
+  ["en", "My sister lives in Rome.", "I moved away from Rome"],
+  ["en", "Paulo designs the onboarding flow.", "Paulo's gone home for today, ask Ingrid about lunch"],
+  ["en", "The wiki is on Confluence.", "about the wiki, it's slow now"],
 ];

@@ -31,7 +31,7 @@ export function heldBy(text: string, other: string): number {
 
 // ---- reading
 
-type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner" | "answer";
+type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
 /** A statement as subject, verb and value: `our CI` `runs on` `Jenkins`. */
 export interface Key {
@@ -47,8 +47,6 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
-  /** The terms of its first clause. */
-  readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
@@ -75,7 +73,6 @@ export function read(text: string): Read {
   const made: Read = {
     text,
     content,
-    core: coreOf(plain),
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
@@ -90,15 +87,6 @@ export function read(text: string): Read {
   if (reads.size > 2_000) reads.clear();
   reads.set(text, made);
   return made;
-}
-
-/** What else a sentence says behind what it states. */
-const BESIDES =
-  /(?:,? (?:and|but|so|because|since|while) (?:i|we|it|they|he|she|our|my)(?:['’]\p{L}+)?(?![\p{L}])|\s[—–]\s|; ).*$/isu;
-
-function coreOf(text: string): ReadonlySet<string> {
-  const core = topicTerms(text.replace(BESIDES, ""));
-  return core.size > 2 ? core : topicTerms(text);
 }
 
 /** Where another clause begins. */
@@ -118,8 +106,6 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
-    // Time zones, not the French and the German "is".
-    .replace(/(?<![\p{L}])[EI]ST(?![\p{L}])/gu, "$&-zone")
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
     .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
@@ -198,7 +184,6 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
       "owner",
       "owns|leads|approves|reviews|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
     ],
-    ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
@@ -219,9 +204,12 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
-const SCRIPT_VERBS = /是|在|为|叫|は/u;
-const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
-const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
+/** The same in Chinese and Japanese. */
+const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
+  ["owner", /负责|が(?=.{1,20}担当)/u],
+  ["use", /改用|使用|用|使って|使い/u],
+  ["be", /是|在|为|叫|は/u],
+];
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
   /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
@@ -240,14 +228,6 @@ const LEADS: readonly RegExp[] = [
 const CHANGED =
   /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu;
 
-function changedIn(plain: string): Key | undefined {
-  const [, thing = "", value = ""] = CHANGED.exec(plain) ?? [];
-  const subject = topicTerms(thing);
-  return subject.size === 0
-    ? undefined
-    : { subject, verb: "be", link: "", value: topicTerms(value), purpose: NONE };
-}
-
 /** Without words around what is stated. */
 function plainly(text: string): string {
   return LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC")).replace(IS, "$1 is ");
@@ -255,7 +235,15 @@ function plainly(text: string): string {
 
 function keyOf(text: string): Key | undefined {
   const plain = plainly(text);
-  return changedIn(plain) ?? becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
+  const [, changed = "", to = ""] = CHANGED.exec(plain) ?? [];
+  const [, bare = "", told = ""] = BARE_VALUE.exec(plain) ?? [];
+  return isKey(changed, to) ?? becameIn(plain) ?? statedIn(plain) ?? isKey(bare, told);
+}
+
+/** One thing is another. */
+function isKey(thing: string, other: string): Key | undefined {
+  const [subject, value] = [topicTerms(thing), topicTerms(other)];
+  return subject.size === 0 ? undefined : { subject, verb: "be", link: "", value, purpose: NONE };
 }
 
 /** `The release was moved to May 10`. */
@@ -264,36 +252,21 @@ function becameIn(plain: string): Key | undefined {
   if (became === null) return undefined;
   const before = plain.slice(0, became.index);
   const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
-  const subject = topicTerms(topic);
-  if (subject.size === 0) return undefined;
   // The value stands before the verb in Japanese.
   const value = became[0].startsWith("に")
     ? before.slice(topic.length)
     : plain.slice(became.index + became[0].length);
-  const told = topicTerms(value);
-  return told.size === 0 ? undefined : { subject, verb: "be", link: "", value: told, purpose: NONE };
+  return topicTerms(value).size === 0 ? undefined : isKey(topic, value);
 }
 
 /** `Our CI runs on Jenkins`. */
 function statedIn(plain: string): Key | undefined {
-  if (/[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain)) {
-    const owner = OWNER_IN_SCRIPTS.exec(plain);
-    if (owner !== null) return keyAt(plain, "owner", owner);
-    const use = USE_IN_SCRIPTS.exec(plain);
-    const found = use ?? SCRIPT_VERBS.exec(plain);
-    return found === null ? undefined : keyAt(plain, use === null ? "be" : "use", found);
-  }
-  for (const [verb, words] of VERBS) {
+  const verbs = /[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain) ? SCRIPT_VERBS : VERBS;
+  for (const [verb, words] of verbs) {
     const found = words.exec(plain);
     if (found !== null) return keyAt(plain, verb, found);
   }
   return undefined;
-}
-
-function bareIn(plain: string): Key | undefined {
-  const [, subject = "", value = ""] = BARE_VALUE.exec(plain) ?? [];
-  if (subject === "") return undefined;
-  return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
 }
 
 export const NONE: ReadonlySet<string> = new Set();
@@ -305,17 +278,12 @@ const PURPOSE =
   /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
   /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
-const OLD_VALUE =
-  /[,，]?\s*(?:(?:and |und )?(?:not|nicht(?: auf)?|pas|не)\s\S+[.。]?$|(?:instead of|rather than|statt|anstelle von|au lieu de|à la place de|en lugar de|en vez de|em vez de|вместо|代替)\s.*$)/iu;
 
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
-  const after = text.slice(found.index + found[0].length).replace(OLD_VALUE, "");
+  const after = text.slice(found.index + found[0].length);
   const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
   const rest = after.replace(PURPOSE, "");
-  // `Теперь за дизайн отвечает Иван`.
-  if (verb === "owner" && /^(?:теперь\s)?за\s/iu.test(before))
-    return { subject: topicTerms(before), verb, link: "", value: topicTerms(after), purpose: NONE };
   if (verb === "owner")
     return {
       subject: topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, "")),
@@ -324,7 +292,7 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
       value: topicTerms(before),
       purpose: NONE,
     };
-  const isJapanese = /(?:は|が|を)/u.test(before) && (verb === "use" || verb === "live");
+  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   const link = LINK.exec(after)?.[1];

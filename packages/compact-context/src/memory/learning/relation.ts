@@ -14,9 +14,8 @@ export type Relation =
 /** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
-  const says = namesOld(now, then) || reverses(now, then) || denies(now, then);
   if (newer === older) return "apart";
-  if (says) return "replaces";
+  if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!sharesKey(now, then) && !sameButForValues(now, then))
@@ -62,7 +61,7 @@ function closeness(now: Read, then: Read): number {
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const [subject, value] = [then.key?.subject ?? NONE, then.key?.value ?? NONE];
-  const topic = [...then.core].filter((term) => subject.has(term) || !isReplaceable(term));
+  const topic = [...then.content].filter((term) => subject.has(term) || !isReplaceable(term));
   const shared = topic.filter((term) => !left.includes(term)).length;
   const isValueOf = (term: string): boolean => then.names.has(term) || (subject.size > 0 && value.has(term));
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
@@ -71,7 +70,7 @@ function closeness(now: Read, then: Read): number {
   if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
     return Math.max(share, CLOSE);
   if (shared > 1) return share;
-  return share === 1 && (isSameSubject(now, then) || leavesItsKind(now, left)) ? 1 : 0;
+  return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
@@ -79,7 +78,7 @@ function saysNothingElse(now: Read, then: Read): boolean {
   const subject = now.key?.subject ?? NONE;
   const said = [...now.content].filter(
     (term) =>
-      !ATTRIBUTES.has(term) &&
+      !GENERIC.has(term) &&
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
   return said.length > 0 && said.every((term) => holds(then.content, term));
@@ -146,36 +145,20 @@ function kindOf(term: string, { names }: Read): ValueKind | undefined {
 function kindAlone(term: string): ValueKind | undefined {
   if (DAYS.has(term)) return "day";
   if (isValue(term)) return "number";
-  const kind = KINDS.find((terms) => terms.has(term));
+  const kind = toolsLike(term);
   if (kind !== undefined) return kind;
   return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
 }
 
-/** One word is a part of many subjects: it has to be the whole. */
-function isSameSubject(now: Read, then: Read): boolean {
-  const [own, subject] = [bare(now.key?.subject ?? NONE), bare(then.key?.subject ?? NONE)];
-  const begins = ({ content }: Read): string | undefined => [...content][0];
-  if (then.key === undefined) return begins(now) === begins(then);
-  return subject.size > 0 && sameTerms(own, subject);
-}
-
-/** It names another tool of the kind that is left out. */
-function leavesItsKind(now: Read, left: readonly string[]): boolean {
-  return KINDS.some(
-    (kind) => left.some((term) => kind.has(term)) && [...now.content].some((term) => kind.has(term)),
-  );
-}
-
 /** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
 function contrasts(now: Read, then: Read): boolean {
-  const isOwn = (term: string): boolean => !ATTRIBUTES.has(term) && !isValue(term) && !PLAIN.has(term);
+  const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
   const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
     [...terms].some((term) => isOwn(term) && !holds(content, term));
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  if (own.size > MOST_OF_A_SUBJECT || !newIn(own, then)) return false;
-  return newIn(other, now) || (own.size === other.size + 1 && shareIn(other, own) === 1);
+  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(other, now);
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
@@ -198,13 +181,13 @@ function numberOf({ key }: Read): ReadonlySet<string> {
 
 /** It says what it takes the place of, and that is not in the older statement. */
 function namesAnother(now: Read, then: Read): boolean {
-  const isName = (term: string): boolean => now.names.has(term) || KINDS.some((kind) => kind.has(term));
+  const isName = (term: string): boolean => now.names.has(term) || toolsLike(term) !== undefined;
   return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
 }
 
 /** A value, or a verb of having it. */
 function isReplaceable(term: string): boolean {
-  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || KINDS.some((kind) => kind.has(term));
+  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
 }
 
 function holds(terms: ReadonlySet<string>, term: string): boolean {
@@ -213,6 +196,7 @@ function holds(terms: ReadonlySet<string>, term: string): boolean {
 
 /** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
 function lifts(now: Read, then: Read): boolean {
+  if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
   if (!now.permits && !LIFTED.test(now.text)) return false;
   const names = [...then.content].filter((term) => /[\p{L}\d][./_-]\p{L}|\d/u.test(term));
   if (names.length > 0 && names.every((term) => now.content.has(term)))
@@ -225,6 +209,8 @@ function lifts(now: Read, then: Read): boolean {
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
 }
 
+const DEMANDS =
+  /(?<![\p{L}])(?:must|can(?:no|['’])t|ha(?:s|ve) to|required|forbidden|mandatory|muss|darf|verboten|doit|interdit\p{L}*|debe|deve|обязательно|запрещ\p{L}+)(?![\p{L}])|必须|禁止/iu;
 const REASON =
   /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
 const LIFTED =
@@ -245,15 +231,29 @@ const KINDS: readonly ReadonlySet<string>[] = [
   "maven gradle bazel",
 ].map(list);
 
+function toolsLike(term: string): ReadonlySet<string> | undefined {
+  return KINDS.find((kind) => kind.has(term));
+}
+
+/** Each names a tool, and these are of one kind. */
+function shareKind(one: Iterable<string>, other: Iterable<string>): boolean {
+  const kinds = new Set([...other].flatMap((term) => toolsLike(term) ?? []));
+  return [...one].some((term) => kinds.has(toolsLike(term) ?? NONE));
+}
+
 function sharesKey(newer: Read, older: Read): boolean {
   const then = older.key;
   if (then === undefined) return false;
   const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
-  return [...(newer.key === undefined ? [] : [newer.key]), ...told].some((now) => {
-    if (!sameSubject(now, then, newer.isChange) || same(now.value, then.value) || now.value.size === 0)
-      return false;
-    return !differ(now.purpose, then.purpose) && isOneAttribute(now, then);
-  });
+  return [newer.key ?? [], told]
+    .flat()
+    .some(
+      (now) =>
+        sameSubject(now, then, newer.isChange) &&
+        !same(now.value, then.value) &&
+        !differ(now.purpose, then.purpose) &&
+        isOneAttribute(now, then),
+    );
 }
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
@@ -261,15 +261,10 @@ const GENERIC = list(`
   server serveur servidor сервер service system environment host machine instance tool team customer client kunde kunden cliente
   version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
 
-/** Those of them that name what is told of a thing, not the thing. */
-const ATTRIBUTES = list(`
-  version name number address url host current new latest time date day month year these days week limit cap rule
-  バージョン 版本 версия versión versão`);
-
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
-  return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
+  return isChange && sameTerms(bare(now), bare(then));
 }
 
 const DAYS = list(`
@@ -306,17 +301,12 @@ const HAVING = list(`
 
 /** Two facts of the same words but for such values. */
 function sameButForValues(now: Read, then: Read): boolean {
-  if (now.forbids || then.forbids || differ(numberOf(now), numberOf(then))) return false;
+  if (differ(numberOf(now), numberOf(then))) return false;
   const [left, right] = [now.content, then.content].map(
     (terms) => new Set([...terms].filter((term) => !isValue(term) && !PLAIN.has(term))),
   );
   const valuesOf = ({ content }: Read): number => [...content].filter(isValue).length;
-  return (
-    (left?.size ?? 0) > 0 &&
-    sameTerms(left ?? NONE, right ?? NONE) &&
-    valuesOf(now) > 0 &&
-    valuesOf(now) === valuesOf(then)
-  );
+  return (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && valuesOf(now) > 0;
 }
 
 /** Whether subjects that are the same can have but one such value. */
@@ -325,21 +315,16 @@ function isOneAttribute(now: Key, then: Key): boolean {
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
   if (now.verb !== then.verb) return false;
-  if (now.verb === "use") return (now.purpose.size > 0 && then.purpose.size > 0) || sameKind(now, then);
-  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || sameKind(now, then);
+  if (now.verb === "use")
+    return (now.purpose.size > 0 && then.purpose.size > 0) || shareKind(now.value, then.value);
+  if (now.verb === "prefer") return shareIn(now.value, then.value) > 0 || shareKind(now.value, then.value);
   if (now.verb === "do") return !named && now.link !== "" && now.link === then.link;
-  return now.verb !== "owner" || named;
+  return true;
 }
 
 /** Both are told, and they are not the same. */
 function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size > 0 && other.size > 0 && !sameTerms(one, other);
-}
-
-function sameKind(now: Key, then: Key): boolean {
-  return KINDS.some(
-    (kind) => [...now.value].some((term) => kind.has(term)) && [...then.value].some((term) => kind.has(term)),
-  );
 }
 
 function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
@@ -349,19 +334,17 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 
 /** It says what it takes the place of, and means this one. */
 function namesOld(newer: Read, then: Read): boolean {
-  const { text, key: now, content, isChange, gone } = newer;
-  if (differ(now?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
+  const { key, content, isChange, gone } = newer;
+  if (differ(key?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
-  const sameDoing =
-    now === undefined || now.verb === then.key?.verb || now.verb === "use" || sameSpeaker(text, then.text);
   return gone.some((old) => {
     if (shareIn(old, then.content) < 1 || isNumberOfAnother(old, content, then)) return false;
     // The older statement may say itself that it is gone.
     if (then.gone.some((terms) => sameTerms(terms, old))) return false;
     // The rest of the older statement is spoken of too, or there is none to be spoken of.
     const others = without(then.content, old);
-    return others.size === 0 || shareIn(others, without(content, old)) > 0 || (isChange && sameDoing);
+    return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
 }
 
@@ -369,13 +352,6 @@ function namesOld(newer: Read, then: Read): boolean {
 function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {
   const subject = bare(key?.subject ?? NONE);
   return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) < 1;
-}
-
-const SPEAKERS =
-  /^(?:now |actually,? |ahora |agora |теперь |désormais,? )?(?:we|wir|nous|on|usamos|ya no usamos|cambiamos|mudamos|não usamos|мы|我们|私たち|npm)/iu;
-
-function sameSpeaker(newer: string, older: string): boolean {
-  return SPEAKERS.test(newer) && SPEAKERS.test(older);
 }
 
 /** A permission about what was a rule, or a rule against what was one. */

@@ -10,12 +10,12 @@ import {
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
+  rule,
   SAID_ON,
-  STRONG_CHANGE,
   TELLS_CHANGE,
   THAT,
   TRANSIENT,
-  WEAK_CHANGE,
+  word,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
 import { forgetRequests, insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
@@ -31,9 +31,6 @@ export interface DurableStatement {
   /** Id of the message that says it. */
   readonly from: string;
 }
-
-const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
-const rule = (...parts: readonly string[]): RegExp => new RegExp(`(?:${parts.join("|")})`, "iu");
 
 /** A face, or an unfinished sentence. */
 const CHAT =
@@ -100,7 +97,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
-    const asked = isAsked || (instead.has(sentence) && known.some((older) => isNear(sentence, older)));
+    const asked = isAsked || instead.has(sentence);
     const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
     if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const section = sectionOf(text, { asked, isStory }, known);
@@ -110,8 +107,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
 
 /** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
-  const corrected = (text: string): readonly string[] =>
-    known.filter((older) => ["replaces", "likely"].includes(relationOf(text, older)));
+  const corrected = (text: string): readonly string[] => known.filter((older) => means(text, older));
   const corrects = (text: string): boolean => corrected(text).length > 0;
   const result: string[] = [];
   for (const sentence of sentences) {
@@ -129,6 +125,11 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
     else result.push(sentence);
   }
   return result;
+}
+
+/** It corrects this statement. */
+function means(text: string, older: string): boolean {
+  return ["replaces", "likely"].includes(relationOf(text, older));
 }
 
 /** They have a word in common that says what they are about. */
@@ -169,17 +170,13 @@ function isWish(text: string, { isStory }: Told): boolean {
 
 /** What lifts a rule for good, or corrects something that is known. */
 function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
-  if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
-  const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
-  const meant = known.map((older) => relationOf(text, older));
-  const corrects = meant.includes("likely") || (changes && meant.includes("conflicts"));
-  if (!meant.includes("replaces") && !corrects) return undefined;
+  if (!known.some((older) => means(text, older))) return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";
 }
 
 /** A wish that is to hold: `always …`, `never …`, `from now on …`. */
 function isRule(text: string): boolean {
-  if (/[:：]$/.test(text) || NO_RULE.test(text)) return false;
+  if (/[:：]$/.test(text)) return false;
   if (HABIT.test(text)) return true;
   return LASTING.test(text) ? isImperative(text) : false;
 }
@@ -193,8 +190,6 @@ const HABIT: RegExp = rule(
   "^(?:please )?(?:use|keep|write|avoid|prefer|put|name|format|indent|spell|leave|answer|reply).{3,120} in (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$",
   "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
 );
-
-const NO_RULE = /\b(?:don['’]t|do not|not) always\b|\bshould never happen\b/i;
 
 /** Facts may say "always" too; a wish begins with its verb, or forbids. */
 function isImperative(text: string): boolean {
@@ -215,7 +210,7 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Which sentences tell how something is with the people who speak, in the languages of `language.ts`. */
+// ---- which sentences tell how something is with the people who speak
 
 /**
  * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
