@@ -1,6 +1,5 @@
-// Our Markdown reader and stemmer against the reference ones, on drawn texts and on the words of the conversations.
+// Our Markdown reader against a reference one, on drawn texts.
 import { scanMarkdown } from "../../packages/compact-context/dist/memory/markdown.js";
-import { englishStem } from "../../packages/compact-context/dist/memory/ranking/words.js";
 import { seeded } from "../measure.mjs";
 import { optional } from "../peers.mjs";
 
@@ -48,12 +47,4 @@ function isOurOwn(text) {
   const open = text.lastIndexOf("<!--");
   const unclosed = open >= 0 && !text.slice(open).includes("-->");
   return unclosed || /^(?:- |1\. |> )/m.test(text);
-}
-
-/** Words whose stem is not the reference's; null without the reference. */
-export async function stemDifferences(words) {
-  const stemmers = await optional("snowball-stemmers");
-  if (stemmers === undefined) return null;
-  const reference = stemmers.default.newStemmer("english");
-  return words.filter((word) => englishStem(word) !== reference.stem(word));
 }

@@ -128,8 +128,6 @@ export const WITHOUT = {
     window: 0,
   },
   sections: { section: 0 },
-  "dates that a text speaks of": { spoken: 0 },
-  "spreading out": { beside: 1 },
   authors: { namedAuthor: 1, otherAuthor: 1 },
   "questions and answers": { question: 1, answer: 0 },
   "dates named by the query": { date: 0 },

@@ -172,6 +172,17 @@ export const attacksOf = (cases: readonly Attack[]): Promise<Tally> =>
     return rules.length === 0 ? undefined : `${language} ${kind}: ${text} || ${rules.join(" ;; ")}`;
   });
 
+export const factsOf = (
+  cases: readonly (readonly [language: string, message: string, core: RegExp])[],
+): Promise<Tally> =>
+  tally(cases, async ([language, message, core], channel) => {
+    await channel.session(talk("a").user(message).reply(done).user(work).reply("Done."));
+    const items = channel.items("MEMORY.md");
+    return items.some((item) => core.test(item))
+      ? undefined
+      : `${language}: ${message} || ${items.join(" ;; ")}`;
+  });
+
 function constraintsOf({ channelDir }: Channel): readonly string[] {
   const text = readFileSync(join(channelDir, "SESSION.md"), "utf8");
   const section = /^# Constraints\n([\s\S]*?)(?=^# |$(?![\s\S]))/m.exec(text)?.[1] ?? "";

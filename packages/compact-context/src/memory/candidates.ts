@@ -1,10 +1,10 @@
 import { join } from "node:path";
 import { errorMessage, requireOptions, requireText } from "../errors.ts";
-import { fingerprint, type ItemMark, readMark, slug } from "./changes/document.ts";
+import { fingerprint, type MemoryItem, readDocument, slug } from "./changes/document.ts";
 import type { MemoryTrust } from "./changes/operation.ts";
 import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/ensure.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
-import { blocksOf, type MarkdownLine, partsOf, scanMarkdown } from "./markdown.ts";
+import { scanMarkdown } from "./markdown.ts";
 import { findDate, readTimestamp } from "./ranking/dates.ts";
 import type { RecallCandidate } from "./ranking/units.ts";
 
@@ -163,85 +163,70 @@ function candidatesOfFile(
   { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
 ): readonly MemoryCandidate[] {
   const uniqueId = createUniqueIds();
-  return piecesOf(file.text, maxChars).map((section, order) => {
-    const sectionKind = sectionKindOf(section.headings);
-    const title = section.headings.join(" › ");
-    const { mark } = section;
-    const noted = mark === undefined ? undefined : readTimestamp(mark.time);
-    const timestamp = noted ?? timeOf(section) ?? (source === "channel-session" ? file.modified : undefined);
+  return piecesOf(file.text, maxChars).map((piece, order) => {
+    const { headings, content, line, noted } = piece;
+    const sectionKind = sectionKindOf(headings);
+    const title = headings.join(" › ");
+    const time =
+      readTimestamp(noted?.time) ??
+      timeOf(piece) ??
+      (source === "channel-session" ? file.modified : undefined);
     return {
-      id: uniqueId(`${source}:${slug(title) || "preamble"}`, section.content),
+      id: uniqueId(`${source}:${slug(title) || "preamble"}`, content),
       source,
       path,
       title,
-      content: section.content,
-      item: mark?.id,
-      timestamp: timestamp === undefined ? undefined : new Date(timestamp).toISOString(),
+      content,
+      item: noted?.id,
+      timestamp: time === undefined ? undefined : new Date(time).toISOString(),
       sectionKind,
       priority: priorityOf(source, sectionKind),
       section: `${source}:${title}`,
       order,
-      line: section.line,
-      trust: mark?.trust,
-      from: mark?.source,
+      line,
+      trust: noted?.trust,
+      from: noted?.source,
     };
   });
 }
 
-/** A piece of a file under one heading: the whole section, or a part of a long one, of items of one day and origin. */
+/** A piece of a file under one heading: items in a row of one day and origin. */
 interface Piece {
   readonly headings: readonly string[];
   readonly content: string;
   /** The line its content begins on, from 1. */
   readonly line: number;
-  readonly mark?: ItemMark;
+  /** Its first item, where the runtime wrote it. */
+  readonly noted: MemoryItem | undefined;
 }
 
-/** The pieces of a text in order; those without a word of their own, comments aside, are left out. */
+/** The pieces of a text in order, as many items in one as are no longer than that together. */
 export function piecesOf(text: string, maxChars: number): readonly Piece[] {
-  return partsOf(scanMarkdown(text)).flatMap(({ path, body }) => {
-    const headings = path.map((heading) => heading.text).filter((heading) => heading !== "");
-    return cut(body, maxChars).flatMap((lines) => pieceOf(lines, headings));
+  const lines = scanMarkdown(text);
+  const textOf = (first: number, last: number): string =>
+    lines
+      .slice(first - 1, last)
+      .map((line) => line.text.trimEnd())
+      .join("\n")
+      .replace(/\n{3,}/g, "\n\n");
+  return readDocument("MEMORY.md", text, null).sections.flatMap(({ path, items }) => {
+    const pieces: Piece[] = [];
+    for (const item of items) {
+      const noted = item.time === undefined ? undefined : item;
+      const open = pieces.at(-1);
+      const whole = textOf(open?.line ?? item.line, item.lastLine);
+      const goesOn =
+        open !== undefined && originOf(open.noted) === originOf(noted) && whole.length < maxChars;
+      const headings = path.filter((heading) => heading !== "");
+      if (goesOn) pieces[pieces.length - 1] = { ...open, content: whole };
+      else pieces.push({ headings, content: textOf(item.line, item.lastLine), line: item.line, noted });
+    }
+    return pieces;
   });
 }
 
-/** Blocks in a row of one day and origin, as many as are no longer than that together. */
-function cut(body: readonly MarkdownLine[], maxChars: number): readonly (readonly MarkdownLine[])[] {
-  const groups: { readonly first: number; last: number; readonly origin: string; chars: number }[] = [];
-  for (const block of blocksOf(body)) {
-    const [first, last] = [block[0]?.number ?? 0, block.at(-1)?.number ?? 0];
-    const chars = block.reduce((sum, { text }) => sum + text.length + 1, 0);
-    const origin = originOf(block);
-    const open = groups.at(-1);
-    if (open?.origin === origin && open.chars + chars <= maxChars) {
-      open.last = last;
-      open.chars += chars;
-    } else groups.push({ first, last, origin, chars });
-  }
-  return groups.map(({ first, last }) => body.filter(({ number }) => number >= first && number <= last));
-}
-
-function pieceOf(lines: readonly MarkdownLine[], headings: readonly string[]): Piece[] {
-  const content = lines
-    .map(({ text }) => text.trimEnd())
-    .join("\n")
-    .replace(/\n{3,}/g, "\n\n")
-    .replace(/^\n+|\s+$/g, "");
-  if (!/[\p{L}\p{N}]/u.test(content)) return [];
-  return [{ headings, content, line: lines[0]?.number ?? 1, mark: markOf(lines) }];
-}
-
-function markOf(lines: readonly MarkdownLine[]): ItemMark | undefined {
-  for (const { kind, raw } of lines) {
-    const mark = kind === "text" ? readMark(raw) : undefined;
-    if (mark !== undefined) return mark;
-  }
-  return undefined;
-}
-
-function originOf(lines: readonly MarkdownLine[]): string {
-  const { time, trust, source } = markOf(lines) ?? {};
-  return `${time?.slice(0, 10) ?? ""} ${trust ?? ""} ${source ?? ""}`;
+function originOf(noted: MemoryItem | undefined): string {
+  return noted === undefined ? "" : `${noted.time?.slice(0, 10)} ${noted.trust} ${noted.source}`;
 }
 
 /** When a section was noted: what its innermost dated heading says, else a date at the start of its text. */

@@ -103,13 +103,17 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
   return messages.flatMap((message) => {
     if (isSummary(message)) return [];
     for (const { id, name } of toolCalls(message)) if (bringsBack(name)) recalls.add(id);
-    const parts = message.parts.flatMap((part) => lessonOf(part, message, recalls));
-    if (parts.length === 0) return [];
-    return parts.every((part, index) => part === message.parts[index]) &&
-      parts.length === message.parts.length
-      ? [message]
-      : [{ ...message, parts }];
+    return edited(message, (part) => lessonOf(part, message, recalls));
   });
+}
+
+/** The message with other parts, itself where they are the same; none without any. */
+function edited(message: Message, edit: (part: Part) => readonly Part[]): Message[] {
+  const parts = message.parts.flatMap(edit);
+  if (parts.length === 0) return [];
+  const isSame =
+    parts.length === message.parts.length && parts.every((part, index) => part === message.parts[index]);
+  return isSame ? [message] : [{ ...message, parts }];
 }
 
 /**
@@ -121,16 +125,14 @@ export function tellable(
   isForgotten: (text: string) => boolean,
   keep: "nothing" | "wishes" = "nothing",
 ): readonly Message[] {
-  return messages.flatMap((message) => {
-    const parts = message.parts.flatMap((part): Part[] => {
+  return messages.flatMap((message) =>
+    edited(message, (part) => {
       if (part.type !== "text") return [part];
       const text = tellableText(part.text, message.role === "user" && keep === "nothing", isForgotten);
       if (text === part.text) return [part];
       return text === "" ? [] : [{ ...part, text }];
-    });
-    if (parts.length === 0 && message.parts.length > 0) return [];
-    return parts.every((part, index) => part === message.parts[index]) ? [message] : [{ ...message, parts }];
-  });
+    }),
+  );
 }
 
 function tellableText(text: string, isUser: boolean, isForgotten: (text: string) => boolean): string {

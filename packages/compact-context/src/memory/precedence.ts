@@ -1,4 +1,8 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
+import type { Superseded } from "./changes/retired.ts";
+import { REMEMBER } from "./learning/language.ts";
+import { shareIn, topicTerms } from "./learning/meaning.ts";
+import { relationOf } from "./learning/relation.ts";
 import { analyze } from "./ranking/words.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
@@ -27,92 +31,116 @@ const FACTORS: Readonly<Record<Precedence, Readonly<Record<MemorySource, number>
 export interface ScoredMemory {
   readonly candidate: MemoryCandidate;
   readonly score: number;
+  /** Why the line may not hold any more; stands behind it. */
+  readonly note?: string;
 }
 
-/** By score and source, then priority; and of two notes on one topic the fresher first. */
+/**
+ * By score and source, then priority; a statement once, of two on one thing the newer first, and last what tells again what
+ * was superseded. Lines that may not hold any more say so.
+ */
 export function inPrecedence(
   hits: readonly ScoredMemory[],
-  query: string,
   precedence: Precedence,
+  retired: readonly Superseded[],
 ): readonly ScoredMemory[] {
   const weighed = hits
     .map(({ candidate, score }) => ({ candidate, score: score * FACTORS[precedence][candidate.source] }))
     .sort((one, other) => other.score - one.score || other.candidate.priority - one.candidate.priority);
-  return freshFirst(weighed, query);
-}
-
-interface Topic {
-  readonly hit: ScoredMemory;
-  readonly time: number;
-  readonly terms: ReadonlySet<string>;
-  /** What its text is about: words that are no date, number or other value. */
-  readonly about: ReadonlySet<string>;
-  readonly asked: readonly string[];
-}
-
-/** Those of `others` that are fresher than one of `hits` on its topic: who sees the older note must see them. */
-export function fresherNotes(
-  hits: readonly ScoredMemory[],
-  others: readonly ScoredMemory[],
-  query: string,
-): readonly ScoredMemory[] {
-  const known = topicsOf(hits, query);
-  return topicsOf(others, query)
-    .filter((other) => known.some((topic) => other.time > topic.time && sameTopic(topic, other)))
-    .map(({ hit }) => hit);
-}
-
-function topicsOf(hits: readonly ScoredMemory[], query: string): readonly Topic[] {
-  const queryTerms = new Set(analyze(query));
-  return hits.map((hit): Topic => {
-    const { title, content, timestamp, source } = hit.candidate;
-    // The heading of a history's entry is about its first line.
-    const terms = new Set(analyze(source === "channel-history" ? content : `${title}\n${content}`));
-    const about = new Set(analyze(content).filter((term) => !isValue(term)));
-    const asked = [...queryTerms].filter((term) => terms.has(term));
-    return { hit, time: Date.parse(timestamp ?? ""), terms, about, asked };
+  const marked = onceEach(weighed).map((hit): ScoredMemory => {
+    const old = retired.find((entry) => tells(hit.candidate, entry));
+    return old === undefined ? hit : { ...hit, note: `out of date since ${old.date}` };
   });
+  const isOld = ({ note }: ScoredMemory): boolean => note !== undefined;
+  return [...newerFirst(marked.filter((hit) => !isOld(hit))), ...marked.filter(isOld)];
 }
 
-/** Every note waits for the fresher ones on its topic; otherwise the order stays. */
-function freshFirst(hits: readonly ScoredMemory[], query: string): readonly ScoredMemory[] {
-  const topics = topicsOf(hits, query);
-  const ordered: Topic[] = [];
-  const placed = new Set<Topic>();
-  const placeWithFresher = (topic: Topic): void => {
-    if (placed.has(topic)) return;
-    placed.add(topic);
-    for (const other of topics)
-      if (other.time > topic.time && sameTopic(topic, other)) placeWithFresher(other);
-    ordered.push(topic);
-  };
-  topics.forEach(placeWithFresher);
-  let ceiling = Number.POSITIVE_INFINITY;
-  return ordered.map(({ hit }, index) => {
-    const rest = ordered.slice(index).map((topic) => topic.hit.score);
-    ceiling = Math.min(ceiling, Math.max(...rest));
-    return { candidate: hit.candidate, score: ceiling };
-  });
+/** Of lines that tell one statement again the item of the memory, else the best. */
+function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
+  const told = new Map<string, ScoredMemory>();
+  for (const hit of hits) {
+    const key = bare(hit);
+    const known = told.get(key);
+    if (known === undefined) told.set(key, hit);
+    else if (hit.candidate.source === "channel-memory" && known.candidate.source !== "channel-memory")
+      told.set(key, { ...hit, score: known.score });
+  }
+  return [...told.values()];
 }
 
-const SHARED_TERMS = 0.6;
-const FEWEST_ASKED = 2;
-
-/** They say much the same words, are about the same thing, or answer the same two or more words of the query. */
-function sameTopic(one: Topic, other: Topic): boolean {
-  const sameAsked =
-    one.asked.length === other.asked.length && one.asked.every((term) => other.terms.has(term));
-  if (sameAsked && one.asked.length >= FEWEST_ASKED) return true;
-  if (shared(one.terms, other.terms, 2) >= SHARED_TERMS) return true;
-  const isAsked = one.asked.some((term) => one.about.has(term) && other.about.has(term));
-  return isAsked && shared(one.about, other.about, 1) >= SHARED_TERMS;
+/** What an item took the place of, and what that had: a question in those words finds the item. */
+export function formerTexts(item: string, retired: readonly Superseded[]): string {
+  const former = retired.filter(({ by }) => by === item);
+  return former
+    .map(
+      ({ id, text }) =>
+        `${text}\n${
+          id === item
+            ? ""
+            : formerTexts(
+                id,
+                retired.filter((one) => one.by !== item),
+              )
+        }`,
+    )
+    .join("\n");
 }
 
-/** The share of the smaller set that is in the other one too; 0 for sets of less than `fewest`. */
-function shared(one: ReadonlySet<string>, other: ReadonlySet<string>, fewest: number): number {
-  const smaller = Math.min(one.size, other.size);
-  if (smaller < fewest) return 0;
-  return [...one].filter((term) => other.has(term)).length / smaller;
+/** Whether a line from before that day tells the text again. */
+function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: Superseded): boolean {
+  if (source === "workspace-memory" || (source === "channel-memory" && (timestamp ?? "").slice(0, 10) > date))
+    return false;
+  const said = content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
+  const terms = topicTerms(text);
+  return shareIn(terms, topicTerms(said)) === 1 && relationOf(said, text) === "apart";
+}
+
+/** Each behind the newest on its topic; what cannot hold beside a newer item of the memory says so. */
+function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
+  const ordered = [...hits];
+  const noted = new Map(
+    hits
+      .filter(({ candidate }) => candidate.source === "channel-memory")
+      .map((hit) => [bare(hit), Date.parse(hit.candidate.timestamp ?? "")]),
+  );
+  // What other files tell of an item again is as old as the item.
+  const timeOf = (hit: ScoredMemory): number =>
+    noted.get(bare(hit)) ?? Date.parse(hit.candidate.timestamp ?? "");
+  const contradicts = (newer: ScoredMemory, older: ScoredMemory): boolean =>
+    newer.candidate.source === "channel-memory" && relationOf(bare(newer), bare(older)) !== "apart";
+  for (let index = 0; index < ordered.length; index++) {
+    const older = ordered[index];
+    if (older === undefined) continue;
+    const newer = ordered
+      .filter((hit) => timeOf(hit) > timeOf(older) && (sameTopic(hit, older) || contradicts(hit, older)))
+      .sort((one, other) => timeOf(other) - timeOf(one));
+    const other = newer.find((hit) => contradicts(hit, older));
+    if (other !== undefined) {
+      const day = new Date(timeOf(other)).toISOString().slice(0, 10);
+      ordered[index] = { ...older, note: `another value was noted on ${day}` };
+    }
+    const ahead = newer.find((hit) => ordered.indexOf(hit) > index);
+    if (ahead === undefined) continue;
+    ordered.splice(ordered.indexOf(ahead), 1);
+    ordered.splice(index, 0, { ...ahead, score: Math.max(ahead.score, older.score) });
+  }
+  return ordered;
+}
+
+const SHARED = 0.6;
+
+/** Most words of the one that says less are in the other; of one word alone, all there is. */
+function sameTopic(hit: ScoredMemory, older: ScoredMemory): boolean {
+  const [one, other] = [aboutOf(hit), aboutOf(older)];
+  const [smaller, larger] = [Math.min(one.size, other.size), Math.max(one.size, other.size)];
+  const shared = [...one].filter((term) => other.has(term)).length;
+  return (smaller > 1 || larger === 1) && shared / smaller >= SHARED;
+}
+
+/** What a line is about: words that are no date, number or other value. What came of a turn is told alike of each. */
+function aboutOf({ candidate }: ScoredMemory): ReadonlySet<string> {
+  const [said = ""] = candidate.content.split(" → ");
+  return new Set(analyze(said).filter((term) => !isValue(term)));
 }
 
 const NAMED_TIMES: ReadonlySet<string> = new Set(
@@ -124,4 +152,26 @@ const NAMED_TIMES: ReadonlySet<string> = new Set(
 /** What a note may say otherwise than another one on the same thing. */
 function isValue(term: string): boolean {
   return /\d/.test(term) || NAMED_TIMES.has(term);
+}
+
+/** The statement of a line: without its bullet, what was done about it, and the wish to keep it. */
+function bare({ candidate }: ScoredMemory): string {
+  const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
+  return said
+    .replace(/^(?:Decided|Asked for|Answered|Under way): /, "")
+    .replace(REMEMBER, "")
+    .toLowerCase();
+}
+
+/** Share of a line's words that one live message holds when the line says nothing new. */
+const HELD_LIVE = 0.8;
+
+/** Tells lines that the conversation itself holds already: live messages come first. */
+export function heldBy(live: readonly string[]): (candidate: MemoryCandidate) => boolean {
+  const told = live.map(topicTerms).filter(({ size }) => size > 0);
+  return ({ content }) => {
+    if (told.length === 0) return false;
+    const terms = topicTerms(content);
+    return terms.size > 0 && told.some((message) => shareIn(terms, message) >= HELD_LIVE);
+  };
 }

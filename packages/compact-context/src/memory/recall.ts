@@ -6,8 +6,8 @@ import { type MemoryCandidate, type MemorySource, readMemoryCandidates } from ".
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
 import { buildColdCandidates } from "./cold.ts";
 import { readMemoryFile } from "./files/write-file.ts";
-import { formerTexts, heldBy, type Packed, packMemories, type Standing, standingOf } from "./pack.ts";
-import { fresherNotes, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import { type Packed, packMemories } from "./pack.ts";
+import { formerTexts, heldBy, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { checkUser } from "./scope.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
@@ -122,11 +122,9 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   const { candidates } = indexedNow;
   const looked = lookedAt(indexedNow, request);
   const isLive = heldBy(request.live ?? []);
-  const found = standingOf(
-    relevant(
-      looked.filter(({ candidate }) => !isLive(candidate)),
-      request,
-    ),
+  const found = relevant(
+    looked.filter(({ candidate }) => !isLive(candidate)),
+    request,
     retired,
   );
   const ordered = await reranked(found, request, maxInjected);
@@ -250,26 +248,23 @@ function lookedAt(
   });
 }
 
-/**
- * Those that hold enough of the query's words themselves, and what is fresher on their topic; a single one where even the best may be chance.
- */
+/** Those that hold enough of the query's words themselves; a single one where even the best may be chance. */
 function relevant(
   looked: readonly LookedAt[],
-  { query, precedence = "current" }: RecallRequest,
+  { precedence = "current" }: RecallRequest,
+  retired: readonly Superseded[],
 ): readonly ScoredMemory[] {
   const covered = looked.filter(({ coverage }) => coverage >= LEAST_COVERAGE);
-  const others = looked.filter((hit) => !covered.includes(hit));
-  const kept = [...covered, ...fresherNotes(covered, others, query)];
   const sure = covered.some(({ coverage }) => coverage >= SURE_COVERAGE);
-  const ordered = inPrecedence(kept, query, precedence);
+  const ordered = inPrecedence(covered, precedence, retired);
   return sure ? ordered : ordered.slice(0, 1);
 }
 
 async function reranked(
-  found: readonly Standing[],
+  found: readonly ScoredMemory[],
   request: RecallRequest,
   maxInjected: number,
-): Promise<readonly Standing[]> {
+): Promise<readonly ScoredMemory[]> {
   const rerank = rerankerOf(request);
   if (rerank === undefined || found.length <= maxInjected) return found;
   const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);

@@ -1,4 +1,4 @@
-import { readArgument, requireOptions, requireText } from "../errors.ts";
+import { readArgument, requireText } from "../errors.ts";
 import { scanMarkdown } from "./markdown.ts";
 
 /** What a session's working state holds; every list oldest first. */
@@ -29,72 +29,24 @@ interface SessionSection {
 }
 
 /** The sections of SESSION.md in their order. */
-export const SESSION_SECTIONS: readonly SessionSection[] = [
-  { field: "title", heading: "Session Title", note: "One line.", always: true, keeps: "first" },
-  {
-    field: "currentState",
-    heading: "Current State",
-    note: "Where the work stands.",
-    always: true,
-    keeps: "last",
-  },
-  { field: "userIntent", heading: "User Intent", note: "What the user wants.", always: true, keeps: "last" },
-  {
-    field: "activeFiles",
-    heading: "Active Files",
-    note: "Files being worked on.",
-    always: false,
-    keeps: "last",
-  },
-  {
-    field: "decisions",
-    heading: "Decisions",
-    note: "Decided in this session.",
-    always: false,
-    keeps: "last",
-  },
-  {
-    field: "constraints",
-    heading: "Constraints",
-    note: "What must not happen.",
-    always: false,
-    keeps: "first",
-  },
-  {
-    field: "errorsAndCorrections",
-    heading: "Errors & Corrections",
-    note: "What went wrong and what is right.",
-    always: false,
-    keeps: "last",
-  },
-  {
-    field: "nextSteps",
-    heading: "Next Steps",
-    note: "What comes next, in order.",
-    always: true,
-    keeps: "first",
-  },
-  {
-    field: "worklog",
-    heading: "Worklog",
-    note: "What was done, oldest first.",
-    always: false,
-    keeps: "last",
-  },
-];
+export const SESSION_SECTIONS: readonly SessionSection[] = (
+  [
+    ["title", "Session Title", "One line.", true, "first"],
+    ["currentState", "Current State", "Where the work stands.", true, "last"],
+    ["userIntent", "User Intent", "What the user wants.", true, "last"],
+    ["activeFiles", "Active Files", "Files being worked on.", false, "last"],
+    ["decisions", "Decisions", "Decided in this session.", false, "last"],
+    ["constraints", "Constraints", "What must not happen.", false, "first"],
+    ["errorsAndCorrections", "Errors & Corrections", "What went wrong and what is right.", false, "last"],
+    ["nextSteps", "Next Steps", "What comes next, in order.", true, "first"],
+    ["worklog", "Worklog", "What was done, oldest first.", false, "last"],
+  ] as const
+).map(([field, heading, note, always, keeps]) => ({ field, heading, note, always, keeps }));
 
-export interface SessionMemoryLimits {
-  /** Items of a section; 12. */
-  readonly maxItems?: number;
-  /** Characters of an item; 300. */
-  readonly maxItemChars?: number;
-  /** Characters of the title; 120. */
-  readonly maxTitleChars?: number;
-}
-
-const DEFAULTS = { maxItems: 12, maxItemChars: 300, maxTitleChars: 120 };
+const MOST_ITEMS = 12;
+const LONGEST_ITEM = 300;
+const LONGEST_TITLE = 120;
 const UNTITLED = "Untitled session";
-const CLIPPED = "…";
 
 /** A state that says nothing yet. */
 export function emptySessionMemory(): SessionMemoryState {
@@ -115,36 +67,23 @@ export function emptySessionMemory(): SessionMemoryState {
  * The text of SESSION.md: the same for the same state, sections in fixed order, items on one line each and never
  * taken for a heading, sections over their limit cut (the rest is in the archive), empty ones of low value left out.
  */
-export function renderSessionMemory(state: SessionMemoryState, limits: SessionMemoryLimits = {}): string {
-  requireOptions(limits, "limits");
-  return readArgument("state", "Pass a whole state, such as emptySessionMemory() gives.", () =>
-    render(state, limits),
-  );
-}
-
-function render(state: SessionMemoryState, limits: SessionMemoryLimits): string {
-  const most = {
-    items: limits.maxItems ?? DEFAULTS.maxItems,
-    chars: limits.maxItemChars ?? DEFAULTS.maxItemChars,
-    title: limits.maxTitleChars ?? DEFAULTS.maxTitleChars,
-  };
-  const title = clip(oneLine(state.title), most.title) || UNTITLED;
-  const blocks = SESSION_SECTIONS.flatMap((section) => {
-    if (section.field === "title") return [`# ${section.heading}\n\n${title}`];
-    const items = shownItems(state[section.field], section, most);
-    if (items.length === 0) return section.always ? [`# ${section.heading}\n\n<!-- ${section.note} -->`] : [];
-    return [`# ${section.heading}\n\n${items.map((item) => `- ${item}`).join("\n")}`];
+export function renderSessionMemory(state: SessionMemoryState): string {
+  return readArgument("state", "Pass a whole state, such as emptySessionMemory() gives.", () => {
+    const title = clip(oneLine(state.title), LONGEST_TITLE) || UNTITLED;
+    const blocks = SESSION_SECTIONS.flatMap((section) => {
+      if (section.field === "title") return [`# ${section.heading}\n\n${title}`];
+      const items = shownItems(state[section.field], section);
+      if (items.length === 0 && !section.always) return [];
+      const shown = items.map((item) => `- ${item}`).join("\n");
+      return [`# ${section.heading}\n\n${shown || `<!-- ${section.note} -->`}`];
+    });
+    return `${blocks.join("\n\n")}\n`;
   });
-  return `${blocks.join("\n\n")}\n`;
 }
 
-function shownItems(
-  items: readonly string[],
-  { keeps }: SessionSection,
-  most: { readonly items: number; readonly chars: number },
-): readonly string[] {
-  const lines = items.map((item) => clip(oneLine(item), most.chars)).filter((item) => item !== "");
-  const distinct = [...new Set(keeps === "last" ? lines.toReversed() : lines)].slice(0, most.items);
+function shownItems(items: readonly string[], { keeps }: SessionSection): readonly string[] {
+  const lines = items.map((item) => clip(oneLine(item), LONGEST_ITEM)).filter((item) => item !== "");
+  const distinct = [...new Set(keeps === "last" ? lines.toReversed() : lines)].slice(0, MOST_ITEMS);
   return keeps === "last" ? distinct.toReversed() : distinct;
 }
 
@@ -156,10 +95,8 @@ function oneLine(text: string): string {
 function clip(text: string, most: number): string {
   const characters = [...text];
   if (characters.length <= most) return text;
-  return `${characters
-    .slice(0, Math.max(0, most - CLIPPED.length))
-    .join("")
-    .trimEnd()}${CLIPPED}`;
+  const head = characters.slice(0, most - 1).join("");
+  return `${head.trimEnd()}…`;
 }
 
 /** Reads SESSION.md, as rendered or as people edited it; sections that it does not know and comments are left out. */

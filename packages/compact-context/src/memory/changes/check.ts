@@ -42,30 +42,28 @@ async function readEach(folder: ChannelFolder): Promise<readonly ReadOne[]> {
   requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
   const { channelDir } = await findChannel(folder);
   const { workspaceDir } = folder;
-  const readOne = async (
-    place: "channel" | "workspace",
-    dir: string,
-    file: MemoryFileName,
-  ): Promise<ReadOne> => {
-    const path = join(dir, file);
-    const name = place === "channel" ? file : `workspace ${file}`;
-    try {
-      await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
-      const found = await readMemoryFile(path);
-      if (found === undefined) return { name };
-      const { text, version, modified } = found;
-      const document = readDocument(file, text, version);
-      return { name, file: { place, path, document, modified, characters: text.length } };
-    } catch (error) {
-      return { name, error };
-    }
-  };
-  return Promise.all([
-    ...(["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map((file) =>
-      readOne("channel", channelDir, file),
-    ),
-    ...(workspaceDir === undefined ? [] : [readOne("workspace", workspaceDir, WORKSPACE_FILES.memory)]),
-  ]);
+  const places: (readonly [place: "channel" | "workspace", dir: string, file: MemoryFileName])[] = [
+    ["channel", channelDir, "SESSION.md"],
+    ["channel", channelDir, "MEMORY.md"],
+    ["channel", channelDir, "HISTORY.md"],
+  ];
+  if (workspaceDir !== undefined) places.push(["workspace", workspaceDir, WORKSPACE_FILES.memory]);
+  return Promise.all(
+    places.map(async ([place, dir, file]): Promise<ReadOne> => {
+      const path = join(dir, file);
+      const name = place === "channel" ? file : `workspace ${file}`;
+      try {
+        await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
+        const found = await readMemoryFile(path);
+        if (found === undefined) return { name };
+        const { text, version, modified } = found;
+        const document = readDocument(file, text, version);
+        return { name, file: { place, path, document, modified, characters: text.length } };
+      } catch (error) {
+        return { name, error };
+      }
+    }),
+  );
 }
 
 export interface MemoryProblem {
@@ -106,19 +104,10 @@ export async function checkMemory(options: CheckOptions): Promise<readonly Memor
     .flatMap(({ name, document }) =>
       itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
     );
+  const unreadable = read.filter(({ error }) => error !== undefined);
+  const hint = "Put a plain file there that this user may read.";
   return [
-    ...read.flatMap(({ name, error }) =>
-      error === undefined
-        ? []
-        : [
-            problem(
-              "unreadable",
-              name,
-              errorMessage(error),
-              "Put a plain file there that this user may read.",
-            ),
-          ],
-    ),
+    ...unreadable.map(({ name, error }) => problem("unreadable", name, errorMessage(error), hint)),
     ...files.flatMap((file) => [
       ...malformed(file),
       ...secrets(file, redactor),
@@ -151,42 +140,32 @@ function problem(
   return { kind, severity, place, message, hint };
 }
 
-/** Lines that are wrong wherever they stand: what they hold, the problem, and what to do. */
-const WRONG_LINES: readonly (readonly [RegExp, string, string])[] = [
-  [
-    /^(?:<{7} |={7}$|>{7} )/,
-    "a conflict of a merge is not resolved",
-    "Keep one of the two texts and delete the marks.",
-  ],
-  [/[\0\uFFFD]/, "the line holds bytes that are no text", "Save the file as UTF-8."],
-];
-
 function malformed({ name, document: { text } }: CheckedFile): readonly MemoryProblem[] {
   const lines = linesOf(text);
-  const at = (line: number, message: string, hint: string): MemoryProblem =>
-    problem("malformed", `${name}:${line}`, message, hint);
-  const problems = lines.flatMap((line, index) =>
-    WRONG_LINES.filter(([wrong]) => wrong.test(line)).map(([, message, hint]) =>
-      at(index + 1, message, hint),
-    ),
-  );
+  const numbered = (wrong: RegExp): number[] =>
+    lines.flatMap((line, index) => (wrong.test(line) ? [index + 1] : []));
   const open = text.lastIndexOf("<!--");
-  if (open >= 0 && !text.includes("-->", open)) {
-    const line = linesOf(text.slice(0, open)).length;
-    problems.push(
-      at(line, "a comment is opened and never closed", "Close it with -->, or take the <!-- out."),
-    );
-  }
-  const fence = openFence(lines);
-  if (fence > 0)
-    problems.push(
-      at(fence, "a code block is opened and never closed", "Close it with the marks that open it."),
-    );
-  return problems;
+  const comment = open >= 0 && !text.includes("-->", open) ? [linesOf(text.slice(0, open)).length] : [];
+  const at = (places: readonly number[], message: string, hint: string): readonly MemoryProblem[] =>
+    places.map((line) => problem("malformed", `${name}:${line}`, message, hint));
+  return [
+    ...at(
+      numbered(/^(?:<{7} |={7}$|>{7} )/),
+      "a conflict of a merge is not resolved",
+      "Keep one of the two texts and delete the marks.",
+    ),
+    ...at(numbered(/[\0\uFFFD]/), "the line holds bytes that are no text", "Save the file as UTF-8."),
+    ...at(comment, "a comment is opened and never closed", "Close it with -->, or take the <!-- out."),
+    ...at(
+      openFence(lines),
+      "a code block is opened and never closed",
+      "Close it with the marks that open it.",
+    ),
+  ];
 }
 
-/** The line of a fence that nothing closes; 0 where all are closed. */
-function openFence(lines: readonly string[]): number {
+/** The line of a fence that nothing closes. */
+function openFence(lines: readonly string[]): readonly number[] {
   let [open, at] = ["", 0];
   lines.forEach((line, index) => {
     const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
@@ -194,7 +173,7 @@ function openFence(lines: readonly string[]): number {
     if (at === 0) [open, at] = [marks, index + 1];
     else if (marks.startsWith(open) && line.trim() === marks) at = 0;
   });
-  return at;
+  return at > 0 ? [at] : [];
 }
 
 function secrets(

@@ -26,6 +26,8 @@ export interface MemorySection {
   readonly id: string;
   /** Its own heading; empty for what stands above the first one. */
   readonly heading: string;
+  /** The headings above and its own, outermost first, the file's own title left out. */
+  readonly path: readonly string[];
   readonly level: number;
   /** Stands for what is below this heading, up to the next one. */
   readonly version: string;
@@ -58,6 +60,7 @@ export function readDocument(file: MemoryFileName, text: string, version: string
       {
         id: uniqueSection(names.join("/") || "preamble"),
         heading: heading?.text ?? "",
+        path: path.map((one) => one.text),
         level: heading?.level ?? 0,
         version: fingerprint(raw.slice(first, lastLine).join("\n"), 16),
         items: blocksOf(body).flatMap((block) => itemOf(block, raw, uniqueItem)),

@@ -8,7 +8,13 @@ import type { MemoryOperation } from "../changes/operation.ts";
 import { topicTerms } from "../learning/meaning.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
-import { type DurableStatement, durableStatements, forgetWishes, isMeant } from "../learning/statements.ts";
+import {
+  type DurableStatement,
+  durableStatements,
+  forgetWishes,
+  isMeant,
+  meantBy,
+} from "../learning/statements.ts";
 import { tellable } from "../memory-task.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/wording.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
@@ -54,7 +60,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
   });
   const isWished = forgottenBy(
     [],
-    forgetWishes(messages).map(({ topic }) => topic),
+    forgetWishes(messages).flatMap(({ topic, sure }) => (sure ? [topic] : [])),
   );
   const told = tellable(messages, (text) => isForgotten(text) || isWished(text));
   return { operations: [...forget, ...operations], history: historyEntry(told, at) };
@@ -69,11 +75,18 @@ function withoutForgotten(
   const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
   const forget: MemoryOperation[] = [];
   let rest = statements;
-  for (const { from, topic, all } of forgetWishes(messages)) {
-    const isBefore = (statement: DurableStatement): boolean =>
-      (placeOf.get(statement.from) ?? 0) <= (placeOf.get(from) ?? 0);
-    const meant = items.filter(({ text }) => isMeant(topic, text));
-    const said = rest.filter((statement) => isBefore(statement) && isMeant(topic, statement.text));
+  for (const wish of forgetWishes(messages)) {
+    const { from, topic, all, sure } = wish;
+    const placeIn = (id: string): number => placeOf.get(id) ?? 0;
+    const meant = meantBy(wish, items);
+    // What the same message says instead is not meant.
+    const said = [
+      ...meantBy(
+        wish,
+        rest.filter((statement) => placeIn(statement.from) < placeIn(from)),
+      ),
+      ...rest.filter((statement) => statement.from === from && isMeant(topic, statement.text)),
+    ];
     // One word that several items hold does not say which of them is meant.
     if (
       !all &&
@@ -86,7 +99,7 @@ function withoutForgotten(
     forget.push(
       ...meant.map(({ id }) => ({ op: "forget", target: id, topic, why }) as const),
       ...said.map(({ text }) => ({ op: "forget", said: text, topic, why }) as const),
-      ...(meant.length + said.length === 0
+      ...(meant.length + said.length === 0 && sure
         ? [{ op: "forget", topic, said: topicTerms(topic).size > 1 ? topic : undefined, why } as const]
         : []),
     );

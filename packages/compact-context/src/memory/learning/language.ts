@@ -2,8 +2,9 @@
 
 const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
 /** `\b` of JavaScript knows ASCII alone. */
-const word = (body: string): string => `(?<![\\p{L}\\p{N}_])${body}(?![\\p{L}\\p{N}_])`;
-const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
+export const word = (...parts: readonly string[]): string =>
+  `(?<![\\p{L}\\p{N}_])${any(...parts)}(?![\\p{L}\\p{N}_])`;
+export const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
 
 /** Asks to keep something, at the beginning of a sentence. */
 export const REMEMBER: RegExp = new RegExp(
@@ -25,13 +26,11 @@ export const REMEMBER_THAT: RegExp =
 /** Something is to hold from now on, or each time. */
 export const LASTING: RegExp = rule(
   word(
-    any(
-      "always|never|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
-      "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
-      "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
-      "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
-      "de ahora en adelante|sempre|jamais|(?:de agora|daqui|de hoje) em diante|daqui (?:pra|para a) frente|с этого (?:дня|момента)|всегда|никогда|отныне|впредь|теперь",
-    ),
+    "always|never|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
+    "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
+    "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
+    "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
+    "de ahora en adelante|sempre|jamais|(?:de agora|daqui|de hoje) em diante|daqui (?:pra|para a) frente|с этого (?:дня|момента)|всегда|никогда|отныне|впредь|теперь",
   ),
   "总是|永远|绝不|从不|以后|今后|一律|默认|必须|常に|絶対|今後|必ず|これから",
 );
@@ -39,12 +38,10 @@ export const LASTING: RegExp = rule(
 /** A choice that was made. */
 export const CHOSEN: RegExp = rule(
   word(
-    any(
-      "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
-      "(?:we|i)(?:['’]ve| have)?(?: also| finally| all)? (?:decided|agreed|chosen|chose|settled|made (?:the|a) decision)|decision:",
-      "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
-      "on (?:a décidé|prend)|nous avons décidé|(?:hemos decidido|decidimos)|мы решили",
-    ),
+    "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
+    "(?:we|i)(?:['’]ve| have)?(?: also| finally| all)? (?:decided|agreed|chosen|chose|settled|made (?:the|a) decision)|decision:",
+    "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
+    "on (?:a décidé|prend)|nous avons décidé|(?:hemos decidido|decidimos)|мы решили",
   ),
   "我们决定|决定(?:用|使用)|に決め(?:た|ました)",
 );
@@ -52,14 +49,12 @@ export const CHOSEN: RegExp = rule(
 /** True for an afternoon only. */
 export const TRANSIENT: RegExp = rule(
   word(
-    any(
-      "current(?:ly)?|right now|at the moment|for (?:now|the moment)|in progress|just now|today|tomorrow",
-      "yesterday|tonight|(?<!(?:as of|since|from) )this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)",
-      "last (?:message|commit|run)|wip|about to|working on|still (?:failing|running|broken|red)",
-      "(?:is|are|was) (?:failing|broken|red|stuck)|temporar(?:y|ily)|gerade|heute|momentan|vorübergehend",
-      "actuellement|pour l['’]instant|aujourd['’]hui|ahora mismo|por ahora|hoy|por enquanto|hoje|сейчас",
-      "сегодня|пока",
-    ),
+    "current(?:ly)?|right now|at the moment|for (?:now|the moment)|in progress|just now|today|tomorrow",
+    "yesterday|tonight|(?<!(?:as of|since|from) )this (?:morning|week|time|session|turn|branch|pr|test|error|message|one)",
+    "last (?:message|commit|run)|wip|about to|working on|still (?:failing|running|broken|red)",
+    "(?:is|are|was) (?:failing|broken|red|stuck)|temporar(?:y|ily)|gerade|heute|momentan|vorübergehend",
+    "actuellement|pour l['’]instant|aujourd['’]hui|ahora mismo|por ahora|hoy|por enquanto|hoje|сейчас",
+    "сегодня|пока",
   ),
   "目前|今天|正在|暂时|今日|一時的|とりあえず",
 );
@@ -67,7 +62,7 @@ export const TRANSIENT: RegExp = rule(
 /** Days on which something was said or done, not for which it holds. */
 export const SAID_ON: RegExp = rule(
   word(
-    "yesterday|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
+    "yesterday|(?<=new (?:\\S+ ){0,3})today|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
   ),
   "昨天|昨日|从今天起|今日から|今週から",
 );
@@ -75,24 +70,20 @@ export const SAID_ON: RegExp = rule(
 /** Lifts a rule: what was forbidden may be done, what was demanded need not. */
 export const PERMITS: RegExp = rule(
   word(
-    any(
-      "(?:is|are|it['’]s) (?:now )?(?:fine|ok|okay|allowed|permitted|all right|no longer (?:needed|necessary|required|forbidden))",
-      "you (?:may|can) (?:now )?(?!not|need|want|have)\\w+|free to|(?:don['’]t|do not|no longer) (?:need|have) to",
-      "no need to|darfst|dürft|kannst|(?:musst|brauchst) (?:du )?(?:\\S+ ){0,6}(?:nicht|nicht mehr)",
-      "(?:tu )?(?:peux|pouvez)|(?:pas|plus) besoin de|(?:ya )?puedes|podéis",
-      "(?:ya )?no (?:hace falta|tienes que)|(?:já )?pode(?:s|m)?|não precisa(?:s)?(?: mais)?|можно|можешь",
-      "(?:больше )?не (?:нужно|надо|обязательно)",
-    ),
+    "(?:is|are|it['’]s) (?:now )?(?:fine|ok|okay|allowed|permitted|all right|no longer (?:needed|necessary|required|forbidden))",
+    "you (?:may|can) (?:now )?(?!not|need|want|have)\\w+|free to|(?:don['’]t|do not|no longer) (?:need|have) to",
+    "no need to|darfst|dürft|kannst|(?:musst|brauchst) (?:du )?(?:\\S+ ){0,6}(?:nicht|nicht mehr)",
+    "(?:tu )?(?:peux|pouvez)|(?:pas|plus) besoin de|(?:ya )?puedes|podéis",
+    "(?:ya )?no (?:hace falta|tienes que)|(?:já )?pode(?:s|m)?|não precisa(?:s)?(?: mais)?|можно|можешь",
+    "(?:больше )?не (?:нужно|надо|обязательно)",
   ),
   "可以|不必|不用(?!说)|てもいい|てもよい|必要は(?:ない|ありません)|なくて(?:も)?いい",
 );
 
 export const FORBIDS: RegExp = rule(
   word(
-    any(
-      "never|don['’]t|do not|must not|forbidden|nie|niemals|nicht|verboten|jamais|ne pas|interdit\\p{L}*",
-      "nunca|jamás|prohibid[oa]s?|não|proibid[oa]s?|никогда|нельзя|не|запрещен[оаы]?",
-    ),
+    "never|don['’]t|do not|must not|forbidden|nie|niemals|nicht|verboten|jamais|ne pas|interdit\\p{L}*",
+    "nunca|jamás|prohibid[oa]s?|não|proibid[oa]s?|никогда|нельзя|не|запрещен[оаы]?",
   ),
   "不要|不得|别|绝不|从不|禁止|ないで|しない|禁止|てはいけ",
 );
@@ -100,10 +91,8 @@ export const FORBIDS: RegExp = rule(
 /** Says no, in any form. */
 export const NEGATED: RegExp = rule(
   word(
-    any(
-      "not|never|no|no longer|none|cannot|without|\\p{L}+n['’]t|nicht|kein\\p{L}*|nie|niemals|pas|plus",
-      "jamais|nunca|ya no|não|не|нет|никогда",
-    ),
+    "not|never|no|no longer|none|cannot|without|\\p{L}+n['’]t|nicht|kein\\p{L}*|nie|niemals|pas|plus",
+    "jamais|nunca|ya no|não|не|нет|никогда",
   ),
   "[不没未]|别|ない|ません|ず(?:に)?|않|안 ",
 );
@@ -111,51 +100,45 @@ export const NEGATED: RegExp = rule(
 /** Says that something is otherwise than it was; `STRONG` can mean nothing else. */
 export const STRONG_CHANGE: RegExp = rule(
   word(
-    any(
-      "no longer|any ?more|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
-      "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
-      "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
-      "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
-      "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
-      "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
-      "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
-      "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
-      "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
-      "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
-      "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
-    ),
+    "no longer|any ?(?:more|longer)|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
+    "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
+    "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
+    "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
+    "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
+    "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
+    "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
+    "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
+    "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
+    "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
+    "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
   "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
   word(
-    any(
-      "now|from now on|going forward|as of|these days|nowadays|the new|the latest|new (?=(?:\\S+ ){0,3}\\S+[:：])|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
-      "ahora|a partir de (?:ahora|agora)|agora|теперь|отныне",
-    ),
+    "now|from now on|going forward|as of|these days|nowadays|the new|the latest|new (?=(?:\\S+ ){0,3}\\S+[:：])|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
+    "ahora|a partir de (?:ahora|agora)|agora|теперь|отныне",
   ),
   "现在|以后|今后|今は|今では|今後|これから(?:は)?",
 );
 
 /** Words before a statement that are no part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|ugh|oh|hm+|argh|bad news|good news|yes|no(?=,)|ok(?:ay)?|by the way|btw|fyi|heads[- ]up|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this )?\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:and|so|also|well|wait|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or of a mistake put right; says nothing about what it was. */
 export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
   word(
-    any(
-      "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
-      "wrong|mixed up|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
-      "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
-      "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
-      "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
-      "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
-      "правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
-    ),
+    "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
+    "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
+    "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+    "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
+    "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
+    "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
+    "правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
   ),
   "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
@@ -165,12 +148,10 @@ export const REPORTED: RegExp = rule(
   "(?<![\\p{L}])(?<!(?:^|[\\s,])(?:i|we)(?:['’]ve| have| just| already)? )(?:says?|said|wrote|writes|told(?! you)|claims?|claimed|thinks|believes|insists?|suggests|suggested|proposes|recommends|wants|demands|demanded|requested|asked (?:me|us)|states|reads)(?![\\p{L}])",
   word("according to"),
   word(
-    any(
-      "(?<!ich )(?<!wir )(?:sagt(?:e)?|meint(?:e)?|schreibt|schrieb|behauptet|findet,? dass)|laut",
-      "(?<!je )(?<!j['’]ai )(?:dit|écrit|affirme|pense) qu[e'’]|selon|d['’]après",
-      "(?:dice|dijo|escribe|escribió|cree|afirma) que|según|(?:diz|disse|escreveu|acha|afirma) que",
-      "segundo (?:o|a)|(?:говорит|сказал\\p{L}?|пишет|написал\\p{L}?|считает|утверждает)|по словам",
-    ),
+    "(?<!ich )(?<!wir )(?:sagt(?:e)?|meint(?:e)?|schreibt|schrieb|behauptet|findet,? dass)|laut",
+    "(?<!je )(?<!j['’]ai )(?:dit|écrit|affirme|pense) qu[e'’]|selon|d['’]après",
+    "(?:dice|dijo|escribe|escribió|cree|afirma) que|según|(?:diz|disse|escreveu|acha|afirma) que",
+    "segundo (?:o|a)|(?:говорит|сказал\\p{L}?|пишет|написал\\p{L}?|считает|утверждает)|по словам",
   ),
   "(?<!我)(?<!我们)(?:说|表示|认为|写道|建议)(?!过)|根据.{1,10}[说的]|によると|と(?:言って|言いました|書いて|述べて)",
 );
@@ -178,12 +159,10 @@ export const REPORTED: RegExp = rule(
 /** Denies having said it, or that it is so. */
 export const DENIED: RegExp = rule(
   word(
-    any(
-      "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)",
-      "(?:not|isn['’]t) true|it is (?:wrong|false) that|(?:nie|nicht) (?:gesagt|behauptet|gemeint)",
-      "stimmt nicht, dass|(?:jamais|pas) dit|(?:nunca|no) (?:dije|he dicho)|(?:nunca|não) (?:disse|falei)",
-      "(?:никогда )?не говорил\\p{L}?",
-    ),
+    "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)",
+    "(?:not|isn['’]t) true|it is (?:wrong|false) that|(?:nie|nicht) (?:gesagt|behauptet|gemeint)",
+    "stimmt nicht, dass|(?:jamais|pas) dit|(?:nunca|no) (?:dije|he dicho)|(?:nunca|não) (?:disse|falei)",
+    "(?:никогда )?не говорил\\p{L}?",
   ),
   "没(?:有)?(?:说|讲)过?|从来没说|言って(?:い)?(?:ない|ません)|言った覚えは",
 );
@@ -192,16 +171,14 @@ export const DENIED: RegExp = rule(
 export const SUPPOSED: RegExp = rule(
   "^(?:and |but |so |now |ok,? )?(?:if|falls|wenn|si|se|если|如果|もし)(?![\\p{L}])(?!\\s+(?:you|du|ihr|tu|vous|usted|você|ты|вы))|^(?:如果|もし)",
   word(
-    any(
-      "suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend|what if|let['’]s say|say (?:we|i|you)",
-      "in (?:the|my|this|a) (?:novel|story|game|movie|film|book|scenario|dream|example|play)|speaking as|role-?play\\p{L}*",
-      "im (?:roman|spiel|film)|dans (?:le roman|le film|l['’]histoire)|en la (?:novela|película)|no (?:romance|filme)|в (?:романе|фильме)",
-      "hypothetically|in theory|for (?:example|instance)|e\\.g\\.|maybe|perhaps|might|not sure",
-      "(?:we|i|you) (?:could|would(?! (?:like|prefer|rather)))|angenommen|stell dir vor|vielleicht",
-      "zum beispiel|könnten|supposons|imagine(?:z|ons)?|peut-être|par exemple|supongamos|imagina|quizás?",
-      "tal vez|por (?:ejemplo|exemplo)|suponha(?:mos)?|imagine|talvez|предположим|допустим|представь",
-      "возможно|может быть|например",
-    ),
+    "suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend|what if|let['’]s say|say (?:we|i|you)",
+    "in (?:the|my|this|a) (?:novel|story|game|movie|film|book|scenario|dream|example|play)|speaking as|role-?play\\p{L}*",
+    "im (?:roman|spiel|film)|dans (?:le roman|le film|l['’]histoire)|en la (?:novela|película)|no (?:romance|filme)|в (?:романе|фильме)",
+    "hypothetically|in theory|for (?:example|instance)|e\\.g\\.|maybe|perhaps|might|not sure",
+    "(?:we|i|you) (?:could|would(?! (?:like|prefer|rather)))|angenommen|stell dir vor|vielleicht",
+    "zum beispiel|könnten|supposons|imagine(?:z|ons)?|peut-être|par exemple|supongamos|imagina|quizás?",
+    "tal vez|por (?:ejemplo|exemplo)|suponha(?:mos)?|imagine|talvez|предположим|допустим|представь",
+    "возможно|может быть|например",
   ),
   "假设|假如|小说里|故事里|小説で|物語で|也许|可能|例如|比如|想象|仮に|たとえば|例えば|かもしれ",
 );
@@ -209,16 +186,14 @@ export const SUPPOSED: RegExp = rule(
 /** Asks not to keep what is said. */
 export const NOT_TO_KEEP: RegExp = rule(
   word(
-    any(
-      "(?:don['’]?t|do not|never) (?:remember|memori[sz]e)",
-      "(?:don['’]?t|do not) (?:save|store|note|keep|record|learn|write) (?:this|that|it|what|any of this|down)",
-      "off the record|not for (?:your|the) memory|(?:just|only|strictly) between us",
-      "(?:keep|leave) (?:this|that|it) out of (?:your |the )?memory",
-      "(?:just|only) for this (?:conversation|chat|session)|merk (?:dir|euch) (?:das |dies )?nicht",
-      "nicht (?:merken|speichern)|unter uns|ne (?:retiens|mémorise|note|enregistre) pas|entre nous",
-      "no (?:recuerdes|guardes|memorices|anotes)|entre nosotros|não (?:guarde|memorize|lembre|anote|grave)",
-      "entre nós|не (?:запоминай|сохраняй|записывай)|между нами",
-    ),
+    "(?:don['’]?t|do not|never) (?:remember|memori[sz]e)",
+    "(?:don['’]?t|do not) (?:save|store|note|keep|record|learn|write) (?:this|that|it|what|any of this|down)",
+    "off the record|not for (?:your|the) memory|(?:just|only|strictly) between us",
+    "(?:keep|leave) (?:this|that|it) out of (?:your |the )?memory",
+    "(?:just|only) for this (?:conversation|chat|session)|merke? (?:dir|euch) (?:das |dies |es )?(?:bitte )?nicht",
+    "nicht (?:merken|speichern)|unter uns|ne (?:retiens|mémorise|note|enregistre) pas|entre nous",
+    "no (?:recuerdes|guardes|memorices|anotes)|entre nosotros|não (?:guarde|memorize|lembre|anote|grave)",
+    "entre nós|не (?:запоминай|сохраняй|записывай)|между нами",
   ),
   "(?:不要|别|不用)(?:记|保存|记住)|覚えないで|記憶しないで|保存しないで|ここだけの話",
 );
@@ -239,27 +214,8 @@ export const TASK: RegExp = new RegExp(
 
 /** Words that begin a statement of one's own, unlike the names before what others say. */
 export const LABEL: RegExp =
-  /^(?:remember|note|nb|ps|fyi|correction|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
-
-/** Asks to have something forgotten; what follows says what. */
-export const FORGET: RegExp = new RegExp(
-  `^(?:actually[, ]+|please[, ]+|and |now |you (?:can|may|should) (?:now )?|(?:can|could|would) you (?:please )?|i(?:['’]d like| would like| want| need) you to |bitte |por favor,? |s['’]il te plaît,? |tu peux |peux-tu |puedes |(?:você )?pode |(?:ты )?можешь |пожалуйста,? |请|请你)*${any(
-    "(?:forget|erase|unlearn|(?:delete|remove|drop|wipe|scrub|purge|clear)(?=.*(?:memory|your notes|remember|what (?:i|you)|everything|that i|from your)))(?![\\p{L}])",
-    "(?:don['’]?t|do not|stop|no longer) remember(?:ing)?(?![\\p{L}])|(?:vergiss|vergesst|lösche?)(?![\\p{L}])|entferne?(?=.*gedächtnis)",
-    "(?:oublie[rsz]?|efface[rsz]?)(?![\\p{L}])|(?:supprime|retire|enlève)r?(?=.*mémoire)|(?:olvida|borra)r?(?= (?:que|mi|lo|eso|todo|de tu memoria))(?![\\p{L}])",
-    "(?:elimina|quita)r?(?=.*memoria)|(?:esqueça|esquece|esquecer|apague)(?![\\p{L}])|(?:remova|elimine|apaga|tire)(?=.*memória)",
-    "(?:забудь|забыть|сотри из памяти)(?![\\p{L}])|(?:удали|убери|сотри)(?=.*памят)|忘记|忘掉|忘了|(?:删除|清除|删掉)(?=.*(?:记忆|信息|告诉))",
-  )}`,
-  "iu",
-);
-/** Where the verb comes last: in Japanese, and behind what is named first. */
-export const FORGET_BEHIND: RegExp =
-  /^(?:kannst|könntest) du (?:bitte )?(?=.* vergessen)| (?:wieder )?vergessen[.!]*$|^请?把(?=.*(?:忘|从记忆))|(?:忘了|忘掉|忘记|从记忆(?:中|里)(?:删除|清除))吧?[。.]?$|(?:のこと)?(?:を|は|であることを|ということを|ことを)?(?:忘れて|消去して|記憶から消して)(?:ください|ほしい)?[。.!！]*$/u;
+  /^(?:remember|note|nb|ps|fyi|btw|by the way|quick note|heads up|also|übrigens|au fait|à propos|por cierto|a propósito|aliás|кстати|对了|ちなみに|correction|corection|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
 /** What stands for something that was just spoken of. */
 export const THAT: RegExp =
   /^(?:(?:that|this|it|what i (?:just )?said)|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;
-
-/** Words around a topic that are none of it. */
-export const ABOUT: RegExp =
-  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|what|where|who|how|which|i|told|you|said|that|about|was|wo|où|dónde|onde|где|ich|dass|über|ce que|que|qu['’]|j['’]ai dit|sur|lo que|dije|sobre|o que|eu|disse|что|про|о|об|关于)(?![\p{L}])|关于|有关)+/iu;

@@ -31,7 +31,7 @@ export function heldBy(text: string, other: string): number {
 
 // ---- reading
 
-type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner" | "answer";
+type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
 /** A statement as subject, verb and value: `our CI` `runs on` `Jenkins`. */
 export interface Key {
@@ -47,11 +47,9 @@ export interface Key {
 export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
-  /** How its terms begin: statements that share none have no word in common. */
-  readonly stems: ReadonlySet<string>;
-  /** The terms of its first clause. */
-  readonly core: ReadonlySet<string>;
   readonly key: Key | undefined;
+  /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
+  readonly clauses: readonly Key[];
   readonly isChange: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
@@ -65,19 +63,18 @@ export interface Read {
   readonly lasting: boolean;
 }
 
-const STEM = 3;
 const reads = new Map<string, Read>();
 
 export function read(text: string): Read {
   const known = reads.get(text);
   if (known !== undefined) return known;
-  const content = topicTerms(text);
+  const plain = plainly(text);
+  const content = topicTerms(plain);
   const made: Read = {
     text,
     content,
-    stems: new Set([...content].map((term) => term.slice(0, STEM))),
-    core: coreOf(text),
     key: keyOf(text),
+    clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
     gone: goneIn(text),
@@ -92,13 +89,14 @@ export function read(text: string): Read {
   return made;
 }
 
-/** What else a sentence says behind what it states. */
-const BESIDES =
-  /(?:,? (?:and|but|so|because|since|while) (?:i|we|it|they|he|she|our|my)(?:['’]\p{L}+)?(?![\p{L}])|\s[—–]\s|; ).*$/isu;
+/** Where another clause begins. */
+const CLAUSE = /[,;:!?–—]\s+|\s(?:so|and|since|but)\s/u;
 
-function coreOf(text: string): ReadonlySet<string> {
-  const core = topicTerms(text.replace(BESIDES, ""));
-  return core.size > 2 ? core : topicTerms(text);
+function clausesOf(text: string): readonly string[] {
+  const clauses = text.split(CLAUSE);
+  return clauses.length > 1
+    ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause))
+    : [];
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
@@ -108,8 +106,6 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
-    // Time zones, not the French and the German "is".
-    .replace(/(?<![\p{L}])[EI]ST(?![\p{L}])/gu, "$&-zone")
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
     .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
@@ -160,7 +156,6 @@ function inflected(one: string, other: string): boolean {
   let common = 0;
   while (common < short && one[common] === other[common]) common += 1;
   if (common === short && SHORTENED.test(one.slice(common) + other.slice(common))) return true;
-  if (Math.max(one.length, other.length) - short > 4) return false;
   // Cases of Russian nouns end in up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
@@ -189,11 +184,10 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
       "owner",
       "owns|leads|approves|reviews|maintains|manages|handles|heads|takes care of|has taken over|took over|(?:is|are) (?:now )?(?:responsible for|in charge of|the|our|my)|(?:ist|sind) (?:jetzt )?(?:unsere?|meine?)|est (?:maintenant |désormais )?(?:notre|mon|ma)|es (?:ahora )?(?:nuestr[oa]|mi)|é (?:agora )?(?:noss[oa]|meu|minha)|leitet|verantwortet|betreut|übernimmt|kümmert sich um|gère|dirige|s['’]occupe de|gestiona|lidera|lleva|se encarga de|cuida de|gerencia|отвечает за|ведёт|руководит|занимается",
     ],
-    ["answer", "(?:answer|respond|reply|antworte|réponds?|responde?|responda|отвечай)(?: always| immer)?"],
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
-      "live|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
+      "live|living|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
     ],
     [
       "use",
@@ -210,44 +204,46 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
-const SCRIPT_VERBS = /是|在|为|叫|は/u;
-const LIVE_IN_SCRIPTS = /住在|搬到了?|搬去|に(?=住んで|引っ越)/u;
-const OWNER_IN_SCRIPTS = /负责|が(?=.{1,20}担当)/u;
-const USE_IN_SCRIPTS = /改用|使用|用|使って|使い/u;
+/** The same in Chinese and Japanese. */
+const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
+  ["owner", /负责|が(?=.{1,20}担当)/u],
+  ["use", /改用|使用|用|使って|使い/u],
+  ["be", /是|在|为|叫|は/u],
+];
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
   /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
+/** `Standup's at 9`, and not `Ann's desk`. */
+const IS =
+  /(?<![\p{L}])(\p{L}+)['’]s (?=(?:on|in|at|under|been|now|called|hosted|gone|moved|a|the|\d\S*)\s|(?:\S+ ){1,2}now(?![\p{L}]))/gu;
+
 const LEADS: readonly RegExp[] = [
   LEAD,
-  /(?<![\p{L}])(?:always|immer|toujours|siempre|sempre|всегда)(?![\p{L}])\s*/giu,
   /现在|如今/gu,
+  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
-const CHANGED: readonly RegExp[] = [
-  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu,
-  /^(?:i was (?:wrong|mistaken) about|(?:small |quick )?(?:correction|update) (?:on|about|to)) (?:the |our |my )?(.+?)[,:;–—] ?(?:it['’]s|it is|we (?:now )?use|use|that['’]s) (.+)$/iu,
-  /^(?:wir|ich) haben? (.+?)(?: von .+?)? (?:auf|nach|zu) (.+?) (?:verschoben|umgestellt|migriert|verlegt|umgezogen|geändert)/iu,
-  /^(?:nous avons|on a|j['’]ai) (?:déplacé|migré|déménagé|décalé|reporté|passé) (.+?) (?:à|au|vers|sur) (.+)$/iu,
-  /^(?:hemos movido|movimos|migramos|pasamos|cambiamos|trasladamos) ((?:el|la|los|las|nuestr[oa]s?) .+?) (?:al?|para) (.+)$/iu,
-  /^(?:movemos|mudamos|migramos|transferimos|adiamos) ((?:os?|as?|noss[oa]s?) .+?) (?:para|pro) (.+)$/iu,
-  /^мы (?:перенесли|перевели|продлили) (.+?) (?:на|в|до) (.+)$/iu,
-  /^我们?把(.+?)(?:搬到|迁移?到|改到|改成|换成|移到|推迟到)(.+)$/u,
-];
+const CHANGED =
+  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu;
 
-function changedIn(plain: string): Key | undefined {
-  for (const pattern of CHANGED) {
-    const [, subject = "", value = ""] = pattern.exec(plain) ?? [];
-    if (topicTerms(subject).size > 0)
-      return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
-  }
-  return undefined;
+/** Without words around what is stated. */
+function plainly(text: string): string {
+  return LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC")).replace(IS, "$1 is ");
 }
 
 function keyOf(text: string): Key | undefined {
-  const plain = LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC"));
-  return changedIn(plain) ?? becameIn(plain) ?? statedIn(plain) ?? bareIn(plain);
+  const plain = plainly(text);
+  const [, changed = "", to = ""] = CHANGED.exec(plain) ?? [];
+  const [, bare = "", told = ""] = BARE_VALUE.exec(plain) ?? [];
+  return isKey(changed, to) ?? becameIn(plain) ?? statedIn(plain) ?? isKey(bare, told);
+}
+
+/** One thing is another. */
+function isKey(thing: string, other: string): Key | undefined {
+  const [subject, value] = [topicTerms(thing), topicTerms(other)];
+  return subject.size === 0 ? undefined : { subject, verb: "be", link: "", value, purpose: NONE };
 }
 
 /** `The release was moved to May 10`. */
@@ -256,38 +252,21 @@ function becameIn(plain: string): Key | undefined {
   if (became === null) return undefined;
   const before = plain.slice(0, became.index);
   const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
-  const subject = topicTerms(topic);
-  if (subject.size === 0) return undefined;
   // The value stands before the verb in Japanese.
   const value = became[0].startsWith("に")
     ? before.slice(topic.length)
     : plain.slice(became.index + became[0].length);
-  const told = topicTerms(value);
-  return told.size === 0 ? undefined : { subject, verb: "be", link: "", value: told, purpose: NONE };
+  return topicTerms(value).size === 0 ? undefined : isKey(topic, value);
 }
 
 /** `Our CI runs on Jenkins`. */
 function statedIn(plain: string): Key | undefined {
-  if (/[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain)) {
-    const owner = OWNER_IN_SCRIPTS.exec(plain);
-    if (owner !== null) return keyAt(plain, "owner", owner);
-    const live = LIVE_IN_SCRIPTS.exec(plain);
-    if (live !== null) return keyAt(plain, "live", live);
-    const use = USE_IN_SCRIPTS.exec(plain);
-    const found = use ?? SCRIPT_VERBS.exec(plain);
-    return found === null ? undefined : keyAt(plain, use === null ? "be" : "use", found);
-  }
-  for (const [verb, words] of VERBS) {
+  const verbs = /[\p{Script=Han}\p{Script=Hiragana}]/u.test(plain) ? SCRIPT_VERBS : VERBS;
+  for (const [verb, words] of verbs) {
     const found = words.exec(plain);
     if (found !== null) return keyAt(plain, verb, found);
   }
   return undefined;
-}
-
-function bareIn(plain: string): Key | undefined {
-  const [, subject = "", value = ""] = BARE_VALUE.exec(plain) ?? [];
-  if (subject === "") return undefined;
-  return { subject: topicTerms(subject), verb: "be", link: "", value: topicTerms(value), purpose: NONE };
 }
 
 export const NONE: ReadonlySet<string> = new Set();
@@ -296,20 +275,15 @@ const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
 
 const PURPOSE =
-  /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*(.*)$|做\s*(.+)$/iu;
+  /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
   /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
-const OLD_VALUE =
-  /[,，]?\s*(?:(?:and |und )?(?:not|nicht(?: auf)?|pas|не)\s\S+[.。]?$|(?:instead of|rather than|statt|anstelle von|au lieu de|à la place de|en lugar de|en vez de|em vez de|вместо|代替)\s.*$)/iu;
 
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
-  const after = text.slice(found.index + found[0].length).replace(OLD_VALUE, "");
+  const after = text.slice(found.index + found[0].length);
   const purpose = topicTerms(PURPOSE.exec(after)?.slice(1).join(" ") ?? "");
   const rest = after.replace(PURPOSE, "");
-  // `Теперь за дизайн отвечает Иван`.
-  if (verb === "owner" && /^(?:теперь\s)?за\s/iu.test(before))
-    return { subject: topicTerms(before), verb, link: "", value: topicTerms(after), purpose: NONE };
   if (verb === "owner")
     return {
       subject: topicTerms(after.replace(/ (?:from|von|de) \S+$/iu, "")),
@@ -318,7 +292,7 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
       value: topicTerms(before),
       purpose: NONE,
     };
-  const isJapanese = /(?:は|が|を)/u.test(before) && (verb === "use" || verb === "live");
+  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   const link = LINK.exec(after)?.[1];
@@ -333,58 +307,41 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 // ---- what held before, and names
 
+/** Verbs before what is left behind, and words behind it. */
+const LEAVES =
+  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit";
+const LEFT =
+  "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
-  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/iu,
-  /(?:instead of|rather than|in place of) ([^,.;]+)/iu,
-  /(?<![\p{L}])(?:went|goes|rose|grew|fell|jumped|climbed|dropped|improved|increased|decreased|up|down) from ([^,;]*?\d[^,;]*?) to /iu,
-  /(?:no longer|stopped(?: using)?|dropped(?! (?:\S+ ){0,4}?(?:to|from|by)(?![\p{L}]))|replaced|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?more|[.,;]|$| with )/iu,
-  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /iu,
-  /(?:^|[,;] )(?:the |our )?([^,;]{2,40}?) (?:is|are) (?:dead|gone|history|retired|deprecated|discontinued)(?![\p{L}])/iu,
-  /^(?:sorry, |actually, )?(\p{L}[\p{L}'’-]+) (?:has )?(?:left|quit|resigned|stepped down)(?=[,;. ])/iu,
-  /(?:^|\s)used to (?:be )?([^,;]+)/iu,
-  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/u,
-  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/u,
-  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/iu,
-  /(?:abandonamos|deixamos(?: de usar)?|dejamos(?: de usar)?|on a abandonné|nous avons abandonné|отказались от) (?:o |a |el |la |le )?([^\s,;.]+)/iu,
-  /^от (\S+) отказались/iu,
-  /(?:scratch|forget|ignore|disregard|never mind) (?:what i (?:said|told you|wrote) about |the )([^,;:.]+)/iu,
-  /nicht(?: mehr)?(?: auf| in)? ([^,;.]+)/iu,
-  /kein\p{L}* ([^,;.]+?) mehr/iu,
-  /(?:statt|anstelle von) ([^,;.]+)/iu,
-  /von (\S+) (?:auf|zu) /iu,
-  /,\s?(?:et )?(?:pas|non) ([^,;.]+)/iu,
-  /(?:au lieu de|à la place de) ([^,;.]+)/iu,
-  /(?:n['’]|ne )(\S+(?: \S+)*?) plus(?: ([^,;.]+))?/iu,
-  /(?:passés?|passée|changé|migré) de (.+?) (?:à|vers) /iu,
-  /(?:en lugar|en vez) del? ([^,;.]+)/iu,
-  /ya no ([^,;.]+)/iu,
-  /\bno (?:es|está|son) (?:el |la |en )?([^,;.]+?)(?= sino|,|\.|$)/iu,
-  /(?:cambiamos|pasamos|migramos|mudamos|trocamos) de (\S+) (?:a|para|por) /iu,
-  /(?:em vez|no lugar) d[eoa]s? ([^,;.]+)/iu,
-  /não (.+?) mais(?: ([^,;.]+))?/iu,
-  /não (?:é|está|são) ([^,;.]+)/iu,
-  /больше не ([^,;.]+)/iu,
-  /вместо ([^,;.]+)/iu,
-  /(?:перешли|перенесли) с(?:о)? (\S+) на /iu,
-  /(?:^|\s)не ([^,;.]+?), а /iu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)/u,
-  /不再\s?([^，,。]+)/u,
-  /从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)/u,
-  /(?:代替|取代|而不是)(?:了)?\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/u,
-  /(?:^|は)([^は。、]+?)(?:ではなく|じゃなく)/u,
-  /(.+?)の代わりに/u,
-  /もう(.+?)(?:は|を|に)?(?:使って|使わ|では|ではあり|住んで)/u,
-  /([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/u,
+  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/giu,
+  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
+  new RegExp(
+    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my )?([^,;]+?)(?=[.,;]|$| (?:with|for|in favou?r of|last|yesterday|this|today|and|entirely|completely) )`,
+    "giu",
+  ),
+  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
+  new RegExp(
+    `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,
+    "giu",
+  ),
+  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
+  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
+  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
+  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et )?(?:pas|non)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.]+)/giu,
+  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
+  /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/gu,
 ];
 
 /** In `not using Figma any more` Figma is what is gone. */
-const USING = list("use uses used using run runs running");
+const USING = list("use uses used using run runs running go goes");
 
 function goneIn(text: string): ReadonlySet<string>[] {
-  return GONE.flatMap((pattern) => {
-    const named = pattern.exec(text);
-    const terms = [...(named === null ? NONE : topicTerms(named.slice(1).join(" ")))];
+  const named = GONE.flatMap((pattern) => [...text.matchAll(pattern)]);
+  return named.flatMap(([, ...said]) => {
+    const terms = [...topicTerms(said.join(" "))];
     const things = terms.filter((term) => !USING.has(term));
     return terms.length === 0 ? [] : [new Set(things.length > 0 ? things : terms)];
   });

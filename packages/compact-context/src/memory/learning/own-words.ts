@@ -1,17 +1,7 @@
 import { REDACTED } from "../../redaction/finding.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
-import {
-  DENIED,
-  FORGET,
-  FORGET_BEHIND,
-  LABEL,
-  LASTING,
-  NOT_TO_KEEP,
-  REMEMBER,
-  REPORTED,
-  SUPPOSED,
-  TASK,
-} from "./language.ts";
+import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
+import { DENIED, LABEL, LASTING, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -24,8 +14,17 @@ const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 const INSTEAD =
   /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
 
-/** Between a request and what is to be remembered besides. */
-const ALSO = /,? (?:and|but) (?=(?:please )?(?:keep in mind|remember|note) that )/iu;
+/** Between what is asked for and what is to be remembered besides, or to hold from now on. */
+const ALSO =
+  /,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:keep in mind|remember|note)(?: that)? |(?:merke? dir|denk daran)|(?:souviens-toi|retiens)|(?:recuerda|ten en cuenta)|(?:lembre-se|lembra)|(?:ricorda(?:ti)?)|(?:учти|запомни)|(?:from now on|going forward|ab jetzt|ab sofort|désormais|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|daqui (?:pra|para) frente|отныне|с этого дня)(?![\p{L}]))/iu;
+
+/** Between a statement and a question about something else. */
+const QUESTION =
+  /(?:,? (?:and|but|now|also|und|et|y|e|и)[, ]+|, )(?=(?:what|how|why|where|who|which|when|can you|could you|would you|do you|does|is there|are there|was|wie|warum|wo|wer|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel|puedes|podrías|(?:você )?pode|poderia|como|что|как|почему|можешь|где)(?![\p{L}])[^.!。！]*[?？]|¿)/iu;
+
+/** `…, ok?`: a statement all the same. */
+const TAG =
+  /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
 
 /** The sentences of a text, marks of lists taken off. */
 export function sentencesOf(text: string): string[] {
@@ -45,24 +44,32 @@ export function rawSentencesOf(text: string): string[] {
   return text
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
-    .flatMap((part) => {
-      const sentence = part.trim();
-      const at = FORGET.test(sentence) ? INSTEAD.exec(sentence)?.index : undefined;
+    .flatMap((line) => partedFrom(line, QUESTION))
+    .flatMap((part) => splitAtRequest(part.trim()))
+    .flatMap((sentence) => {
+      const at = readForgetRequest(sentence)?.sure === true ? INSTEAD.exec(sentence)?.index : undefined;
       const pieces = at === undefined ? [sentence] : [sentence.slice(0, at), sentence.slice(at + 1).trim()];
       return pieces.filter((piece) => piece !== "");
     });
 }
 
+/** A sentence in two, where the pattern first stands in it. */
+function partedFrom(sentence: string, between: RegExp): readonly string[] {
+  const match = between.exec(sentence);
+  if (match === null) return [sentence];
+  return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
+}
+
 /** What a message asks to have forgotten, sentence by sentence. */
 export function forgetRequests(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter(
-    (sentence) => FORGET.test(sentence) || FORGET_BEHIND.test(sentence),
-  );
+  return sentencesOf(typedBefore(text)).filter((sentence) => readForgetRequest(sentence) !== undefined);
 }
 
 /** What a message says is so instead of what it asks to have forgotten. */
 export function insteadOfForgotten(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter((_, index, all) => FORGET.test(all[index - 1] ?? ""));
+  return sentencesOf(typedBefore(text)).filter(
+    (_, index, all) => readForgetRequest(all[index - 1] ?? "")?.sure === true,
+  );
 }
 
 /** True for words that ask not to be kept: nothing of their message is. */
@@ -81,7 +88,8 @@ export function ownStatements(text: string): string[] {
   return sentencesOf(own).filter(isOwn);
 }
 
-function isOwn(sentence: string): boolean {
+function isOwn(said: string): boolean {
+  const sentence = said.replace(TAG, ".");
   if (
     /[?？¿]|[吗か]。?$/.test(sentence) ||
     ASKS.test(sentence) ||
@@ -89,7 +97,7 @@ function isOwn(sentence: string): boolean {
     isLabelled(sentence)
   )
     return false;
-  if (FORGET.test(sentence) || FORGET_BEHIND.test(sentence)) return false;
+  if (readForgetRequest(sentence) !== undefined) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
   return !REPORTED.test(sentence);
@@ -111,9 +119,13 @@ const SALUTATION =
 const MATERIAL =
   /(?<![\p{L}])(?:this|these|those|following|below|diese[rsn]?|folgende[rsn]?|ce(?:tte|s)?|suivante?s?|est[eao]s?|siguientes?|isto|seguintes?|эт\p{L}+|следующ\p{L}+)(?![\p{L}])|这|以下|この|次の/iu;
 
-/** What comes before anything that was pasted, forwarded or handed over to be worked on, code and quoted lines left out. */
+/** A line that a program wrote: it begins with a time or a level. */
+const LOGGED =
+  /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
+
+/** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
 function typedBefore(text: string): string {
-  const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "");
+  const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   const cuts = [MAIL_HEADER.exec(plain)?.index, SALUTATION.exec(plain)?.index, materialAt(plain)];
   const first = Math.min(...cuts.map((at) => at ?? plain.length));
   return plain.slice(0, first);

@@ -1,23 +1,21 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import {
-  ABOUT,
   CHOSEN,
   FORBIDS,
-  FORGET,
-  FORGET_BEHIND,
   LASTING,
   LEAD,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
+  rule,
   SAID_ON,
-  STRONG_CHANGE,
   TELLS_CHANGE,
   THAT,
   TRANSIENT,
-  WEAK_CHANGE,
+  word,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
 import { forgetRequests, insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
@@ -99,7 +97,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
     const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
-    const asked = isAsked || (instead.has(sentence) && known.some((older) => isNear(sentence, older)));
+    const asked = isAsked || instead.has(sentence);
     const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
     if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const section = sectionOf(text, { asked, isStory }, known);
@@ -109,8 +107,8 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
 
 /** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
-  const corrects = (text: string): boolean =>
-    known.some((older) => ["replaces", "likely"].includes(relationOf(text, older)));
+  const corrected = (text: string): readonly string[] => known.filter((older) => means(text, older));
+  const corrects = (text: string): boolean => corrected(text).length > 0;
   const result: string[] = [];
   for (const sentence of sentences) {
     const last = result.at(-1);
@@ -120,11 +118,18 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
       both.length < LONGEST &&
       (GOES_ON.test(sentence)
         ? corrects(last)
-        : TELLS_CHANGE.test(last) && !corrects(last) && !corrects(sentence));
+        : TELLS_CHANGE.test(last) &&
+          !corrects(sentence) &&
+          corrected(last).every((older) => isNear(sentence, older)));
     if (goesOn && corrects(both)) result[result.length - 1] = both;
     else result.push(sentence);
   }
   return result;
+}
+
+/** It corrects this statement. */
+function means(text: string, older: string): boolean {
+  return ["replaces", "likely"].includes(relationOf(text, older));
 }
 
 /** They have a word in common that says what they are about. */
@@ -147,11 +152,11 @@ interface Told {
 function sectionOf(text: string, told: Told, known: readonly string[]): DurableSection | undefined {
   const { asked } = told;
   if (!asked && TRANSIENT.test(text))
-    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, told, known);
+    return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
   const isFact = isToldAsFact(text, told);
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
-  return isWish(text, told) ? "Constraints" : sectionOfChange(text, told, known);
+  return isWish(text, told) ? "Constraints" : sectionOfChange(text, known);
 }
 
 function isToldAsFact(text: string, { asked, isStory }: Told): boolean {
@@ -164,27 +169,27 @@ function isWish(text: string, { isStory }: Told): boolean {
 }
 
 /** What lifts a rule for good, or corrects something that is known. */
-function sectionOfChange(
-  text: string,
-  { isStory }: Told,
-  known: readonly string[],
-): DurableSection | undefined {
-  if (isStory && !STRONG_CHANGE.test(text.slice(0, BEGINNING))) return undefined;
-  if (PERMITS.test(text) && (LASTING.test(text) || WEAK_CHANGE.test(text))) return "Constraints";
-  const changes = STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text) || PERMITS.test(text);
-  const meant = known.map((older) => relationOf(text, older));
-  const corrects = meant.includes("likely") || (changes && meant.includes("conflicts"));
-  if (!meant.includes("replaces") && !corrects) return undefined;
+function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
+  if (!known.some((older) => means(text, older))) return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";
 }
 
 /** A wish that is to hold: `always …`, `never …`, `from now on …`. */
 function isRule(text: string): boolean {
-  if (/[:：]$/.test(text) || NO_RULE.test(text)) return false;
+  if (/[:：]$/.test(text)) return false;
+  if (HABIT.test(text)) return true;
   return LASTING.test(text) ? isImperative(text) : false;
 }
 
-const NO_RULE = /\b(?:don['’]t|do not|not) always\b|\bshould never happen\b/i;
+/** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
+const PRACTICE =
+  "(?:commit messages?|commits|branch(?: name)?s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|prices|amounts|error messages|e-?mails|answers|replies)";
+const HABIT: RegExp = rule(
+  `^(?:all |every |the |our )?${PRACTICE} (?:should|must|have to|need to|ought to|shall) (?:(?!work|pass|now)\\p{L})`,
+  `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
+  "^(?:please )?(?:use|keep|write|avoid|prefer|put|name|format|indent|spell|leave|answer|reply).{3,120} in (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$",
+  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
+);
 
 /** Facts may say "always" too; a wish begins with its verb, or forbids. */
 function isImperative(text: string): boolean {
@@ -205,19 +210,19 @@ function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
 
-/** Which sentences tell how something is with the people who speak, in the languages of `language.ts`. */
-
-const word = (body: string): string => `(?<![\\p{L}\\p{N}_])(?:${body})(?![\\p{L}\\p{N}_])`;
-const rule = (...parts: readonly string[]): RegExp => new RegExp(`(?:${parts.join("|")})`, "iu");
+// ---- which sentences tell how something is with the people who speak
 
 /**
  * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
  * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
  */
 function tellsFact(sentence: string): boolean {
-  const plain = sentence.replace(LEAD, "");
+  const plain = sentence.replace(LEAD, "").replace(FOLLOWS, "");
+  if (SETTING.test(plain) || NAMED_SETTING.test(plain))
+    return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
   if (PASSING.test(plain) || CODE.test(plain)) return false;
-  if (OURS.test(plain)) return !WISH.test(plain);
+  if (OURS.test(plain))
+    return /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s/iu.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
@@ -225,16 +230,29 @@ function tellsFact(sentence: string): boolean {
 
 const MOST_WORDS = 18;
 
+/** `The Osprey repo uses pnpm`: a name makes it clear whose. */
+const NAMED_SETTING =
+  /^(?:[Tt]he|[Oo]ur) (?:\p{Ll}+\s){0,2}\p{Lu}\S*(?:\s\p{Ll}+){0,2}\s(?:uses|runs(?: on)?|requires|supports)\s/u;
+
+/** What follows from a statement, or is asked for besides. */
+const FOLLOWS =
+  /(?:,? so (?:that |when |if |the |this |it |i |we |you |please )|, (?:give|tell|show|help|fix|write|make|suggest|please|keep that|can you|could you|what|how|why)(?![\p{L}])).*$/isu;
+
+/** How something is set up, whatever the value is called: where it is kept or runs, what it is run with, which tool a project uses. */
+const SETTING: RegExp = rule(
+  "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
+  "^(?:in|on|for) (?:the )?(?:staging|production|prod|dev|development|test|testing|qa|live|ci)(?: environment| system| cluster)?,? .{2,40}\\s(?:is|are)\\s",
+  "^(?:os|as|o|a|los|las|el|la|les|le|die|der|das) (?:\\S+\\s){1,6}?(?:roda(?:m)?|corren?|se ejecutan?|tourne(?:nt)?|laufen|läuft|vencen?|scade|caduca) (?:com|con|avec|mit|em|en|im?|auf|no|el|le|am|a|unter|sous)\\s",
+  "^для .{2,30} мы использу",
+  "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
+);
+
 /** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
 function tellsState(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "");
-  if (plain.split(/\s+/).length > LONGEST_STATE) return false;
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
 }
 
-const LONGEST_STATE = 24;
-/** Characters in which a sentence of a story says that it corrects something. */
-const BEGINNING = 40;
 const MINE: RegExp = rule(
   "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
 );
@@ -302,13 +320,13 @@ const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|goes? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|goes? (?:out|live|to)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
     "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
@@ -324,20 +342,16 @@ const VALUE: RegExp = rule(
     "forbidden|required|mandatory|verboten|pflicht|obligatoire|interdite?s?|prohibid[oa]s?|proibid[oa]s?|obligatori[oa]s?|запрещен\\p{L}*|обязател\\p{L}*",
   ),
   "(?<=\\s)[#@][\\p{L}\\d]|(?:called|named)\\s\\S",
-  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}]))",
+  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}])|[\\p{L}\\d-]+(?:\\.[\\p{L}\\d-]+){2,})",
 );
 
 const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
 
 /** What a user asks to have forgotten, in words. */
-interface ForgetWish {
-  /** Id of the message that asks. */
+export interface ForgetWish extends ForgetRequest {
+  /** Id of the message that asks; of "that" the topic is the statement that was just made. */
   readonly from: string;
-  /** The words that name it; of "that" the statement that was just made. */
-  readonly topic: string;
-  /** Several things may be meant: everything, or all about somebody. */
-  readonly all: boolean;
 }
 
 /** The wishes of a conversation, in order. */
@@ -348,32 +362,36 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
     if (typed === "") return [];
     const asked = forgetRequests(typed);
     const wishes = asked.flatMap((sentence): ForgetWish[] => {
-      const topic = topicOf(sentence);
-      if (!THAT.test(topic)) return [{ from: message.id, topic, all: ALL.test(sentence) }];
+      const request = readForgetRequest(sentence);
+      if (request === undefined) return [];
+      if (!THAT.test(request.topic)) return [{ ...request, from: message.id }];
       const said = [...ownStatements(typed), ""].at(-2) ?? "";
-      const meant = said === "" ? (spoken.at(-1) ?? "") : said;
-      return meant === "" ? [] : [{ from: message.id, topic: meant, all: false }];
+      const topic = said === "" ? (spoken.at(-1) ?? "") : said;
+      return topic === "" ? [] : [{ from: message.id, topic, all: false, sure: true }];
     });
     spoken.push(...sentencesOf(typed).filter((sentence) => !asked.includes(sentence)));
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });
 }
 
-const ALL =
-  /(?<![\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|what (?:i|you))(?![\p{L}])|所有|全部/iu;
-const PLACE =
-  /(?:,?\s*(?:from|out of|aus|de|da|из)\s+(?:your|the|deinem|ta|tu|tua|sua|своей)?\s*(?:memory|notes|records|gedächtnis|mémoire|memoria|memória|памяти))|从?记忆(?:中|里)?/iu;
-
-function topicOf(sentence: string): string {
-  const lead = FORGET.exec(sentence)?.[0];
-  const rest =
-    lead === undefined ? sentence.replace(new RegExp(FORGET_BEHIND, "giu"), "") : sentence.slice(lead.length);
-  const named = rest.replace(PLACE, "").trim();
-  return THAT.test(named) ? named : named.replace(ABOUT, "").trim();
-}
-
 /** True for a text that the topic of a wish means. */
 export function isMeant(topic: string, text: string): boolean {
   const [wanted, told] = [topicTerms(topic), topicTerms(text)];
   return shareIn(wanted, told) >= 0.8 || (told.size > 1 && shareIn(told, wanted) >= 0.8);
+}
+
+/**
+ * The texts that a wish means: those that hold its words. Where none does and it is sure that something is to be
+ * forgotten, those that hold most of them, at least half.
+ */
+export function meantBy<T extends { readonly text: string }>(
+  { topic, sure }: Pick<ForgetWish, "topic" | "sure">,
+  texts: readonly T[],
+): readonly T[] {
+  const meant = texts.filter(({ text }) => isMeant(topic, text));
+  const wanted = topicTerms(topic);
+  if (meant.length > 0 || !sure || wanted.size < 2) return meant;
+  const shares = texts.map(({ text }) => shareIn(wanted, topicTerms(text)));
+  const most = Math.max(0, ...shares);
+  return most < 0.5 ? [] : texts.filter((_, index) => shares[index] === most);
 }

@@ -140,30 +140,24 @@ async function readRange(folder: string, id: string): Promise<PendingRange[]> {
 
 // ---- what was taken in
 
-/** Which messages a channel's memory took in, so that none is taken in twice. */
-interface Taken {
-  /** Those of the messages that were not taken in yet. */
-  fresh(sessionId: string, messages: readonly Message[]): Promise<readonly Message[]>;
-  add(sessionId: string, messages: readonly Message[]): Promise<void>;
-}
-
 /** The newest so many are remembered; what is older is told apart by what it says. */
 const MOST = 5_000;
 const MOST_CONFLICTS = 6;
 
-/** Kept in the channel's work folder, across processes. */
-function createTaken(channelDir: string): Taken {
+/** Which messages a channel's memory took in, so that none is taken in twice; kept in its work folder, across processes. */
+function createTaken(channelDir: string) {
   const path = join(channelDir, WORK_FOLDER, "taken.json");
   const read = async (): Promise<{ readonly keys: readonly string[]; readonly version: string | null }> => {
     const file = await readMemoryFile(path);
     return { keys: keysIn(file?.text), version: file?.version ?? null };
   };
   return {
-    async fresh(sessionId, messages) {
+    /** Those of the messages that were not taken in yet. */
+    async fresh(sessionId: string, messages: readonly Message[]): Promise<readonly Message[]> {
       const known = new Set((await read()).keys);
       return messages.filter((message) => !known.has(keyOf(sessionId, message)));
     },
-    async add(sessionId, messages) {
+    async add(sessionId: string, messages: readonly Message[]): Promise<void> {
       const added = messages.map((message) => keyOf(sessionId, message));
       for (let attempt = 1; ; attempt += 1) {
         const { keys, version } = await read();

@@ -20,33 +20,29 @@ export const RANKING_WEIGHTS = {
   /** What a word counts in the unit's title, beside 1 in its content. */
   title: 1,
   /** What a word counts for the unit after the one it stands in: an answer is understood by what came before. */
-  previous: 0.5,
-  next: 0.3,
+  previous: 0.45,
+  next: 0.35,
   secondPrevious: 0.3,
-  secondNext: 0.1,
+  secondNext: 0.05,
   /** What a word counts for every unit at most `windowReach` away in the same section. */
-  window: 0.025,
+  window: 0.03,
   windowReach: 8,
-  /** Factor for a unit right beside a better one: a list of answers is worth more than one answer's surroundings. */
-  beside: 0.95,
   /** Factors for units by somebody whom the query names, and by others then. */
   namedAuthor: 1.2,
-  otherAuthor: 0.9,
+  otherAuthor: 0.85,
   /** Factor for units that ask: what is looked for is more often in the answer. */
-  question: 0.9,
+  question: 0.95,
   /** Share of a question's own score that the unit after it gets. */
-  answer: 0.1,
+  answer: 0.15,
   /** Longer units say more: the factor is 1 + this × ln(words). */
-  length: 0.1,
+  length: 0.05,
   /** Factor for units that speak of a time, when the query asks when. */
-  temporal: 1.2,
+  temporal: 1.5,
   /** Share of the best score that the best section's units get; the others in proportion. */
   section: 0.25,
   /** Share of the best score that units at a date named by the query get, halving about every `dateDays` × 0.7 days. */
   date: 1,
   dateDays: 12,
-  /** Share of that more for units that speak of that date: `last Friday`, seen from when they were written. */
-  spoken: 0.1,
 };
 
 export type RankingWeights = Readonly<typeof RANKING_WEIGHTS>;
@@ -67,8 +63,6 @@ export interface RecallIndex {
 }
 
 const DEFAULT_LIMIT = 10;
-/** Units beside better ones fall behind others: so many more are looked at. */
-const POOL = 16;
 
 /**
  * Ranks candidates for queries by words alone: BM25 over each unit and its neighbours, with a few reasons of order.
@@ -98,7 +92,9 @@ export function createRecallIndex(
       coverage: corpus.postings.coverage,
       search: (query, { limit = DEFAULT_LIMIT } = {}) => {
         const found = wordScores(analyze(query), corpus);
-        return spreadOut(bestOf(found, 2 * limit + POOL, adjusted(found, query, corpus)), limit, corpus);
+        return bestOf(found, limit, adjusted(found, query, corpus)).flatMap(([unit, score]) =>
+          score > 0 ? [{ id: units[unit]?.id ?? "", score }] : [],
+        );
       },
     };
   });
@@ -299,35 +295,10 @@ function newestYear(units: readonly Unit[]): number | undefined {
   return Number.isFinite(newest) ? new Date(newest).getUTCFullYear() : undefined;
 }
 
-/** How close what a unit speaks of, or when it was written, is to a date: 1 within it, falling with the days to it. */
-function nearness({ time, spans }: Unit, date: TimeSpan, { dateDays, spoken }: RankingWeights): number {
-  const closeness = (start: number, end: number): number =>
-    Math.exp(-Math.max(0, start - date.end, date.start - end) / DAY / dateDays);
-  const written = Number.isNaN(time) ? 0 : closeness(time, time);
-  const told = Math.max(0, ...spans.map(({ start, end }) => closeness(start, end)));
-  return Math.max(written, told) + spoken * told;
-}
-
-/** The best units one after the other; what stands right beside a taken one counts a little less, since its score came in part from there. */
-function spreadOut(
-  pool: readonly (readonly [number, number])[],
-  limit: number,
-  { units, weights }: Corpus,
-): RecallHit[] {
-  const left = new Map(pool);
-  const taken: RecallHit[] = [];
-  while (taken.length < limit) {
-    const [unit, score] = highest(left);
-    if (unit === undefined || score <= 0) break;
-    left.delete(unit);
-    taken.push({ id: units[unit]?.id ?? "", score });
-    for (const beside of [unit - 1, unit + 1]) {
-      const other = left.get(beside);
-      if (other !== undefined && units[beside]?.section === units[unit]?.section)
-        left.set(beside, other * weights.beside);
-    }
-  }
-  return taken;
+/** How close when a unit was written is to a date: 1 within it, falling with the days to it. */
+function nearness({ time }: Unit, date: TimeSpan, { dateDays }: RankingWeights): number {
+  if (Number.isNaN(time)) return 0;
+  return Math.exp(-Math.max(0, time - date.end, date.start - time) / DAY / dateDays);
 }
 
 /** Those with the highest scores, best first, equal ones in the order of their numbers. */
@@ -358,10 +329,4 @@ function leastOf(scores: Float64Array, most: number): number {
     best[place] = score;
   }
   return best[most - 1] ?? 0;
-}
-
-function highest(scores: ReadonlyMap<number, number>): readonly [number | undefined, number] {
-  let best: readonly [number | undefined, number] = [undefined, 0];
-  for (const entry of scores) if (entry[1] > best[1]) best = entry;
-  return best;
 }

@@ -1,5 +1,5 @@
 import { rarityOf } from "../../search/rank.ts";
-import { readTimestamp, resolveDates, speaksOfTime, type TimeSpan } from "./dates.ts";
+import { readTimestamp, speaksOfTime } from "./dates.ts";
 import { analyze, COURTESY } from "./words.ts";
 
 /** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
@@ -29,8 +29,6 @@ export interface Unit {
   readonly length: number;
   /** Milliseconds since 1970; NaN where not known. */
   readonly time: number;
-  /** The times that its text speaks of, as seen from when it was written. */
-  readonly spans: readonly TimeSpan[];
   readonly asks: boolean;
   readonly speaksOfTime: boolean;
   readonly author: string | undefined;
@@ -68,13 +66,11 @@ export function unitsOf(candidates: readonly RecallCandidate[]): {
 }
 
 function unitOf({ id, content, author, timestamp }: RecallCandidate, section: number, length: number): Unit {
-  const time = readTimestamp(timestamp) ?? Number.NaN;
   return {
     id,
     section,
     length,
-    time,
-    spans: Number.isNaN(time) ? [] : resolveDates(content, time),
+    time: readTimestamp(timestamp) ?? Number.NaN,
     asks: /[?？]["'”’)]*\s*$/.test(content),
     speaksOfTime: speaksOfTime(content),
     author: author === "" ? undefined : author,

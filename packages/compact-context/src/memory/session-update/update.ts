@@ -61,7 +61,7 @@ export async function refreshSession(
   const all = lessonsOf(messages);
   const isWished = forgottenBy(
     [],
-    forgetWishes(all).map(({ topic }) => topic),
+    forgetWishes(all).flatMap(({ topic, sure }) => (sure ? [topic] : [])),
   );
   const lessons = tellable(all, (text) => forgotten(text) || isWished(text));
   const last = parseSessionMemory((await context.writer.read("SESSION.md")).text);

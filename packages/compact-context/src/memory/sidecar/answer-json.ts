@@ -1,5 +1,5 @@
 /** The JSON in a model's answer. */
-export interface AnswerJson {
+interface AnswerJson {
   readonly value: unknown;
   /** The value as strict JSON. */
   readonly text: string;
@@ -13,15 +13,11 @@ export interface AnswerJson {
 export type JsonShape = "object" | "list";
 
 const THOUGHT = /<(think|thinking|reasoning)>[\s\S]*?<\/\1>/gi;
-const FENCED = /(?:```|~~~)[^\n`]*\n([\s\S]*?)(?:\n[ \t]*(?:```|~~~)|$)/g;
-const MOST_OPENINGS = 12;
-/** How many times longer a value of the wrong kind must be to be taken. */
-const WRONG_KIND = 50;
 const LONGEST = 400_000;
 
 /**
- * Finds the JSON in an answer: the whole of it, what stands in a fence, an object within prose, and last a reading that
- * forgives what models do wrong. Undefined where there is none.
+ * Finds the JSON in an answer: the whole of it, what stands between its brackets, and last a reading that forgives what
+ * models do wrong. Undefined where there is none.
  */
 export function answerJson(answer: string, shape?: JsonShape): AnswerJson | undefined {
   const plain = answer
@@ -30,13 +26,11 @@ export function answerJson(answer: string, shape?: JsonShape): AnswerJson | unde
     .replace(THOUGHT, "")
     .trim();
   const whole = strict(plain);
-  if (whole !== undefined) return shaped(whole.value, { shape, repaired: false, truncated: false });
-  for (const text of [...fenced(plain), plain]) {
-    const found = strict(text) ?? escaped(text) ?? inProse(text, shape);
-    if (found !== undefined)
-      return shaped(found.value, { shape, repaired: true, truncated: found.truncated });
-  }
-  return undefined;
+  const found = whole ?? bracketed(plain) ?? escaped(plain) ?? inProse(plain, shape);
+  if (found === undefined) return undefined;
+  const value = unwrapped(found.value, shape);
+  const repaired = whole === undefined || value !== found.value;
+  return { value, text: JSON.stringify(value), repaired, truncated: found.truncated };
 }
 
 interface Found {
@@ -55,27 +49,11 @@ function strict(text: string): Found | undefined {
   }
 }
 
-function fenced(text: string): string[] {
-  return [...text.matchAll(FENCED)]
-    .map(([, inner]) => (inner ?? "").trim())
-    .filter((inner) => /^[{["]/.test(inner));
-}
-
-/** Of all values that begin somewhere in the text the longest of the right kind: prose has brackets too. */
-function inProse(text: string, shape: JsonShape = "object"): Found | undefined {
-  let best: (Found & { readonly weight: number }) | undefined;
-  let at = text.search(/[{[]/);
-  for (let tries = 0; at >= 0 && tries < MOST_OPENINGS; tries += 1) {
-    const read = readLenientJson(text, at);
-    const length = read === undefined ? 0 : read.end - at;
-    const fits = Array.isArray(read?.value) === (shape === "list");
-    const weight = fits ? length * WRONG_KIND : length;
-    if (read !== undefined && !isEmpty(read.value) && weight > (best?.weight ?? 0))
-      best = { ...read, weight };
-    const next = text.slice(at + Math.max(1, length)).search(/[{[]/);
-    at = next < 0 ? -1 : at + Math.max(1, length) + next;
-  }
-  return best;
+/** In a fence, or with words around it. */
+function bracketed(text: string): Found | undefined {
+  const first = text.search(/[{[]/);
+  const last = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]"));
+  return first < 0 || last < first ? undefined : strict(text.slice(first, last + 1));
 }
 
 /** `{\"a\": 1}`: the inside of a text without its quotes. */
@@ -83,16 +61,24 @@ function escaped(text: string): Found | undefined {
   return /[{[,]\s*\\"/.test(text) ? strict(`"${text.replace(/\n/g, "\\n")}"`) : undefined;
 }
 
-function isEmpty(value: unknown): boolean {
-  return typeof value === "object" && value !== null && Object.keys(value).length === 0;
-}
+const MOST_OPENINGS = 12;
+/** How many times longer a value of the wrong kind must be to be taken. */
+const WRONG_KIND = 50;
 
-function shaped(
-  value: unknown,
-  { shape, ...how }: { shape: JsonShape | undefined; repaired: boolean; truncated: boolean },
-): AnswerJson {
-  const inner = unwrapped(value, shape);
-  return { value: inner, text: JSON.stringify(inner), ...how, repaired: how.repaired || inner !== value };
+/** Of all values that begin somewhere in the text the longest of the right kind: prose has brackets too. */
+function inProse(text: string, shape: JsonShape = "object"): Found | undefined {
+  let best: (Found & { readonly weight: number }) | undefined;
+  let at = text.search(/[{[]/);
+  for (let tries = 0; at >= 0 && tries < MOST_OPENINGS; tries += 1) {
+    const reader: Reader = { text, at, truncated: false };
+    const value = readBrackets(reader, 0);
+    const weight = (reader.at - at) * (Array.isArray(value) === (shape === "list") ? WRONG_KIND : 1);
+    if (Object.keys(value).length > 0 && weight > (best?.weight ?? 0))
+      best = { value, truncated: reader.truncated, weight };
+    const next = text.slice(reader.at).search(/[{[]/);
+    at = next < 0 ? -1 : reader.at + next;
+  }
+  return best;
 }
 
 function unwrapped(value: unknown, shape: JsonShape | undefined): unknown {
@@ -104,146 +90,118 @@ function unwrapped(value: unknown, shape: JsonShape | undefined): unknown {
   return value;
 }
 
-/** A JSON value as it was meant, read from text that a model wrote. */
-interface LenientJson {
-  readonly value: unknown;
-  /** Where the value ended in the text. */
-  readonly end: number;
-  /** The text ended first; what was cut off in the middle is left out. */
-  readonly truncated: boolean;
-}
-
-const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "`": "`", "“": "”", "‘": "’" };
-const WORDS: ReadonlyMap<string, unknown> = new Map<string, unknown>([
-  ["true", true],
-  ["false", false],
-  ["null", null],
-  ["undefined", null],
-  ["none", null],
-  ["nan", null],
-]);
-const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
-const DEEPEST = 40;
-
-const BLANK = /(?:[\s\u00a0\ufeff]|\/\/[^\n]*|#[^\n]*|\/\*[\s\S]*?\*\/)*/y;
-const SEPARATOR = /(?:[\s,\u00a0\ufeff]|\/\/[^\n]*|\/\*[\s\S]*?\*\/|\.\.\.|…)*/y;
-const BARE_KEY = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
-const NUMBER = /[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?=[\s,}\]]|$)/y;
-const BARE_VALUE = /\s*["'“‘{[]/y;
-const BARE = /[^\n,}\]]+/y;
-/** What may follow the quote that ends a string; a quote before anything else belongs to the text. */
-const AFTER_KEY = /\s*(?::|=>?)/y;
-const AFTER_VALUE =
-  /\s*(?:$|[}\]]|,?\s*(?:\/\/|\/\*)|,\s*(?:$|[}\]]|["'`“‘]?[\p{L}_$][\p{L}\p{N}_$ -]{0,60}["'`”’]?\s*[:=])|\n\s*["'`“‘]?[\p{L}_$][\p{L}\p{N}_$ -]{0,60}["'`”’]?\s*[:=])/uy;
-const AFTER_ITEM = /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null|\/\/|\/\*)|\n\s*["'`“‘{[])/y;
-
-/** Stands for a value that the text's end cut off. */
-const CUT = Symbol("cut");
-
-type Place = "key" | "value" | "item";
-
-const ENDINGS: Readonly<Record<Place, RegExp>> = { key: AFTER_KEY, value: AFTER_VALUE, item: AFTER_ITEM };
-
-/**
- * Reads one object or list that begins at `start`: JSON as people and models write it, with comments, other quotes,
- * bare keys, commas too many or missing, line breaks and quotes inside strings, and brackets that are never closed.
- */
-function readLenientJson(text: string, start: number): LenientJson | undefined {
-  const reader: Reader = { text, at: start, truncated: false };
-  const value = text[start] === "{" ? readObject(reader, 0) : text[start] === "[" ? readList(reader, 0) : CUT;
-  return value === CUT ? undefined : { value, end: reader.at, truncated: reader.truncated };
-}
+// ---- JSON as people and models write it: comments, other quotes, bare keys, commas too many or missing, line breaks and
+// quotes inside strings, brackets that are never closed
 
 interface Reader {
   readonly text: string;
   at: number;
+  /** The text ended first. */
   truncated: boolean;
 }
 
-function readObject(reader: Reader, depth: number): unknown {
+const QUOTES: Readonly<Record<string, string>> = { '"': '"', "'": "'", "`": "`", "“": "”", "‘": "’" };
+const WORDS: Readonly<Record<string, boolean | null>> = {
+  true: true,
+  false: false,
+  null: null,
+  undefined: null,
+  none: null,
+  nan: null,
+};
+const ESCAPES: Readonly<Record<string, string>> = { n: "\n", t: "\t", r: "\r", b: "\b", f: "\f" };
+const DEEPEST = 40;
+
+const GAP = /(?:[\s,\u00a0\ufeff]|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*|\.\.\.|…)*/y;
+const BARE_KEY = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
+const COLON = /\s*(?::|=>?)/y;
+const BARE_VALUE = /[^\n,}\]]+/y;
+/** What may follow the quote that ends a string; a quote before anything else belongs to the text. */
+const NEXT_KEY = "[\"'`“‘]?[\\p{L}_$][\\p{L}\\p{N}_$ -]{0,60}[\"'`”’]?\\s*[:=]";
+const AFTER = {
+  key: COLON,
+  value: new RegExp(`\\s*(?:$|[}\\]]|,?\\s*/[/*]|,\\s*(?:$|[}\\]]|${NEXT_KEY})|\\n\\s*${NEXT_KEY})`, "uy"),
+  item: /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null|\/[/*])|\n\s*["'`“‘{[])/y,
+};
+
+/** Stands for a value that the text's end cut off. */
+const CUT = Symbol("cut");
+
+function readBrackets(reader: Reader, depth: number): object {
+  const close = reader.text[reader.at] === "[" ? "]" : "}";
+  const items: unknown[] = [];
   const fields: Record<string, unknown> = {};
   reader.at += 1;
-  while (depth < DEEPEST) {
-    // A bracket of the list around it: this object was never closed.
-    if (isOver(reader, "}", "]")) return fields;
-    const key = readKey(reader);
-    if (key === CUT) return fields;
-    const names = take(reader, AFTER_KEY) !== "" || follows(reader, BARE_VALUE, reader.at);
-    if (key === "") reader.at += 1;
-    else if (names) set(fields, String(key), readValue(reader, "value", depth));
+  while (!isOver(reader, close)) {
+    if (close === "}") readField(reader, fields, depth);
+    else {
+      const item = readValue(reader, "item", depth);
+      if (item !== CUT) items.push(item);
+    }
   }
-  return cut(reader);
+  return close === "]" ? items : fields;
 }
 
-function readKey(reader: Reader): unknown {
-  return (next(reader) ?? "") in QUOTES ? readString(reader, "key") : take(reader, BARE_KEY);
+/** Whether an object or list ends here: by its own bracket, by one around it as it was never closed, or with the text. */
+function isOver(reader: Reader, close: string): boolean {
+  take(reader, GAP);
+  const letter = reader.text[reader.at];
+  if (letter === undefined) reader.truncated = true;
+  if (letter === close) reader.at += 1;
+  return letter === undefined || letter === "]" || letter === "}";
 }
 
-function readList(reader: Reader, depth: number): unknown {
-  const items: unknown[] = [];
-  reader.at += 1;
-  while (depth < DEEPEST) {
-    if (isOver(reader, "]", "}")) return items;
-    const before = reader.at;
-    const item = readValue(reader, "item", depth);
-    if (item !== CUT) items.push(item);
-    if (reader.at === before) reader.at += 1;
-  }
-  return cut(reader);
+function readField(reader: Reader, fields: Record<string, unknown>, depth: number): void {
+  const isQuoted = (reader.text[reader.at] ?? "") in QUOTES;
+  const key = isQuoted ? readString(reader, "key") : take(reader, BARE_KEY);
+  const isNamed =
+    take(reader, COLON) !== "" || /^\s*["'“‘{[]/.test(reader.text.slice(reader.at, reader.at + 20));
+  if (key === "") reader.at += 1;
+  if (key === "" || key === CUT || !isNamed) return;
+  const value = readValue(reader, "value", depth);
+  // Defined, not assigned: assigning `__proto__` would set the prototype instead of a key.
+  if (value !== CUT)
+    Object.defineProperty(fields, String(key), {
+      value,
+      enumerable: true,
+      configurable: true,
+      writable: true,
+    });
 }
 
-/** Whether the object or list ends here, by its own bracket, by one around it, or with the text. */
-function isOver(reader: Reader, own: string, other: string): boolean {
-  take(reader, SEPARATOR);
-  const bracket = next(reader);
-  if (bracket === undefined) reader.truncated = true;
-  if (bracket === own) reader.at += 1;
-  return bracket === undefined || bracket === own || bracket === other;
-}
-
-function readValue(reader: Reader, place: Place, depth: number): unknown {
-  take(reader, BLANK);
-  const first = next(reader);
-  if (first === undefined) return cut(reader);
-  if (first === "{") return readObject(reader, depth + 1);
-  if (first === "[") return readList(reader, depth + 1);
+function readValue(reader: Reader, place: "value" | "item", depth: number): unknown {
+  take(reader, GAP);
+  const first = reader.text[reader.at] ?? "";
+  if (first === "{" || first === "[") return depth < DEEPEST ? readBrackets(reader, depth + 1) : cut(reader);
   if (first in QUOTES) return readString(reader, place);
-  const number = take(reader, NUMBER);
-  if (number !== "") return Number(number);
-  const bare = take(reader, BARE).trim();
-  const known = WORDS.get(bare.toLowerCase());
+  const bare = take(reader, BARE_VALUE).trim();
+  if (/^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i.test(bare)) return Number(bare);
+  const known = WORDS[bare.toLowerCase()];
   if (known !== undefined) return known;
   return reader.at >= reader.text.length ? cut(reader) : bare;
 }
 
-function readString(reader: Reader, place: Place): unknown {
+function readString(reader: Reader, place: keyof typeof AFTER): string | typeof CUT {
   const { text } = reader;
-  const close = QUOTES[next(reader) ?? ""] ?? '"';
+  const close = QUOTES[text[reader.at] ?? ""];
   reader.at += 1;
   let said = "";
   while (reader.at < text.length) {
     const letter = text[reader.at] ?? "";
-    if (letter === "\\") {
-      said += readEscape(reader);
-      continue;
-    }
     reader.at += 1;
-    if (letter === close && follows(reader, ENDINGS[place], reader.at)) return said;
-    said += letter;
+    AFTER[place].lastIndex = reader.at;
+    if (letter === close && AFTER[place].test(text)) return said;
+    said += letter === "\\" ? readEscape(reader) : letter;
   }
   return cut(reader);
 }
 
 function readEscape(reader: Reader): string {
-  const { text, at } = reader;
-  const letter = text[at + 1] ?? "";
-  const code = letter === "u" ? /^[0-9a-fA-F]{4}/.exec(text.slice(at + 2, at + 6))?.[0] : undefined;
-  reader.at += code === undefined ? 2 : 6;
-  return code === undefined ? (ESCAPES[letter] ?? letter) : String.fromCharCode(Number.parseInt(code, 16));
-}
-
-function next({ text, at }: Reader): string | undefined {
-  return text[at];
+  const [letter = ""] = reader.text.slice(reader.at);
+  const code = take(reader, /u[0-9a-f]{4}/iy).slice(1);
+  if (code !== "") return String.fromCharCode(Number.parseInt(code, 16));
+  reader.at += letter.length;
+  return ESCAPES[letter] ?? letter;
 }
 
 function take(reader: Reader, pattern: RegExp): string {
@@ -253,18 +211,8 @@ function take(reader: Reader, pattern: RegExp): string {
   return found;
 }
 
-function follows({ text }: Reader, pattern: RegExp, index: number): boolean {
-  pattern.lastIndex = index;
-  return pattern.test(text);
-}
-
 function cut(reader: Reader): typeof CUT {
+  reader.at = reader.text.length;
   reader.truncated = true;
   return CUT;
-}
-
-function set(fields: Record<string, unknown>, key: string, value: unknown): void {
-  if (value === CUT) return;
-  // Defined, not assigned: assigning `__proto__` would set the prototype instead of a key.
-  Object.defineProperty(fields, key, { value, enumerable: true, configurable: true, writable: true });
 }

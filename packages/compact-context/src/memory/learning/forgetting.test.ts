@@ -1,0 +1,56 @@
+import { expect, it } from "vitest";
+import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
+
+it.each([
+  ["please delete my home address from whatever you keep", "home address", true],
+  ["you can drop what you know about the lighthouse project, it is over", "the lighthouse project", true],
+  ["I don't want you to remember my old nickname anymore", "old nickname", true],
+  ["erase the thing about me leaving Northgate pls", "me leaving Northgate", true],
+  ["plz purge the bonus stuff from your notes, HR would not like it", "the bonus", true],
+  ["Remove that from memory.", "that", true],
+  ["Unlearn it please", "it", true],
+  ["I shouldn't have shared that about Barney.", "Barney", true],
+  ["Drop the lunch rule, we're not doing that any more.", "the lunch", false],
+  ["remove the note on my diet", "diet", true],
+  ["Lösche bitte, dass ich in Köln wohne.", "in Köln wohne", true],
+  ["oublie ce que je t'ai dit sur mon traitement", "traitement", true],
+  ["borra mi matrícula, ya no tengo coche", "mi matrícula", false],
+  ["apaga o que eu falei sobre o meu salário, por favor", "salário", true],
+  ["请把我的身高从记忆里删掉", "我的身高", true],
+])("MEM-14 reads what is to be forgotten: %s", (sentence, topic, sure) => {
+  const request = readForgetRequest(sentence);
+  expect(request?.topic.replace(/^(?:my|mon|o meu) /i, "")).toBe(topic);
+  expect(request?.sure).toBe(sure);
+});
+
+it.each([
+  "Delete my feature branch.",
+  "Remove the unused imports.",
+  "Remove the part about caching from the README.",
+  "Delete the rule about line length in .eslintrc.",
+  "Clear the cache and start again.",
+  "Drop the users table.",
+  "Don't forget to run the tests.",
+  "I forgot my password, how do I reset it?",
+  "remove my test file",
+  "Delete all rows that are older than a week.",
+  "Lösche die Datei.",
+  "supprime la fonction inutile",
+  "borra el archivo temporal",
+  "удали файл",
+  "删除这个函数",
+])("MEM-14 takes no work for a wish to forget: %s", (sentence) => {
+  expect(readForgetRequest(sentence)).toBeUndefined();
+});
+
+it("MEM-14 parts a request from what stands before it", () => {
+  expect(splitAtRequest("before we go on: forget what I said about yarn")).toEqual([
+    "before we go on:",
+    "forget what I said about yarn",
+  ]);
+  expect(splitAtRequest("We use pnpm now, forget what I said about yarn")).toEqual([
+    "We use pnpm now,",
+    "forget what I said about yarn",
+  ]);
+  expect(splitAtRequest("We use pnpm, not yarn")).toEqual(["We use pnpm, not yarn"]);
+});
