@@ -104,8 +104,8 @@ it(
   async () => {
     const { learned, stale, missing } = await correctionsOf(third.corrections);
     expect(learned.failed.length, learned.failed.join("\n")).toBeLessThanOrEqual(2);
-    expect(stale.failed.length, stale.failed.join("\n")).toBeLessThanOrEqual(29);
-    expect(missing.failed.length, missing.failed.join("\n")).toBeLessThanOrEqual(21);
+    expect(stale.failed.length, stale.failed.join("\n")).toBeLessThanOrEqual(16);
+    expect(missing.failed.length, missing.failed.join("\n")).toBeLessThanOrEqual(12);
     const pairs = await pairsOf(third.pairs);
     expect(pairs.failed.length, pairs.failed.join("\n")).toBeLessThanOrEqual(3);
     const facts = await factsOf(third.facts);

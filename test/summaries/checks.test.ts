@@ -243,7 +243,7 @@ describe("SUM-8 what the model leaves out is put back", () => {
       expect(text).toContain("Now mend the reset form too.");
     }
     expect(second.text).toContain("> And now the profile page.");
-    expect(second.text.match(/Notes of the conversation so far/g)).toHaveLength(1);
+    expect(second.text.match(/Notes on the conversation so far/g)).toHaveLength(1);
     expect(third.text).toContain("More work was done.");
   });
 

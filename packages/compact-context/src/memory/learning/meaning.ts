@@ -106,6 +106,11 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
+    // One spelling of a number: 18,000 and 18k, the 3rd.
+    .replace(/(?<=\d)[,'’](?=\d{3}(?!\d))/g, "")
+    .replace(/(?<![\p{L}\d.])(\d{1,4})k(?![\p{L}\d])/giu, "$1000")
+    .replace(/(?<=\d)(?:st|nd|rd|th)(?![\p{L}])/giu, "")
+    .replace(SHORT_FORMS, (short) => LONG_FORMS.get(short.toLowerCase()) ?? short)
     .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
     .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
     .toLowerCase();
@@ -120,6 +125,17 @@ function tokensOf(text: string): string[] {
       .split(/\s+/);
   });
 }
+
+const LONG_FORMS: ReadonlyMap<string, string> = new Map(
+  "db database,bday birthday,b-day birthday,env environment,repo repository,prod production,dev development,docs documentation,app application,config configuration,k8s kubernetes,mongo mongodb,postgresql postgres"
+    .split(",")
+    .map((pair) => pair.split(" ") as [string, string]),
+);
+/** What people type for longer words. */
+const SHORT_FORMS = new RegExp(
+  `(?<![\\p{L}\\d._/@-])(?:${[...LONG_FORMS.keys()].join("|")})(?![\\p{L}\\d_/@-])`,
+  "giu",
+);
 
 export const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
 
@@ -309,15 +325,15 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 /** Verbs before what is left behind, and words behind it. */
 const LEAVES =
-  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit";
+  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
   "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
-  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;]+?)(?=[.,;!]|$| any ?more| but )/giu,
+  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,
   /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
   new RegExp(
-    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my )?([^,;]+?)(?=[.,;]|$| (?:with|for|in favou?r of|last|yesterday|this|today|and|entirely|completely) )`,
+    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|yesterday|this|today|and|entirely|completely) )`,
     "giu",
   ),
   /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
@@ -326,9 +342,10 @@ const GONE: readonly RegExp[] = [
     "giu",
   ),
   /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
+  /(?:^|[,;] )(\p{Lu}[\p{L}'’-]+) (?:left|quit|resigned|retired|moved on)(?= (?:so|and|us|the|last|this|in)|[,;.]|$)/gu,
   /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
   /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
-  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et )?(?:pas|non)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.]+)/giu,
+  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
   /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
   /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
   /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,

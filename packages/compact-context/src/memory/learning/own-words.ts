@@ -1,7 +1,7 @@
 import { REDACTED } from "../../redaction/finding.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
-import { DENIED, LABEL, LASTING, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
+import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -100,7 +100,7 @@ function isOwn(said: string): boolean {
   if (readForgetRequest(sentence) !== undefined) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
-  return !REPORTED.test(sentence);
+  return !REPORTED.test(sentence.replace(LEAD, ""));
 }
 
 /** A question without its mark. */

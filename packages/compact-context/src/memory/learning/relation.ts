@@ -335,7 +335,10 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
 /** It says what it takes the place of, and means this one. */
 function namesOld(newer: Read, then: Read): boolean {
   const { key, content, isChange, gone } = newer;
-  if (differ(key?.purpose ?? NONE, then.key?.purpose ?? NONE) || isSibling(newer, then)) return false;
+  const [own, other] = [key?.purpose ?? NONE, then.key?.purpose ?? NONE];
+  const isOfAnother =
+    own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
+  if (isOfAnother || isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
   return gone.some((old) => {
@@ -351,7 +354,7 @@ function namesOld(newer: Read, then: Read): boolean {
 /** A number alone does not say what it is of. */
 function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {
   const subject = bare(key?.subject ?? NONE);
-  return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) < 1;
+  return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) <= 0.5;
 }
 
 /** A permission about what was a rule, or a rule against what was one. */
