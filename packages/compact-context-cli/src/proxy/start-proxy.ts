@@ -153,7 +153,9 @@ function createLog({ stderr, now }: CliPorts): ProxyScreen {
       if (report === undefined) return;
       const { reason, tokensBefore, tokensAfter, elapsedMs } = report;
       say("info", "compacted", {
-        ...{ reason, tokens_before: tokensBefore, tokens_after: tokensAfter },
+        reason,
+        tokens_before: tokensBefore,
+        tokens_after: tokensAfter,
         elapsed_ms: Math.round(elapsedMs),
       });
     },

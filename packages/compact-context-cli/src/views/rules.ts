@@ -112,7 +112,7 @@ export function providerList(transcript: Transcript, asked: string | undefined):
 /** A file is held to have ended: calls that are still open are right in a session that goes on, with `--pending`. */
 export function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Flags): LintOptions {
   return {
-    ...(model === undefined ? {} : { model }),
+    model,
     pendingAllowed: pending === true,
     strict: strict === true,
   };

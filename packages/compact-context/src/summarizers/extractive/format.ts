@@ -182,7 +182,7 @@ const KEY_OF: ReadonlyMap<string, SectionKey> = new Map(
   Object.entries(HEADINGS).map(([key, heading]) => [heading, key as SectionKey]),
 );
 const OWN = [INTRODUCTION, SHORT_INTRODUCTION];
-const WRITTEN = [WRITTEN_INTRODUCTION, SHORT_WRITTEN_INTRODUCTION];
+export const WRITTEN: readonly string[] = [WRITTEN_INTRODUCTION, SHORT_WRITTEN_INTRODUCTION];
 
 /** Reads a summary of ours section by section; any other text is foreign as a whole. */
 export function readEarlier(text: string): Earlier {

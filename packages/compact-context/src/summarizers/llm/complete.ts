@@ -7,6 +7,7 @@ import {
   ROOT,
   type SectionKey,
   SHORT_WRITTEN_INTRODUCTION,
+  WRITTEN,
   WRITTEN_INTRODUCTION,
 } from "../extractive/format.ts";
 import { itemsOf } from "../extractive/items.ts";
@@ -216,11 +217,9 @@ export const UNFOUND_HEADING: string = `## ${HEADINGS.unfound}`;
 
 const OWN_HEADINGS: ReadonlySet<string> = new Set(Object.values(HEADINGS).map((name) => `## ${name}`));
 
-const INTRODUCTIONS = [WRITTEN_INTRODUCTION, SHORT_WRITTEN_INTRODUCTION];
-
 /** The prose of a completed summary; the whole of any other text. */
 export function proseOf(summary: string): string {
-  const introduction = INTRODUCTIONS.find((text) => summary.startsWith(text));
+  const introduction = WRITTEN.find((text) => summary.startsWith(text));
   if (introduction === undefined) return summary;
   const lines = summary.slice(introduction.length).trimStart().split("\n");
   const end = lines.findIndex((line) => OWN_HEADINGS.has(line));
