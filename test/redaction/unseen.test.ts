@@ -22,7 +22,7 @@ const sets: readonly (readonly [string, readonly (readonly [string, string])[], 
 ];
 
 it.each(sets)(
-  "RED-2 finds at least 93 %% of the secrets of %s, written by somebody who had not seen the patterns, and touches no other line",
+  "RED-2 finds at least 93 %% of the secrets of %s, written without a look at the patterns, and touches no other line",
   (_, secrets, harmless) => {
     const missed = secrets.filter(([text, secret]) => isLeft(redact(text), secret)).map(([text]) => text);
     expect(missed.length / secrets.length, missed.join("\n")).toBeLessThanOrEqual(0.07);

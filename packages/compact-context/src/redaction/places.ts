@@ -204,7 +204,7 @@ const STATEMENTS: readonly Place[] = [
   place("sql", isFilledIn, [raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?`, raw`[^'"\s;]{3,128}`], "BY"),
   place("sql", isFilledIn, [
     raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'`,
-    raw`[^'\n]{3,256}`,
+    raw`(?:[^'\n]|''){3,256}`,
     "(?=')",
   ]),
   place(

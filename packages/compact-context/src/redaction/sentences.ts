@@ -88,26 +88,16 @@ export const SENTENCES: readonly Place[] = [
     `${SPOKEN}{6,128}?`,
     raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ]),
-  place(
-    "prose",
-    isWordGiven,
-    [
-      raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
-      raw`[^\s"'\x60,;]{4,128}`,
-      raw`(?=["'\x60]?(?:[\s,;]|$))`,
-    ],
-    "p",
-  ),
-  place(
-    "prose",
-    isPassword,
-    [
-      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
-      raw`[^\s"'\x60,;]{5,128}`,
-      raw`(?=["'\x60]?(?:[\s,;]|$))`,
-    ],
-    "p",
-  ),
+  place("prose", isWordGiven, [
+    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
+    raw`[^\s"'\x60,;]{4,128}`,
+    raw`(?=["'\x60]?(?:[\s,;]|$))`,
+  ]),
+  place("prose", isPassword, [
+    raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+    raw`[^\s"'\x60,;]{5,128}`,
+    raw`(?=["'\x60]?(?:[\s,;]|$))`,
+  ]),
   place(
     "prose",
     isPassword,
