@@ -118,6 +118,20 @@ describe("what is found", () => {
     expect(hits.map(({ score }) => score)).toEqual(hits.map(({ score }) => score).sort((a, b) => b - a));
   });
 
+  it("ARC-4 finds the text as it is where few hits are asked for and many short texts hold its words", async () => {
+    const { archive, search } = setUp();
+    const short = Array.from({ length: 14 }, (_, at) =>
+      message(`m${at}`, `pier ${at}: the berth of 40, dock 77`),
+    );
+    const long = message(
+      "long",
+      `${"the clerks list cargo and ropes ".repeat(60)}\nThe berth of pier 77 is free.`,
+    );
+    await archive.saveTranscript("s", 1, [long, ...short]);
+    const { hits } = await search.search("berth of pier 77", { sessionId: "s", limit: 2 });
+    expect(hits[0]?.id).toBe("long");
+  });
+
   it("shows a summary without the tag around it", async () => {
     const { archive, search } = setUp();
     const text = wrapSummary("The berth of pier 07 is 4,322 ells long.", 2);

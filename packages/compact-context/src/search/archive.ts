@@ -240,7 +240,7 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
     placed.map(({ segment }) => segment),
   );
   // A phrase is told from its words only by the texts: more of them have to be read.
-  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : asked.limit * LOOKED_AT;
+  const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : lookedAt(asked.limit);
   const ranked = best(
     placed.flatMap((one) => rankSegment(one, plan, most)),
     most,
@@ -251,8 +251,14 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
   return { hits: await shown(ordered, plan, { ...asked, folders }), problems };
 }
 
-/** So many times the texts that are shown are looked at for the whole query. */
+/** So many times the texts that are shown are looked at for the whole query, and so many at least. */
 const LOOKED_AT = 3;
+const LEAST_LOOKED_AT = 30;
+
+function lookedAt(limit: number): number {
+  return Math.max(limit * LOOKED_AT, LEAST_LOOKED_AT);
+}
+
 /** Texts that are read at once: each is an open file, or a request. */
 const AT_ONCE = 16;
 
@@ -268,7 +274,7 @@ async function wholeFirst(
     const holds = stored !== undefined && foldedText(stored.text).includes(query.whole);
     return holds ? { ...one, score: one.score + first.score } : one;
   };
-  const looked = ranked.slice(0, limit * LOOKED_AT);
+  const looked = ranked.slice(0, lookedAt(limit));
   const raised: Ranked[] = [];
   for (let from = 0; from < looked.length; from += AT_ONCE)
     raised.push(...(await Promise.all(looked.slice(from, from + AT_ONCE).map(raise))));

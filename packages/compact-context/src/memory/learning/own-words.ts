@@ -85,7 +85,9 @@ export function ownStatements(text: string): string[] {
   if (asksNotToKeep(text)) return [];
   const own = typedBefore(text);
   if (isTalk(own)) return [];
-  return sentencesOf(own).filter(isOwn);
+  return sentencesOf(own)
+    .filter(isOwn)
+    .map((sentence) => sentence.replace(TAG, ""));
 }
 
 function isOwn(said: string): boolean {

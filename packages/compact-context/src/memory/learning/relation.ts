@@ -258,7 +258,7 @@ function sharesKey(newer: Read, older: Read): boolean {
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
 const GENERIC = list(`
-  server serveur servidor сервер service system environment host machine instance tool team customer client kunde kunden cliente
+  server serveur servidor сервер service system project projekt projet proyecto projeto проект environment host machine instance tool team customer client kunde kunden cliente
   version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
 
 /** The same thing is spoken of; where a change is told, general words may be left out. */
@@ -338,7 +338,9 @@ function namesOld(newer: Read, then: Read): boolean {
   const [own, other] = [key?.purpose ?? NONE, then.key?.purpose ?? NONE];
   const isOfAnother =
     own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
-  if (isOfAnother || isSibling(newer, then)) return false;
+  if (isOfAnother) return false;
+  if (gone.some((old) => isValueOf(then, old, newer))) return true;
+  if (isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
   return gone.some((old) => {
@@ -349,6 +351,21 @@ function namesOld(newer: Read, then: Read): boolean {
     const others = without(then.content, old);
     return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
+}
+
+/** Verbs of giving something up. */
+const LEAVING = list(`
+  left quit resigned retired dropped ditched abandoned sold archived scrapped replaced gone abandonné arrêté quitté vendu
+  dejé dejamos abandonamos vendimos parei paramos largamos бросил бросили`);
+
+/** What is gone is all that the older statement says of its subject, most of which is spoken of, and nothing else is. */
+function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read): boolean {
+  const subject = bare(then.key?.subject ?? NONE);
+  const value = then.key?.value ?? NONE;
+  if (value.size === 0 || shareIn(value, old) < 1 || shareIn(subject, content) <= 0.5) return false;
+  return [...(key?.subject ?? NONE)].every(
+    (term) => holds(old, term) || holds(then.content, term) || LEAVING.has(term),
+  );
 }
 
 /** A number alone does not say what it is of. */
