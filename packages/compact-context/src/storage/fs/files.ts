@@ -319,17 +319,19 @@ async function isStillBase(place: Place, base: number, seen: Seen): Promise<bool
   return base === 0 && ((await versionNumbers(place)).at(-1) ?? 0) > 1;
 }
 
-/** Shows a value that was committed to people, unless a newer one was shown meanwhile; removes old ones now and then. */
+/**
+ * Shows a value that was committed to people, unless a newer one was shown meanwhile, and removes the one that is too old
+ * now; what a crash left behind is looked for now and then.
+ */
 async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
   if (await isThere(versionPath(place, number + 1))) await dropTemp(temp.path);
   else {
     await rename(temp.path, versionPath(place, 0));
     needed.delete(basename(temp.path));
   }
-  if (number % KEPT_VERSIONS !== 0) return;
-  for (const old of await versionNumbers(place)) {
-    if (old > 1 && old <= number - KEPT_VERSIONS) await unlinkIfThere(versionPath(place, old));
-  }
+  const tooOld = number - KEPT_VERSIONS;
+  const there = number % KEPT_VERSIONS === 0 ? await versionNumbers(place) : [tooOld];
+  for (const old of there) if (old > 1 && old <= tooOld) await unlinkIfThere(versionPath(place, old));
 }
 
 const NEWLINE = 10;
