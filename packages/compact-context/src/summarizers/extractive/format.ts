@@ -92,8 +92,8 @@ const TITLES: Readonly<Record<Title, string>> = {
 const MAX_ASKED = 60;
 /** Between lines that one call showed. */
 const SAME_CALL = " · ";
-/** The call that a line is from: "ran `make`: ". */
-const FROM = /^[^`]{0,60}`.{1,200}?(?:`| …): /;
+/** The call that a line is from: "ran `make`: ", "read a.ts (lines 1–20): ". */
+const FROM = /^(?:[^`]{0,60}`.{1,200}?(?:`| …)|[^`:]{1,90}): /;
 
 /**
  * The lines of one episode, `asked` being the request that stays in the list. Pieces of a kind that follow each other share a
