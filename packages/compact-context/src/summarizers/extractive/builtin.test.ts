@@ -160,6 +160,19 @@ describe("output that was emptied in a list that stays", () => {
     expect(summary.split("\n")).toContain(line);
   });
 
+  it("of a read stands in one line too", async () => {
+    const path = "/home/ana/harbour/quays.txt";
+    const reads: Message = {
+      ...call,
+      parts: [{ type: "toolCall", id, name: "Read", arguments: { file_path: path, offset: 1, limit: 20 } }],
+    };
+    const list = [asked, reads, result];
+    const summary = await summarize([result], 400, { context: { list, kept: list } });
+    const told = summary.split("\n").filter((one) => one.startsWith("Did: read"));
+    expect(told).toHaveLength(1);
+    expect(told[0]).toContain("listens on 4711 · the south quay is closed");
+  });
+
   it("of an edit says nothing that its call does not say", async () => {
     const path = "/home/ana/work/harbour/apps/desk/src/components/quays/north-quay-panel.tsx";
     const edits: Message = {
