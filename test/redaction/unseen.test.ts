@@ -1,5 +1,6 @@
 import { expect, it } from "vitest";
 import { redact } from "../../packages/compact-context/src/redaction/redactor.ts";
+import eighth from "./eighth.json" with { type: "json" };
 import fifth from "./fifth.json" with { type: "json" };
 import fourth from "./fourth.json" with { type: "json" };
 import seventh from "./seventh.json" with { type: "json" };
@@ -19,6 +20,7 @@ const sets: readonly (readonly [string, readonly (readonly [string, string])[], 
   ["the fifth set", fifth.secrets as unknown as readonly (readonly [string, string])[], fifth.harmless],
   ["the sixth set", sixth.secrets as unknown as readonly (readonly [string, string])[], sixth.harmless],
   ["the seventh set", seventh.secrets as unknown as readonly (readonly [string, string])[], seventh.harmless],
+  ["the eighth set", eighth.secrets as unknown as readonly (readonly [string, string])[], eighth.harmless],
 ];
 
 it.each(sets)(

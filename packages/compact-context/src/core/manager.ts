@@ -134,6 +134,7 @@ export class SessionManager {
       warn,
       inTurn: this.#inTurn,
       onForget: (sessionId) => this.#background?.forget(sessionId),
+      onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
     this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));

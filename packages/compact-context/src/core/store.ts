@@ -68,6 +68,8 @@ interface SessionsOptions {
   /** Runs work on a session after its calls under way. */
   readonly inTurn: KeyedMutex;
   onForget(sessionId: string): void;
+  /** Told of a session that had to make room, besides. */
+  onEvict(sessionId: string): void;
 }
 
 /** So many sessions stay in memory, and more of them while their lists are small; the least recently used one is stored and forgotten first. */
@@ -296,6 +298,7 @@ export class Sessions {
       await this.#options.inTurn(sessionId, async () => {
         await this.keep(sessionId);
         this.forget(sessionId);
+        this.#options.onEvict(sessionId);
       });
     }
     this.#makingRoom = false;

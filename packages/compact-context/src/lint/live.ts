@@ -242,7 +242,8 @@ interface LiveList {
   readonly reported: Set<string>;
 }
 
-const MAX_SESSIONS = 256;
+/** No more sessions are in a manager's memory: those that leave it are forgotten here too. */
+const MAX_SESSIONS = 4096;
 
 /**
  * The lists of sessions on their way to the model: mended where that is asked for. Else they are linted after the call

@@ -1,7 +1,15 @@
 import type { Finding } from "./finding.ts";
 import { createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
+import {
+  hasSecretName,
+  isFilledIn,
+  isGiven,
+  isMixed,
+  isSecretName,
+  looksGenerated,
+  SECRET_NAME,
+} from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
@@ -153,6 +161,17 @@ const COMMANDS: readonly Place[] = [
     [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
     "2)",
   ),
+  // A command that prints a token
+  place(
+    "command-output",
+    looksGenerated,
+    [
+      raw`\b(?:auth:token|print-(?:access|identity)-token|auth token|create-token)\b[^\n]{0,200}\n(?:[^\n]{0,200}\n){0,2}?[ \t]{0,8}`,
+      raw`[\w.~+/=-]{16,2048}`,
+      raw`(?=[ \t]{0,8}(?:\r?\n|$))`,
+    ],
+    "token",
+  ),
   // A setter of a password, and the networks and databases that take one as their last argument
   place("call", isFilledIn, [
     raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
@@ -180,6 +199,12 @@ const COMMANDS: readonly Place[] = [
     raw`[^"'\x60\s]{6,256}`,
     raw`(?=["'\x60])`,
   ]),
+  // Accounts of a chain, by their private keys
+  place("named-value", () => true, [
+    raw`\b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']`,
+    raw`(?:0x)?[0-9a-f]{64}`,
+    raw`(?=["'])`,
+  ]),
   // The default of a placeholder: ${jwt.secret:…}, ${TOKEN:-…}
   place(
     "named-value",
@@ -190,7 +215,7 @@ const COMMANDS: readonly Place[] = [
   // A user and a password in a call
   ...[
     raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=)`,
-    raw`(?:basic_?auth|[.](?:auth|login))`,
+    raw`(?:basic_?auth|[.:](?:auth|login))`,
   ].map((callee) =>
     place("call", isGivenWord, [
       raw`${callee}[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,

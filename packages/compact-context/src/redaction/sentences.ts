@@ -1,20 +1,12 @@
 import type { Finding } from "./finding.ts";
 import { findingOf, type Place, place } from "./place.ts";
-import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated } from "./values.ts";
+import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated, PASSWORD_WORDS } from "./values.ts";
 
 // Secrets that people tell each other in sentences, in some twenty languages.
 
 const { raw } = String;
 
-/** What a password is called. */
-const PASSWORDS = new RegExp(
-  [
-    "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
-    "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
-    "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
-  ].join("|"),
-  "gi",
-);
+const PASSWORDS = new RegExp(PASSWORD_WORDS, "gi");
 const IN_WORD = /[\p{L}\p{N}_-]/u;
 const GIVES =
   "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
@@ -108,6 +100,12 @@ export const SENTENCES: readonly Place[] = [
     ],
     " as ",
   ),
+  // The words of a wallet
+  place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
+    raw`(?<![a-z])(?:mnemonic|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
+    raw`[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}`,
+    raw`(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
+  ]),
   // Several words
   place("prose", isPhrase, [
     raw`\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) `,

@@ -18,6 +18,13 @@ export const SECRET_NAME: string = [
   "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
 ].join("|");
 
+/** What a password is called, in some twenty languages. */
+export const PASSWORD_WORDS: string = [
+  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
+  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
+  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
+].join("|");
+
 const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
 
 /**
@@ -113,8 +120,11 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^.{0,12}(?:\.{3}|…|\*{3})/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
+  // A pattern of what a value must be
+  /^\^.+\$$|\(\?[=!:]/,
   /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
 ];
+const NAMED_ITSELF = new RegExp(`^(?:${PASSWORD_WORDS}|[a-z]+(?:_[a-z]+)*_(?:password|passwd|pwd))$`, "i");
 const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
 const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
@@ -145,7 +155,7 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
-  if (context.joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value)) return false;
+  if (context.joint !== "=" && isNameInCode(value)) return false;
   if (/^\/[\^[(\\]/.test(value)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
@@ -179,7 +189,7 @@ export function isMixed(value: string): boolean {
 
 function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  if (NO_SECRET_WORD.test(value) || LINK.test(value) || PATH.test(value)) return true;
+  if ([NO_SECRET_WORD, NAMED_ITSELF, LINK, PATH].some((pattern) => pattern.test(value))) return true;
   if (plainName(value) === plainName(name)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
@@ -213,7 +223,12 @@ function isWords(value: string): boolean {
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
-  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && isWords(value);
+  return joint !== "=" && isNameInCode(value);
+}
+
+/** Words in camel case; with a hyphen and a digit they are no name. */
+function isNameInCode(value: string): boolean {
+  return /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are mostly a variable, a type or a word; only some places make them a password. */

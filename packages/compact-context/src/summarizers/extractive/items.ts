@@ -232,9 +232,9 @@ const TOGETHER = 160;
 
 function spokenPieces(text: string, closing: boolean, decisions: readonly Decision[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
-  return linesOf(text)
-    .filter(({ code }) => !code)
-    .flatMap(({ text: line }) => paragraphPieces(line))
+  const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
+  return [...new Set(lines)]
+    .flatMap(paragraphPieces)
     .filter((part) => /[\p{L}\p{N}]/u.test(part) && !(WAITS.test(part) && !NAMES_SOMETHING.test(part)))
     .map((part) => {
       const decides = chosen.some((decision) => part.includes(decision));

@@ -249,6 +249,11 @@ const JA: OwnScript = {
 
 const LATIN: readonly Latin[] = [EN, DE, FR, ES, PT];
 
+/** The languages that a word tells of, a bit for each. */
+const TELLING = new Map<string, number>();
+for (const [at, { tells }] of LATIN.entries())
+  for (const word of tells) TELLING.set(word, (TELLING.get(word) ?? 0) | (1 << at));
+
 const BEYOND_LATIN = /[\u0250-\uffff]/;
 
 /** The languages that a sentence may be in: that of its script, or those whose words it has most. */
@@ -261,11 +266,15 @@ export function languagesOf(text: string): readonly Language[] {
     if (share(ZH.tells) > 0.15) return [ZH];
     if (share(RU.tells) > 0.25) return [RU];
   }
-  const tokens = (read.match(/[\p{L}'’]+/gu) ?? []).map((token) => token.replace("’", "'"));
-  // Of a shortened word, what stands before the apostrophe tells too.
-  const counts = LATIN.map(
-    ({ tells }) => tokens.filter((token) => tells.has(token) || tells.has(token.replace(/'.*/, ""))).length,
-  );
+  const counts = LATIN.map(() => 0);
+  for (const word of read.match(/[\p{L}'’]+/gu) ?? []) {
+    const token = word.replaceAll("’", "'");
+    const end = token.indexOf("'");
+    const of = TELLING.get(token) ?? 0;
+    // Of a shortened word, what stands before the apostrophe tells too.
+    const told = end < 0 ? of : of | (TELLING.get(token.slice(0, end)) ?? 0);
+    for (let at = 0; told >> at > 0; at += 1) counts[at] = (counts[at] ?? 0) + ((told >> at) & 1);
+  }
   const most = Math.max(...counts);
   // A short sentence may have no word that tells.
   return LATIN.filter((_, at) => (counts[at] ?? 0) >= (most <= 2 ? most - 1 : most));

@@ -27,10 +27,13 @@ export interface Sentence {
   readonly pasted: boolean;
 }
 
-/** The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined. */
+/**
+ * The sentences of prose in a text: no code, tables, quotes or headings; lines that wrap a sentence are joined, and one that
+ * stands there again says nothing more.
+ */
 export function readSentences(text: string): Sentence[] {
   let heading = "";
-  return paragraphs(readable(text)).flatMap((line) => {
+  return [...new Set(paragraphs(readable(text)))].flatMap((line) => {
     if (TABLE_OR_QUOTE.test(line)) return [];
     const item = LIST_MARK.test(line);
     const marked = /^\s{0,3}#{1,6}\s/.test(line);
