@@ -30,7 +30,7 @@ const WEIGHTS = {
   answer: 6,
   /** The assistant's last words before the user speaks again. */
   closing: 2.6,
-  decision: 2.4,
+  decision: 2,
   /** Says why something is so, or what was found out. */
   explained: 1.8,
   remark: 1.2,

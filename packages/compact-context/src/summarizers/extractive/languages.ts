@@ -266,16 +266,22 @@ export function languagesOf(text: string): readonly Language[] {
     if (share(ZH.tells) > 0.15) return [ZH];
     if (share(RU.tells) > 0.25) return [RU];
   }
-  const counts = LATIN.map(() => 0);
-  for (const word of read.match(/[\p{L}'’]+/gu) ?? []) {
-    const token = word.replaceAll("’", "'");
-    const end = token.indexOf("'");
-    const of = TELLING.get(token) ?? 0;
-    // Of a shortened word, what stands before the apostrophe tells too.
-    const told = end < 0 ? of : of | (TELLING.get(token.slice(0, end)) ?? 0);
-    for (let at = 0; told >> at > 0; at += 1) counts[at] = (counts[at] ?? 0) + ((told >> at) & 1);
-  }
+  const counts = tellingWords(read);
   const most = Math.max(...counts);
   // A short sentence may have no word that tells.
   return LATIN.filter((_, at) => (counts[at] ?? 0) >= (most <= 2 ? most - 1 : most));
+}
+
+/** How many words of the text tell of each of the Latin languages. */
+function tellingWords(text: string): readonly number[] {
+  const counts = LATIN.map(() => 0);
+  for (const word of text.match(/[\p{L}'’]+/gu) ?? []) {
+    const token = word.replaceAll("’", "'");
+    const end = token.indexOf("'");
+    const whole = TELLING.get(token) ?? 0;
+    // Of a shortened word, what stands before the apostrophe tells too.
+    const told = end < 0 ? whole : whole | (TELLING.get(token.slice(0, end)) ?? 0);
+    for (let at = 0; told >> at > 0; at += 1) counts[at] = (counts[at] ?? 0) + ((told >> at) & 1);
+  }
+  return counts;
 }

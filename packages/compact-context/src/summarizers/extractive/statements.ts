@@ -269,7 +269,13 @@ const PICK =
   /^(?:(?:ok|okay|yes|yeah|i think|i like|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
 /** Names the decision that follows. */
 const NAMED =
-  /^(?:(?:the|my|our|key|main|final|design|product|recommended) ){0,3}(?:decision|approach|resolution|trade-?off|stance)(?: is(?: now)?)?: ?\S/;
+  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now)?| was)?: ?\S|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
+/** Says that something is so because it was wanted so. */
+const MEANT =
+  /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
+/** Takes up what somebody proposed, and says what follows from it. */
+const AGREES =
+  /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?!let me|i['’]ll (?:check|look|read)|that|this is|here).{12,}/;
 const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
@@ -282,12 +288,13 @@ export function decisionsIn(all: readonly Sentence[], speaker: "user" | "assista
 }
 
 function isDecision({ text, plain, heading, item }: Sentence): boolean {
-  if (QUESTION.test(plain)) return false;
+  if (QUESTION.test(plain) || /^(?:why|how)\b/.test(plain)) return false;
   if (PICK.test(plain)) return !/^[a-d][.)]?$/.test(text);
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const settled = NAMED.test(plain) || languagesOf(plain).some(({ decision }) => decision.test(plain));
+  const isNamed = [NAMED, MEANT, AGREES].some((pattern) => pattern.test(plain));
+  const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
   return !NARRATES.test(plain) || REASON.test(plain);
 }
