@@ -190,6 +190,11 @@ describe("decisions", () => {
     "We decided to keep the old format.",
     "I'll keep the second cache because the first one drops entries.",
     "I did not change the store; we skipped that since you asked to keep it.",
+    "The cleanest fix is to close the pool where it is opened.",
+    "Recommendation: one index for each tenant.",
+    "The retries are unbounded by design.",
+    "I didn't touch the parser, since the caller already trims.",
+    "I agree; the cache goes and the callers ask the store.",
     "Wir nehmen SQLite statt Postgres.",
     "我们决定采用队列。",
     "キューを採用します。",
@@ -202,6 +207,9 @@ describe("decisions", () => {
     "The call returned null instead of a list.",
     "Should we use a queue instead of a timer?",
     "The caller can decide what to print.",
+    "Good idea, let me look at the callers.",
+    "Why didn't you use a queue instead of a timer",
+    "I don't know because the log is empty.",
   ])("no decision: %s", (sentence) => expect(decisionsIn(sentence)).toEqual([]));
 });
 
