@@ -275,7 +275,7 @@ const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
 /** Takes up what somebody proposed, and says what follows from it. */
 const AGREES =
-  /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?!let me|i['’]ll (?:check|look|read)|that|this is|here).{12,}/;
+  /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
 const DECISION_HEADING =
   /\b(?:(?:design|key|important|product|main) )?decisions?(?: \([^)]{1,40}\)| (?:captured|made|so far|taken))?\s?[:：]?$|^why (?:i|we) (?!was|were|am|are)\w+ .{1,60}$|\bchosen (?:approach|design)\b|^(?:i|we|option \w+|my) .{0,80}\bbecause\b.{0,3}$/;
 /** What people say of what they want built, as a choice. */
