@@ -183,6 +183,17 @@ describe("rules that replace each other", () => {
   ])("%s stays beside %s", (newer, older) => expect(left(newer, older)).toEqual([newer, older]));
 });
 
+describe("rules in their context", () => {
+  it("tells a short rule that leans on the sentence before it with that sentence", () => {
+    expect(rulesIn("The parsers share one grammar file. Never edit it by hand.")).toEqual([
+      "The parsers share one grammar file. Never edit it by hand.",
+    ]);
+    expect(rulesIn("The parsers share one grammar file. Never edit the grammar by hand.")).toEqual([
+      "Never edit the grammar by hand.",
+    ]);
+  });
+});
+
 describe("decisions", () => {
   it.each([
     "I'll use a queue instead of a timer because timers drift.",

@@ -128,9 +128,21 @@ export function rulesIn(text: string, all: readonly Sentence[] = readSentences(t
   return all.flatMap((sentence, index) => {
     if (isFrame(sentence)) return [];
     const framed = isFrame(all[index - 1]) && !QUESTION.test(sentence.plain);
-    return framed || isRule(sentence, task) ? [sentence.text] : [];
+    return framed || isRule(sentence, task) ? [inContext(sentence, all[index - 1])] : [];
   });
 }
+
+/** A short rule that speaks of something before it is told with the sentence before it. */
+function inContext({ text, plain }: Sentence, before: Sentence | undefined): string {
+  const leans = plain.length <= SHORT_RULE && LEANS.test(plain);
+  return leans && before !== undefined && before.text.length <= LONGEST_CONTEXT
+    ? `${before.text} ${text}`
+    : text;
+}
+
+const SHORT_RULE = 40;
+const LONGEST_CONTEXT = 240;
+const LEANS = /\b(?:it|this|that|these|those|them|they|there|here|our own|your own|one|ones|the same|both|either)\b/;
 
 /** Says that what comes next is a rule, and nothing else. */
 const FRAME =
