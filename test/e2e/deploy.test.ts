@@ -242,4 +242,11 @@ describe.skipIf(!built)("what deploy/ starts, with the real servers", () => {
     named.delete("compact_errors_total");
     expect([...named].filter((name) => !new RegExp(`^${name}(?:\\{| )`, "m").test(shown))).toEqual([]);
   });
+
+  it("has alerts that fire when they shall, by Prometheus' own tool", async ({ skip }) => {
+    const promtool = ["/usr/bin/promtool", "/usr/local/bin/promtool"].find((path) => existsSync(path));
+    if (promtool === undefined) return skip("there is no promtool here");
+    const { stdout } = await promisify(execFile)(promtool, ["test", "rules", "deploy/alerts.test.yaml"]);
+    expect(stdout).toContain("SUCCESS");
+  });
 });

@@ -142,7 +142,8 @@ function inContext({ text, plain }: Sentence, before: Sentence | undefined): str
 
 const SHORT_RULE = 40;
 const LONGEST_CONTEXT = 240;
-const LEANS = /\b(?:it|this|that|these|those|them|they|there|here|our own|your own|one|ones|the same|both|either)\b/;
+const LEANS =
+  /\b(?:it|this|that|these|those|them|they|there|here|our own|your own|one|ones|the same|both|either)\b/;
 
 /** Says that what comes next is a rule, and nothing else. */
 const FRAME =
