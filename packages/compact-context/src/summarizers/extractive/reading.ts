@@ -376,10 +376,15 @@ interface LastWords {
 /** So many of the assistant's last messages may say what is left. */
 const LAST_TEXTS = 4;
 
-/** What the assistant said last: its closing message, and the steps that it announced and nothing shows to be done. */
+/**
+ * What the assistant said last: its closing message, and the steps that it announced and nothing shows to be done; none
+ * where its last message stays and says them itself.
+ */
 function lastWords(entries: readonly Entry[]): LastWords {
   const last = entries.at(-1);
   const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
+  const newest = entries.findLast((entry) => entry.kind === "assistant");
+  if (newest?.speech.stays === "whole") return { closing, nextSteps: [] };
   const asked = entries.findLastIndex(({ kind }) => kind === "user" || kind === "foreign");
   const after = sentencesIn(entries.slice(asked + 1));
   const before =
@@ -400,16 +405,21 @@ function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
 /** So many of the last thoughts and texts are told word for word. */
 const AT_WORK = 2;
 
-/** Visible reasoning counts: what was found a moment ago is often said nowhere else. */
+/**
+ * Visible reasoning counts: what was found a moment ago is often said nowhere else. Nothing where the assistant's newest
+ * messages stay: they show where it stopped.
+ */
 function wordsAtWork({ messages, staysOf }: Scene, requests: readonly Speech[]): string[] {
   const asked = requests.at(-1)?.message ?? -1;
-  return messages
-    .slice(asked + 1)
-    .filter((message) => message.role === "assistant" && staysOf(message) === "no")
-    .flatMap(({ parts }) =>
-      parts.flatMap((part) =>
-        part.type === "text" || part.type === "reasoning" ? [oneLine(part.text)] : [],
-      ),
+  const spoken = messages.slice(asked + 1).filter(({ role }) => role === "assistant");
+  if (spoken.some((message) => staysOf(message) === "whole")) return [];
+  return spoken
+    .filter((message) => staysOf(message) === "no")
+    .flatMap(({ id, parts }) =>
+      parts.flatMap((part) => {
+        if (part.type === "text") return [oneLine(readTextCalls(part.text, id).said)];
+        return part.type === "reasoning" ? [oneLine(part.text)] : [];
+      }),
     )
     .filter((text) => text.length >= 12)
     .slice(-AT_WORK);

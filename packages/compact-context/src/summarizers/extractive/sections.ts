@@ -315,9 +315,8 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
     .map((text) => `announced: ${text}`);
   if (reading.answered) return announced;
   const said = words.map((text) => `said: ${text}`).reverse();
-  const last = reading.steps
-    .filter(({ stays, action, message }) => !stays && action.kind !== "plan" && message > asking)
-    .slice(-LAST_STEPS);
+  const steps = reading.steps.filter(({ action, message }) => action.kind !== "plan" && message > asking);
+  const last = steps.slice(-LAST_STEPS).filter(({ stays }) => !stays);
   return [
     ...said,
     ...last.map(({ action }) => `last: ${clipLine(shorten(action.words), 200)}`),

@@ -120,7 +120,7 @@ const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, loo
 const MAX_MISFITS = 60;
 
 /** What a person typed is told where there is room, though it says nothing new. */
-const TYPED_AGAIN = 0.01;
+const TYPED_AGAIN = 0.3;
 
 function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";

@@ -42,7 +42,19 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.delete(key);
     runs.set(key, step);
   }
-  return [...runs.values()].reverse();
+  const passed = steps.flatMap((step, at) =>
+    step.outcome.state === "passed" ? [{ step, at, kinds: kindsOf(step) }] : [],
+  );
+  const isSettled = (run: Step): boolean => {
+    if (run.outcome.state !== "failed") return false;
+    const from = steps.indexOf(run);
+    const kind = kindOfFailure(run);
+    return passed.some(
+      ({ step, at, kinds }) =>
+        at > from && kind !== undefined && kinds.includes(kind) && settles(step, kind, run),
+    );
+  };
+  return [...runs.values()].filter((run) => !isSettled(run)).reverse();
 }
 
 /** Two steps with the same key did the same thing. */
@@ -55,7 +67,7 @@ export type Family = "build" | "types" | "lint" | "audit" | "test";
 /** Kinds of checks, by their commands. A whole run says how all of them stand; tests that passed were built. */
 const FAMILIES: Readonly<Record<Family, RegExp>> = {
   build: /build|compile|assemble|\b(?:c?make|ninja|gradlew?|mvnw?)\b/,
-  types: /tsc|typecheck|type-check|mypy|pyright/,
+  types: /tsc|tsgo|typecheck|type-check|mypy|pyright/,
   lint: /lint|biome|clippy|ruff|flake8|vet\b|fmt|format/,
   audit: /audit/,
   test: /test|spec|jest|mocha|\bava\b|playwright|cypress|e2e/,
@@ -98,17 +110,17 @@ export function findOpenErrors(steps: readonly Step[]): OpenError[] {
 }
 
 function fail(failed: Map<string, Step>, step: Step): void {
-  const kinds = kindsOf(step);
   const isGit = isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""));
-  const kind = isGit ? "git" : (failingKind(step, kinds) ?? kinds[0]);
-  for (const other of kinds) failed.delete(other);
+  const kind = isGit ? "git" : kindOfFailure(step);
+  for (const other of kindsOf(step)) failed.delete(other);
   if (kind !== undefined) failed.set(kind, step);
 }
 
-/** Of several checks in a row, the one that the lines of failure name. */
-function failingKind(step: Step, kinds: readonly string[]): string | undefined {
+/** Of several checks in a row, the one that the lines of failure name; else the first. */
+function kindOfFailure(step: Step): string | undefined {
+  const kinds = kindsOf(step);
   const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
-  return named.length === 1 ? named[0] : undefined;
+  return named.length === 1 ? named[0] : kinds[0];
 }
 
 function pass(failed: Map<string, Step>, step: Step): void {
@@ -136,13 +148,15 @@ function kindsOf(step: Step): readonly string[] {
   return own.length > 0 ? own : [key];
 }
 
-/** A run of some tests settles only the same run. */
 function settle(failed: Map<string, Step>, kind: string, run: Step): void {
   const before = failed.get(kind);
-  if (before === undefined) return;
+  if (before !== undefined && settles(run, kind, before)) failed.delete(kind);
+}
+
+/** Whether a run that passed says that a failure of that kind is mended: a run of some tests settles only the same run. */
+function settles(run: Step, kind: string, before: Step): boolean {
   const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
-  if (!chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line)))
-    failed.delete(kind);
+  return !chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line));
 }
 
 /** True where a command chooses the test that a line of failure names. */
