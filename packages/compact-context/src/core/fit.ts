@@ -75,18 +75,18 @@ export interface Ground {
   readonly order: Order;
 }
 
-export function groundOf({ messages, counter }: CompactionRequest): Ground {
-  return {
-    costs: messages.map((message) => counter.countMessage(message)),
-    latest: latestUserMessage(messages),
-    order: orderOf(messages),
-  };
+export function* groundOf({ messages, counter }: CompactionRequest): Steps<Ground> {
+  const costs = messages.map((message) => counter.countMessage(message));
+  yield;
+  const latest = latestUserMessage(messages);
+  const order = orderOf(messages);
+  yield;
+  return { costs, latest, order };
 }
 
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
-  const ground = groundOf(request);
-  yield;
+  const ground = yield* groundOf(request);
   if (!canPin(request, ground, limit)) return yield* fitToLimit({ ...request, pinned: undefined }, limit);
   const whole = yield* lowerCounts(request, ground, limit);
   const kept =

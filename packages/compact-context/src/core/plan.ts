@@ -251,7 +251,7 @@ function cutReason(edit: Edit): string {
 
 function keepAll(request: CompactionRequest): KeepSet {
   const [given = request.policy] = relaxations(request.policy);
-  const set = keepByCounts(request, given, groundOf(request), 0);
+  const set = keepByCounts(request, given, runAtOnce(groundOf(request)), 0);
   return { ...set, kept: new Set(request.messages.keys()) };
 }
 

@@ -139,7 +139,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   };
   let lines = write();
   for (let round = 0; round < FILL_ROUNDS; round += 1) {
-    if (!selection.fill(maxTokens - countText(lines.join("\n")))) break;
+    if (!(yield* selection.fill(maxTokens - countText(lines.join("\n"))))) break;
     yield;
     lines = write();
   }

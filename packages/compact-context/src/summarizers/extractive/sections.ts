@@ -204,7 +204,7 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   const selection = runAtOnce(
     createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText),
   );
-  selection.fill(left);
+  runAtOnce(selection.fill(left));
   const { taken } = selection;
   if (taken.length === 0) {
     const clipped = clipToTokens(oneLine(request), left - 3, options.countText);

@@ -134,7 +134,7 @@ export interface Selection {
   /** In the order in which they were taken: what is worth least comes last. */
   readonly taken: Item[];
   /** Takes the items that tell most for their tokens until `room` is used; false where nothing more fits. */
-  fill(room: number): boolean;
+  fill(room: number): Steps<boolean>;
 }
 
 /**
@@ -196,12 +196,13 @@ export function* createSelection(
     return undefined;
   };
   /** Takes what fits, and gives what did not: what is worth most first. */
-  const takeFitting = (room: number): number[] => {
+  function* takeFitting(room: number): Steps<number[]> {
     const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
     const passed: number[] = [];
     const misfits: number[] = [];
     let left = room;
     for (let index = next(); index !== undefined; index = next()) {
+      yield;
       const item = itemAt(index);
       const cost = costOf(item);
       const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
@@ -216,10 +217,10 @@ export function* createSelection(
     }
     for (const index of passed) open.push([index, rate(index)]);
     return misfits;
-  };
-  const fill = (room: number): boolean => {
+  }
+  function* fill(room: number): Steps<boolean> {
     const before = taken.length;
-    const [first] = takeFitting(room);
+    const [first] = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // Where nothing fits, a beginning says more than nothing.
       const item = itemAt(first);
@@ -227,7 +228,7 @@ export function* createSelection(
       if (text !== "") take({ ...item, text });
     }
     return taken.length > before;
-  };
+  }
   return { taken, fill };
 }
 
@@ -246,21 +247,35 @@ interface Queue {
   top(): number;
 }
 
+/** A binary heap: each entry goes before the two below it. */
 function createQueue(entries: Entry[]): Queue {
-  const order = ([index, value]: Entry, [other, worth]: Entry): number => value - worth || other - index;
-  entries.sort(order);
+  const before = ([index, value]: Entry, [other, worth]: Entry): boolean =>
+    value > worth || (value === worth && index < other);
+  const heap = entries.sort((one, other) => (before(one, other) ? -1 : 1));
   return {
     push(entry) {
-      let low = 0;
-      let high = entries.length;
-      while (low < high) {
-        const middle = (low + high) >> 1;
-        if (order(entries[middle] as Entry, entry) < 0) low = middle + 1;
-        else high = middle;
+      let at = heap.push(entry) - 1;
+      for (let above = (at - 1) >> 1; at > 0 && before(entry, heap[above] as Entry); above = (at - 1) >> 1) {
+        heap[at] = heap[above] as Entry;
+        at = above;
       }
-      entries.splice(low, 0, entry);
+      heap[at] = entry;
     },
-    pop: () => entries.pop(),
-    top: () => entries.at(-1)?.[1] ?? Number.NEGATIVE_INFINITY,
+    pop() {
+      const [first] = heap;
+      const last = heap.pop();
+      if (last === undefined || heap.length === 0) return first;
+      let at = 0;
+      for (let below = 1; below < heap.length; below = 2 * at + 1) {
+        const right = heap[below + 1];
+        if (right !== undefined && before(right, heap[below] as Entry)) below += 1;
+        if (!before(heap[below] as Entry, last)) break;
+        heap[at] = heap[below] as Entry;
+        at = below;
+      }
+      heap[at] = last;
+      return first;
+    },
+    top: () => heap[0]?.[1] ?? Number.NEGATIVE_INFINITY,
   };
 }

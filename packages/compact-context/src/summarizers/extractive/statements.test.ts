@@ -297,9 +297,10 @@ describe("any text", () => {
       const rules = Array.from({ length }, (_, index) => ({
         text: `Never push the file src/part${index}.ts to branch b${index % 7} without review ${index}.`,
       }));
-      const started = performance.now();
+      // Time of the processor: other work on the machine does not count.
+      const started = process.cpuUsage();
       expect(standing(rules)).toHaveLength(length);
-      return performance.now() - started;
+      return process.cpuUsage(started).user;
     };
     timeOf(625);
     const few = Math.min(timeOf(625), timeOf(625), timeOf(625));
