@@ -330,7 +330,8 @@ function previousSummary(writing: Writing): Written | undefined {
 }
 
 function earlierSummary(covered: readonly Message[]): LiveSummary | undefined {
-  return covered.map(summaryOf).findLast((summary) => summary !== undefined);
+  const marked = covered.filter(({ meta }) => meta?.summaryVersion !== undefined);
+  return marked.map(summaryOf).findLast((summary) => summary !== undefined);
 }
 
 /** What a summarizer reads: the covered messages, and what a provider's earlier compaction says in words. */

@@ -56,3 +56,32 @@ it("compactions that go on without an archive have a step each, and the archive 
   expect(steps).toEqual([1, 2, 3]);
   expect(await manager.recall("s").steps()).toEqual([3]);
 });
+
+it("what is cleared without an archive names no id in it, in every later call", async () => {
+  const memory = createMemoryDriver();
+  const storage: StorageDriver = {
+    ...memory,
+    put: (key, ...rest) =>
+      key.includes("transcript") ? Promise.reject(new Error("full")) : memory.put(key, ...rest),
+  };
+  const policy = { hardCapBuffer: 200, targetContextTokens: 3000, keepRecentTurns: 1, keepToolIoPairs: 1 };
+  const config = { maxContextTokens: 4000, policy, storage: { onFailure: "continue" } } as const;
+  const manager = new CompactManager(config, { storage, onWarning: () => undefined });
+  const calls = Array.from({ length: 12 }, (_, n) => [
+    { role: "user", content: `look at file ${n}` },
+    {
+      role: "assistant",
+      content: null,
+      tool_calls: [{ id: `c${n}`, type: "function", function: { name: "read", arguments: `{"n":${n}}` } }],
+    },
+    { role: "tool", tool_call_id: `c${n}`, content: `${n} ${"word ".repeat(280)}` },
+  ]).flat();
+  const first = await manager.preflight("s", calls);
+  const later = await manager.preflight("s", structuredClone([...calls, { role: "user", content: "go on" }]));
+  for (const { messages } of [first, later]) {
+    const text = JSON.stringify(messages);
+    expect(text).toContain("tool output cleared");
+    expect(text).not.toContain("archive id");
+  }
+  expect(later.messages.slice(0, -1)).toEqual(first.messages);
+});

@@ -48,6 +48,29 @@ describe("an application that changes something in mid-session", () => {
     expect(back.report).toMatchObject({ compacted: true, summaryVersion: 2 });
   });
 
+  it("usage that sums up calls is no request's: what fits goes on fitting", async () => {
+    const { manager } = setUp();
+    let total = 0;
+    for (let length = 2; length <= 40; length += 2) {
+      const usage = total === 0 ? undefined : { prompt_tokens: total, completion_tokens: 0 };
+      const { report } = await manager.preflight("s", turns(0, length / 2), { usage });
+      expect(report.compacted, `${length} messages`).toBe(false);
+      total += manager.getState("s").totalTokens;
+      // Up to the window it may be a request's.
+      if (total <= 8000) total = 9000;
+    }
+  });
+
+  it("usage of another model's request teaches this one's counter nothing", async () => {
+    const { manager } = setUp();
+    const list = turns(0, 12);
+    await manager.preflight("s", list, { model: "large-model" });
+    await manager.preflight("t", list);
+    const usage = { prompt_tokens: 7000, completion_tokens: 0 };
+    await manager.preflight("s", list, { usage });
+    expect(manager.getState("s").totalTokens).toBe(manager.getState("t").totalTokens);
+  });
+
   it("another model whose name is not set: its own window where that is smaller than the one set for all", async () => {
     const manager = new CompactManager(
       { model: "gpt-4o", maxContextTokens: 100_000 },

@@ -32,6 +32,8 @@ export interface Edit {
   readonly dropMedia?: true;
   /** Signed reasoning is left out: the prefix that it was bound to has changed. */
   readonly stripReasoning?: true;
+  /** The archive could not be written: no stub names an id in it. */
+  readonly unarchived?: true;
   /** The edit of a later compaction, applied to the result. */
   readonly next?: Edit;
 }
@@ -60,7 +62,9 @@ export function applyEdit(message: Message, edit: Edit | undefined, context: Edi
 }
 
 function applyOnce(message: Message, edit: Edit, context: EditContext): Message {
-  const pointer = context.archiveId === undefined ? "" : `; archive id ${context.archiveId(message)}`;
+  const { archiveId } = context;
+  const isHeld = archiveId !== undefined && edit.unarchived !== true;
+  const pointer = isHeld ? `; archive id ${archiveId(message)}` : "";
   const isFixed = fixedParts(message, edit);
   const bound = edit.stripReasoning === true ? boundReasoning(message) : NOTHING;
   const stays = message.parts.filter((part) => !bound.has(part));

@@ -2,8 +2,12 @@ import { describe, expect, it } from "vitest";
 import { compact, planCompaction } from "../compact.ts";
 import { CompactManager } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
+import { createCounters } from "../tokens/token-counter.ts";
 import { type Message, messageText } from "./message.ts";
+import { planRequest } from "./plan.ts";
+import { defaultPolicy } from "./policy.ts";
 import type { CompactEvent } from "./ports.ts";
+import type { CompactionRequest } from "./usage.ts";
 
 const words = (seed: number, count: number): string =>
   Array.from({ length: count }, (_, index) => `word${(seed * 31 + index * 7) % 997}`).join(" ");
@@ -192,4 +196,27 @@ it("OBS-3 an ask that does not fit whole is told by a warning, with both sizes",
   const warned = events.filter(({ properties }) => properties.code === "ask_cut");
   expect(warned).toHaveLength(1);
   expect(warned[0]?.properties.message).toMatch(/cut from \d+ to \d+ tokens/);
+});
+
+it("keeps what is held, where texts are cut to fit", () => {
+  const held = say("user", `the held one ${words(3, 40)}`);
+  const messages = [
+    held,
+    ...Array.from({ length: 8 }, (_, n) => say(n % 2 ? "user" : "assistant", words(n, 900))),
+  ];
+  const request: CompactionRequest = {
+    messages,
+    format: undefined,
+    counter: createCounters({ encoding: "o200k_base" })(undefined),
+    policy: { ...defaultPolicy, onOverflow: "elide" },
+    reason: "hard_cap",
+    fixedTokens: 0,
+    budget: 700,
+    target: 600,
+    maxSummaryTokens: 100,
+    summaryRole: "user",
+    reasoningBound: false,
+    held: new Set([held]),
+  };
+  expect(planRequest(request).entries[0]?.action).toBe("keep");
 });

@@ -1,7 +1,15 @@
 import { CompactError, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
 import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
-import { type KeepCounts, type Order, orderOf, type Partition, partition, relaxations } from "./policy.ts";
+import {
+  type KeepCounts,
+  neededIndexes,
+  type Order,
+  orderOf,
+  type Partition,
+  partition,
+  relaxations,
+} from "./policy.ts";
 import type { TokenCounter } from "./ports.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
@@ -439,9 +447,9 @@ function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
 
 /** What is pinned or always stays (see `partition`), and the newest other units that fit into `tokens`. */
 function newestWithin(set: KeepSet, tokens: number): Set<number> {
-  const { messages } = set.request;
+  const { messages, held } = set.request;
   const { layers, units } = set.partition;
-  const needed = new Set([set.latest, messages.findLastIndex(carriesCompaction)]);
+  const needed = neededIndexes(messages, set.latest, held);
   const kept = new Set<number>();
   let room = tokens;
   for (const unit of units.toReversed()) {

@@ -281,21 +281,37 @@ export function openingMessage({ version, opening }: LiveSummary, format: Format
   };
 }
 
-/** Marks our own summaries; the same list where there is nothing to mark. */
+/**
+ * Marks what may be a summary of ours by its tag; the same list where there is nothing to mark. Anybody can type the tag:
+ * whether it is the session's own, only the session's state tells.
+ */
 export function markSummaries<List extends readonly Message[]>(messages: List): List | Message[] {
-  const unmarked = (message: Message): boolean =>
+  const isTagged = (message: Message): boolean =>
     message.meta?.summaryVersion === undefined && summaryOf(message) !== undefined;
-  if (!messages.some(unmarked)) return messages;
-  return messages.map((message) => {
-    if (message.meta?.summaryVersion !== undefined) return message;
-    const summary = summaryOf(message);
+  if (!messages.some(isTagged)) return messages;
+  const end = endOfOpening(messages);
+  return messages.map((message, index) => {
+    const summary = index < end && isTagged(message) ? summaryOf(message) : undefined;
     return summary === undefined
       ? message
       : { ...message, meta: { ...message.meta, summaryVersion: summary.version } };
   });
 }
 
-/** Our own summary in a message of text only, of any role but `tool`. */
+/**
+ * Index of the first own words of the model, or the length: a summary of ours stands before them. Beside the provider's
+ * own compaction it may stand anywhere.
+ */
+export function endOfOpening(messages: readonly Message[]): number {
+  if (messages.some(carriesCompaction)) return messages.length;
+  const answer = messages.findIndex(
+    (message) =>
+      message.role === "assistant" && message.meta?.protected !== true && summaryOf(message) === undefined,
+  );
+  return answer === -1 ? messages.length : answer;
+}
+
+/** What may be a summary of ours: text only, in our tag, of any role but `tool`. */
 export function summaryOf(message: Message): LiveSummary | undefined {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
   const [first] = message.parts;

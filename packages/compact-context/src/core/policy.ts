@@ -205,8 +205,7 @@ export function partition(
   const { units, starts } = order;
   const recentFrom = recentBoundary(messages, starts, keep);
   const compaction = messages.findLastIndex(carriesCompaction);
-  const needed = new Set([ask, compaction]);
-  for (const message of held ?? []) needed.add(messages.indexOf(message));
+  const needed = neededIndexes(messages, ask, held);
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
@@ -225,6 +224,17 @@ export function partition(
       remainder: layers.filter((layer) => layer === "remainder").length,
     },
   };
+}
+
+/** The newest ask, the provider's own newest compaction, and what is held. */
+export function neededIndexes(
+  messages: readonly Message[],
+  ask: number,
+  held: ReadonlySet<Message> | undefined,
+): ReadonlySet<number> {
+  const needed = new Set([ask, messages.findLastIndex(carriesCompaction)]);
+  for (const message of held ?? []) needed.add(messages.indexOf(message));
+  return needed;
 }
 
 interface LayerContext extends Pick<Stays, "pinned"> {

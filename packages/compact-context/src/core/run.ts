@@ -103,7 +103,7 @@ export async function prepareCompaction(
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
   const startedAt = context.now();
-  const outcome = await applyPlan(request, plan, {
+  const outcome = await applyPlan(request, receipt === undefined ? unarchived(plan) : plan, {
     summarizers: context.summarizers,
     pause,
     step: receipt?.step,
@@ -116,6 +116,13 @@ export async function prepareCompaction(
   });
   const times = { startedAt, endedAt: context.now() };
   return { outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
+}
+
+function unarchived(plan: CompactionPlan): CompactionPlan {
+  const entries = plan.entries.map((entry) =>
+    entry.edit === undefined ? entry : { ...entry, edit: { ...entry.edit, unarchived: true as const } },
+  );
+  return { ...plan, entries };
 }
 
 /** Commits a compaction to the session whose view it was prepared for. */

@@ -148,6 +148,8 @@ export class Session {
   /** The view has another history than the state: nothing was compacted in it so far. */
   leftBehind = false;
 
+  /** Whose tokens `estimate` has, and the window of that request. */
+  #estimatedFor = { counterId: "", window: 0 };
   #sources: Source[] = [];
   #callsSince = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
@@ -232,6 +234,7 @@ export class Session {
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
+    this.#estimatedFor = { counterId: counter.id, window: settings.maxContextTokens };
     this.leastTokens = leastTokens(tokens, this.totals.uncertain, counter);
     const corrected = Math.max(calibrated(tokens, this.state.calibration, counter.id), this.leastTokens);
     this.usage = { ...counter.range(corrected), breakdown };
@@ -247,9 +250,14 @@ export class Session {
     this.seenAt = now;
   }
 
-  /** The reported tokens of the last request become the anchor of the next estimates. */
+  /**
+   * The reported tokens of the last request become the anchor of the next estimates. A report over its window is no
+   * request's: it sums up several. One of another model's request is not comparable.
+   */
   #learn(reported: number | undefined, counter: TokenCounter): void {
-    if (reported === undefined || this.estimate === 0) return;
+    const { counterId, window } = this.#estimatedFor;
+    if (reported === undefined || this.estimate === 0 || counterId !== counter.id || reported > window)
+      return;
     const observation = { reported, estimated: this.estimate, counterId: counter.id };
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
   }

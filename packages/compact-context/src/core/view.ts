@@ -3,6 +3,7 @@ import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import {
   carriesCompaction,
   contentHash,
+  endOfOpening,
   endsWithCompaction,
   type Format,
   hashesOf,
@@ -200,16 +201,38 @@ export function project(
 ): Projection {
   const state = stored.counter === context.counter.id ? stored : withoutCounts(stored);
   const own = messages.findIndex((message) => isLiveSummary(message, state));
-  if (own >= 0) return projectOutput(messages, own, state, context);
+  if (own >= 0)
+    return projectOutput(
+      asSaid(messages, (index) => index === own),
+      own,
+      state,
+      context,
+    );
   const changed = lastChanged(state);
   if (state.summary === undefined && changed === -1) return takeAsGiven(messages, state.log, context);
-  const foreign = messages.some((message) => message.meta?.summaryVersion !== undefined);
-  const raw = foreign ? undefined : projectRaw(messages, changed, state, context);
+  const raw = projectRaw(
+    asSaid(messages, () => false),
+    changed,
+    state,
+    context,
+  );
   if (raw !== undefined) return raw;
   if (state.summary === undefined && isOutput(messages, state, context)) {
     return projectOutput(messages, -1, state, context);
   }
   return { ...takeAsGiven(messages, [], context), reset: true };
+}
+
+/** Anybody can type our tag: a message with it that is not ours is what somebody said. */
+function asSaid(messages: readonly Message[], isOurs: (index: number) => boolean): readonly Message[] {
+  const isSaid = ({ meta }: Message, index: number): boolean =>
+    meta?.summaryVersion !== undefined && !isOurs(index);
+  if (!messages.some(isSaid)) return messages;
+  return messages.map((message, index) => {
+    if (!isSaid(message, index)) return message;
+    const { summaryVersion: _, ...meta } = message.meta ?? {};
+    return { ...message, meta };
+  });
 }
 
 /** An entry for a message that is not in the log. */
@@ -272,7 +295,8 @@ function takeAsGiven(
 ): Projection {
   const log: LoggedMessage[] = [];
   const hashOf = hashesOf(messages);
-  const kept = messages.map((message, index): ViewEntry => {
+  const opening = endOfOpening(messages);
+  const kept = asSaid(messages, (index) => index < opening).map((message, index): ViewEntry => {
     const pinned = isPinned(message, context.policy);
     if (pinned || message.meta?.summaryVersion !== undefined) return unloggedEntry(message, pinned, context);
     const hash = hashOf(index, message);
