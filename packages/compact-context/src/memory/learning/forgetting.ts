@@ -1,7 +1,7 @@
 import { THAT } from "./language.ts";
 
-// How people ask to have something forgotten, in nine languages. `forget` alone is such a request; `delete` and its like are
-// one where they name the memory, or something that the user told about themselves.
+// How people ask to have something forgotten, in nine languages: an order or a wish to lose something, clause by clause, and
+// the words that name it, behind the order, before it, or in a sentence before.
 
 /** A request to forget, in words. */
 export interface ForgetRequest {
@@ -11,161 +11,323 @@ export interface ForgetRequest {
   readonly all: boolean;
   /** False for `delete my …`, which may be about anything: it counts only where the memory holds it. */
   readonly sure: boolean;
+  /** Names of what a pronoun points to, the nearest first; none where the request names it itself. */
+  readonly points: readonly string[];
+  /** What it points to says more than a name: whatever shares a telling word with it is meant. */
+  readonly isLoose: boolean;
+  /** Nothing but a name says what is meant: `get rid of Harlow`. */
+  readonly isName: boolean;
+  /** Where it begins in the sentence. */
+  readonly at: number;
+  /** Where the order itself ends: what stands behind may say what is so instead. */
+  readonly end: number;
 }
 
 const END = "(?![\\p{L}])";
 const any = (...sources: readonly string[]): string => `(?:${sources.join("|")})`;
 
+// ---- orders and wishes
+
 /** What may stand before a request: courtesy, and words that go from one matter to another. */
 const LEAD = new RegExp(
   `^(?:[\\s,.!:;–—-]|${any(
-    `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol)${END}`,
+    `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol|maybe|\\p{L}{3,}ly)${END}`,
     `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
-    `(?:bitte|kannst du|könntest du|du (?:kannst|sollst|darfst)|ach|übrigens|also|und|mal|doch|ich möchte,? dass du)${END}`,
-    `(?:s['’]il te plaît|stp|tu peux|peux-tu|pourrais-tu|au fait|et|alors|bon)${END}`,
-    `(?:por favor|porfa|puedes|podrías|oye|ah|y|bueno|(?:você |vc )?(?:pode|poderia)|aliás|e|pf|favor)${END}`,
-    `(?:пожалуйста|(?:ты )?можешь|кстати|и|а|слушай|ну)${END}`,
+    `(?:bitte|kannst du|könntest du|du (?:kannst|sollst|darfst|könntest)|ach|übrigens|also|und|mal|doch|wieder|einfach|ruhig|ich (?:möchte|will),? dass du)${END}`,
+    `(?:s['’]il te plaît|stp|tu peux|peux-tu|pourrais-tu|tu pourrais|au fait|et|alors|bon|merci de|je veux que tu)${END}`,
+    `(?:por favor|porfa|(?:ya )?puedes|podrías|oye|ah|y|bueno|quiero que|(?:você |vc )?(?:já )?(?:pode|poderia)|aliás|e|pf|favor|quero que (?:você )?)${END}`,
+    `(?:пожалуйста|(?:ты )?(?:можешь|мог(?:ла)? бы)|кстати|и|а|слушай|ну|лучше|давай)${END}`,
     `(?:per favore|puoi|potresti)${END}`,
-    "请你?|麻烦你?|对了|那个|あの|すみません(?:が)?",
+    "请你?|麻烦你?|你?可以|对了|那个|あの|すみません(?:が)?",
   )})+`,
   "iu",
 );
 
-/** Forgetting and nothing else. */
-const FORGET = new RegExp(
-  `^${any(
-    `(?:forget|unlearn|un-learn|disremember)(?! (?:to|how)${END})${END}`,
-    `(?:don['’]?t|do not|stop|no longer|never|no need to) (?:want you to )?(?:remember|keep track of)(?:ing)?${END}`,
-    `i (?:don['’]?t|do not|no longer) want you to (?:remember|keep|know|store|save|have)${END}`,
-    `i (?:shouldn['’]?t|should not|should never) have (?:told|shared|said|mentioned)(?: you)?${END}`,
-    `(?:vergiss|vergesst|vergessen sie)${END}`,
-    `(?:oublie[rsz]?)${END}`,
-    `(?:olvida(?:te|r)?|olvídate|olvide)(?: de)?${END}`,
-    `(?:esqueça|esquece|esquecer|esqueçam)(?: de)?${END}`,
-    `(?:забудь(?:те)?|забыть|не (?:запоминай|помни))${END}`,
-    `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
-    "(?:忘记|忘掉|忘了|别(?:再)?记(?:住|着)?)",
-  )}`,
-  "iu",
+/** Where a clause begins that may ask for it; German and Romance orders may stand behind their object without a mark. */
+const CLAUSE = new RegExp(
+  `[:;,.?!–—]\\s+|\\s-\\s|，|\\s(?:and|so|but|und|et|y|e|и)\\s|(?<!(?:^|[\\s,])(?:не|no|não|nicht|never|not|don['’]?t))\\s(?=${any(
+    "you (?:can|may)|please|pls",
+    "(?:kannst|könntest|darfst|sollst) du|bitte|vergiss|lösch|streich",
+    "tu peux|oublie|(?:ya )?puedes|olv[ií]da|b[oó]rra|(?:você |vc )?pode|esque[cç]|apag|забудь|удали|сотри",
+  )})`,
+  "giu",
 );
 
-/** Taking something away, from wherever it is. */
-const TAKE_AWAY = new RegExp(
-  `^${any(
-    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|get rid of|throw (?:away|out)|take out|lose)${END}`,
-    `(?:lösche?|entferne?|streiche?)${END}`,
-    `(?:supprime|efface|retire|enlève|vire)[rz]?${END}`,
-    `(?:borra|elimina|quita)[r]?${END}`,
-    `(?:apague|apaga|apagar|remov[ea]r?|tir[ea]r?|exclu[ai]|deleta?|elimin[ea])${END}`,
-    `(?:удали(?:ть)?|убери|сотри|вычеркни)${END}`,
+/** What memories do with a matter, as `don't …`, `you need not …` and the like forbid it. */
+const KNOW = "(?:remember|know|memori[sz]e|keep track of|keep in mind|hold on to)(?:ing)?";
+const HOLD =
+  "(?:keep|keeping|hold|holding|stor(?:e|ing)|sav(?:e|ing)|retain(?:ing)?|have|having|record(?:ing)?)";
+const SPEAK =
+  "(?:mention(?:ing)?|bring(?:ing)? up|refer(?:ring)? to|talk(?:ing)? about|remind(?:ing)? me (?:of|about))";
+const NOT_YOU = any(
+  "(?:you )?(?:don['’]?t|do not|no longer) (?:need|have) to",
+  "(?:there(?:['’]s| is) )?no (?:need|reason|point)(?: for you)? (?:to|in)",
+  "(?:you|we) need(?:n['’]t| not)(?: to)?",
+  "i (?:really |just )?(?:don['’]?t|do not|no longer) want you (?:to(?: be)?)?",
+  "i['’]?d (?:rather|prefer)(?: it)?(?: if)? you (?:didn['’]?t|did not|don['’]?t|stopped|not)",
+  "(?:you )?(?:should(?:n['’]?t| not)|must(?:n['’]t| not))",
+);
+const NOT = any(
+  NOT_YOU,
+  "don['’]?t(?: you)?|do not|never|stop|quit|no longer|let['’]?s not|(?:can|could|would) (?:you|u) (?:stop|not)",
+);
+const GONE =
+  "(?:deleted|removed|erased|wiped|purged|scrubbed|cleared|struck|dropped|forgotten|unlearned|taken (?:out|off)|gone)";
+const STORED =
+  "(?:stored|saved|kept|remembered|noted|mentioned|recorded|brought up|on (?:file|record)|in (?:here|there)|(?:in|part of) (?:your|the) (?:memory|notes|records?|files?))";
+const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer)|more|any|nicht mehr|plus|больше|mais)(?![\\p{L}]))";
+
+type Kind = "forget" | "keep" | "take";
+
+/** `forget` means a memory and nothing else, `keep` mostly, `take` may be done to anything. Without `object` it follows. */
+const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
+  forget: [
+    `(?:forget|un-?learn|dis-?remember|un-?remember|un-?know)(?! (?:to|how)${END})${END}`,
+    `${NOT} (?:ever |even )?${KNOW}${END}`,
+    `i (?:really )?(?:(?:shouldn['’]?t|should not|should never|never should)(?: have|['’]ve)|(?:regret|wish i (?:hadn['’]t|had not|had never|never)))(?: ever)? (?:told|tell|telling|shared?|sharing|said|saying|mention(?:ed|ing)?)(?: you)?${END}`,
+    `(?:vergiss|vergesst|vergessen sie)${END}(?! (?:bitte |mir |ja )*nicht${END})`,
+    `(?:l['’]|les? |la )?oublie[rsz]?(?:-(?:le|la|les|moi))?${END}(?! pas${END})`,
+    `(?:olvida(?:te|r)?|olvída(?:te|l[oa]s?)|olvidarl[oa]s?|olvide)(?: de)?${END}`,
+    `(?:esqueça|esquece|esquecer|esqueçam)(?:-[oa]s?)?(?: de)?${END}`,
+    `(?:забудь(?:те)?|забыть)${END}`,
+    `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
+    "(?:忘记|忘掉|忘了)",
+    `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.+?) (?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
+    `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
+    `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
+    `(?:no quiero que|(?:ya )?no (?:necesitas|hace falta que|tienes (?:por qué|que))|deja de|no) (?:(?:me|te|l[oa]s?) )?(?:recuerdes|recordar|guardes|sepas|saber|conserves|acuerdes|memorices)(?: de)?${END}`,
+    `(?:no quiero que|ya no (?:necesitas|tienes (?:por qué|que))|deja de) (?:guardes|guardar|menciones|mencionar|tengas)${END}`,
+    `(?:não quero (?:mais )?que (?:você |vc |tu )?|(?:você |vc )?(?:já )?não precisa(?:s)?(?: mais)?|(?:pare|para|deixe|deixa) de|não) (?:se )?(?:guarde|guardar|lembre|lembrar|saiba|saber|mencione|mencionar|memorize)(?: mais)?(?: de)?${END}`,
+    `(?:(?:я )?(?:больше )?не хочу,? чтобы ты|(?:тебе )?(?:больше )?не (?:нужно|надо)|перестань|хватит|(?:больше )?не)(?: больше)? (?:помн(?:и|ить|ила?)|запомина(?:й|ть|ла?)|храни(?:ть|ла?)?|зна(?:ть|ла?)|упомина(?:й|ть|ла?))${END}`,
+    "(?:你?不(?:要|用|必|需要)|别|我?不(?:想|希望)(?:让)?你)(?:再|继续)?(?:记(?:住|着|得)?|保存|提(?:起|到)?|知道)(?!录)",
+  ],
+  keep: [
+    `${NOT_YOU} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}`,
+    `${NOT} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}${AGAIN}`,
+    `i (?:really |just )?(?:don['’]?t|do not|no longer) want (?!you${END})(?<object>.+?) (?:to (?:ever |still )?(?:come up|pop up|appear|be ${STORED})|(?:being )?${STORED})${END}`,
+    `(?<object>.+?) (?:(?:should|must|need)(?:n['’]?t| not| never)|has no business)(?: to)?(?: be| being| have been)? ${STORED}${END}`,
+    `no quiero que (?<object>.+?) (?:salga|aparezca|quede|esté guardad[oa])${END}`,
+  ],
+  take: [
+    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|scrap|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)${END}`,
+    `(?:take|throw|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away)${END}(?! (?:the|to)${END})`,
+    `let (?<object>.{1,60}?) go${END}`,
+    `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
+    `(?<object>.{2,80}?) (?:can|may|should|must|needs? to|has to|have to|ought to) (?:now |please )?(?:go|disappear|be ${GONE})${END}`,
+    `(?:lösche?|entferne?|streiche?|tilge)${END}|weg damit|raus damit`,
+    `(?:nimm|wirf|schmeiß) (?<object>.+?) (?:he)?(?:raus|weg)${END}`,
+    `(?:l['’]|les? |la )?(?:supprime|efface|retire|enlève|vire|jette)[rz]?(?:-(?:l[ea]s?|moi))?${END}`,
+    `(?:borra|elimina|quita|suprime)r?(?:l[oa]s?)?${END}|(?:bórra|elimína|quíta)l[oa]s?${END}`,
+    `(?:apague|apaga|apagar|remov[ea]r?|tir[ea]r?|exclu[ai]|deleta?|elimin[ea])(?:-[oa]s?)?${END}`,
+    `(?:удали(?:ть|те)?|убери(?:те)?|сотри(?:те)?|стереть|вычеркни|выкинь)${END}`,
     `(?:cancella|elimina|togli|rimuovi)${END}`,
     "(?:删除|删掉|清除|去掉|抹掉)",
-  )}`,
-  "iu",
+  ],
+} satisfies Record<Kind, readonly string[]>).flatMap(([kind, forms]) =>
+  forms.map((form) => [kind as Kind, new RegExp(`^(?:${form})`, "iu")] as const),
 );
 
-/** Verbs that stand behind what is to be forgotten. */
-const BEHIND =
-  /^(.*?)(?:[  ](?:wieder )?vergessen[.!]*|(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:删除|删掉|清除|去掉|抹掉|忘了|忘掉|忘记)(?:了?吧)?[。.!！]*|(?:のこと|って話)?(?:を|は|であることを|ということを|ことを)?(?:記憶から|メモ(?:リ)?から)?(?:忘れて|消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*)$/u;
+/** German infinitives at the end, behind `kannst du` or `bitte`; Chinese and Japanese orders stand there too. */
+const LAST: readonly (readonly [Kind, RegExp])[] = [
+  ["forget", /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*vergessen[.!?]*$/iu],
+  [
+    "take",
+    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:löschen|entfernen|streichen|tilgen|rausnehmen|wegwerfen)[.!?]*$/iu,
+  ],
+];
+const BEHIND: readonly (readonly [Kind, RegExp])[] = [
+  [
+    "forget",
+    /^(?:把)?(?<object>.+?)(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:忘了|忘掉|忘记)(?:了?吧)?[。.!！]*$/u,
+  ],
+  [
+    "forget",
+    /^(?<object>.+?)(?:のこと|って話)?(?:を|は|も|であることを|ということを|ことを)?(?:もう)?(?:忘れて|覚えて(?:い|おか)なくて(?:も)?(?:いい|大丈夫|結構)|覚えておく必要は?(?:ない|ありません))(?:おいて)?(?:ください|くれ|ほしい|です|よ)?[。.!！]*$/u,
+  ],
+  ["take", /^(?:把)?(?<object>.+?)(?:删除|删掉|清除|去掉|抹掉)(?:了?吧)?[。.!！]*$/u],
+  [
+    "take",
+    /^(?<object>.+?)(?:のこと)?(?:を|は|も)?(?:消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*$/u,
+  ],
+];
 
-/** The memory, or what the user said: what is asked for is not in a file. */
-const MEMORY =
-  /(?:(?<![\p{L}])(?:your|the|my|deine[mnr]?|den|ta|tes|tu|tus|da (?:tua|sua)|sua|tua|suas|своей|твоей|своих|tua|tue)\s)?(?<![\p{L}])(?:memory|memories|notes?|records|knowledge|gedächtnis|notizen|mémoire|memoria|memória|памят[иь]|замет(?:ок|ки)|appunti)(?![\p{L}])|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|記憶|(?<![\p{L}])what(?:ever)? (?:you|u)(?:['’]ve| have)? (?:know|knew|keep|kept|have|remember|stored?|saved?|noted|got)(?![\p{L}])|(?<![\p{L}])(?:what|that|anything|everything|all) i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared|wrote)(?![\p{L}])|was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe|(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?/iu;
+// ---- what is asked for
 
-/** A note, a rule, whatever was said: words for an item of the memory, before or behind what it is about. */
-const NOTED_OF =
-  /^(?:(?:the|that|this|any|every|all|my|your|any of the|die|das|den|la|le|les|l['’]|el|lo|los|las|a|o|as|os)\s)?(?:(?:whole|entire|stupid|old|little)\s)?(?:notes?|entr(?:y|ies)|facts?|rules?|preferences?|things?|bits?|parts?|info(?:rmation)?|stuff|details?|memor(?:y|ies)|notiz(?:en)?|regeln?|sache|infos?|eintrag|note|règle|truc|info|nota|regla|regra|cosa|coisa|dato|dado|заметк[уи]|правило|информаци[юя]|nota|regola)\s(?:about|on|regarding|concerning|of|that|with|where|über|von|zu|mit|dass|sur|de|du|des|d['’]|concernant|sobre|del?|da|do|que|про|о|об|di|su(?:l|lla)?)\s+/iu;
-const NOTED_AS =
-  /\s(?:notes?|entr(?:y|ies)|facts?|rules?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|regel|notiz|sache)$/iu;
+/** The memory itself, or what was told to it: what is asked for is not in a file. */
+const MEMORY = new RegExp(
+  any(
+    `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|deine[mnr]?|ta|tes|ton|votre|tus?|(?:d)?(?:tua|sua|teu|seu)s?|твое[йм]|своей|своих|твоих) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
+    `(?<![\\p{L}])(?:(?:from|out of|in|into|off|on) )?(?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
+    `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
+    `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
+    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
+    `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
+    `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared|wrote)${END}`,
+    "was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
+    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
+  ),
+  "giu",
+);
+
+/** A note, a rule, whatever was said: words for an item of the memory. */
+const NOTED_WORD =
+  "(?:notes?|entr(?:y|ies)|facts?|rules?|instructions?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|business|notiz(?:en)?|regeln?|sachen?|infos?|eintrag|anweisung|règle|consigne|truc|regla|instrucción|regra|instrução|cosas?|coisas?|datos?|dados?|nota|заметк[уи]|правило|информаци[юя]|regola)";
+const DETERMINED =
+  "(?:(?:the|that|this|any|every|all|my|your|these|those|any of the|die|das|den|diese[ns]?|le|la|les|l['’]|cette|ce|el|lo|los|las|es[ea]|a|o|as|os|ess[ea]|это|эту)\\s)?(?:(?:whole|entire|stupid|old|little|silly)\\s)?";
+const OF =
+  "(?:about|on|regarding|concerning|of|that|with|where|über|von|zu|mit|dass|sur|de|du|des|d['’]|concernant|sobre|del?|da|do|que|про|о|об|di|su(?:l|lla)?)";
+const NOTED_OF = new RegExp(
+  `^(?:${DETERMINED}${NOTED_WORD}\\s${OF}|(?:das|die sache) mit|lo de|lo que toca a|le truc de)\\s+(?:(?:den|der|dem)\\s)?`,
+  "iu",
+);
+const NOTED_AS = new RegExp(`(?:^|\\s)${NOTED_WORD}$`, "iu");
+
+/** What stands for something that was named before. */
+const PERSON = "(?:her|him|them|ihn|sie|ihr|elle|lui|ella|él|ela|ele|её|ее|его|их|него|неё|нее|него|них)";
+const POINTS = new RegExp(
+  `^(?:${PERSON}|it|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
+  "iu",
+);
+const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
 
 const POSSESSIVE =
   /^(?:my|mine|our|mein(?:e[nmrs]?)?|unser\p{L}*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?)|мо(?:й|я|ё|и|ю|его|ей|их|ем)|(?:il mio|la mia|i miei|le mie))\s|^(?:我的|私の)/iu;
 
 /** `…, that I live in Cologne`: what is so, and no thing. */
 const IS_SO =
-  /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
+  /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|(?:where|when|which|what|who|how)(?: \p{L}+){0,2} (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
 
-/** What is deleted from a project and not from a memory. */
+/** What is taken out of a project and not out of a memory. */
 const OF_WORK =
-  /(?<![\p{L}])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code|lines?|imports?|variables?|comments?|columns?|tables?|rows?|folders?|director(?:y|ies)|containers?|images?|cache|logs?|config|app|pages?|buttons?|components?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|accounts? page|messages?|emails?|mails?|photos?|posts?|datei(?:en)?|funktion|zeilen?|fichiers?|fonction|archivos?|función|arquivos?|função|файл\p{L}*|функци\p{L}*)(?![\p{L}])|文件|函数|代码|ファイル|関数/iu;
+  /(?<![\p{L}])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
 
 /** In a file, a list, a text: not in the memory. */
-const ELSEWHERE = /\s(?:from|in(?:side|to)?|within|out of|aus|dans|из)\s/iu;
+const ELSEWHERE =
+  /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|to|aus|dans|auf|из|со?)\s/iu;
 const ABOUT_ME =
-  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо[йяеёи]|мне|меня)(?![\p{L}])/iu;
+  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо[йяеиёю]|мне|меня)(?![\p{L}])|我|私/iu;
+/** Left aside for a while, and not for good. */
+const LATER =
+  /(?<![\p{L}])(?:for (?:now|today|the moment|a (?:bit|moment|second|sec|minute|while))|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
 
 const ALL = new RegExp(
-  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|tutto|what (?:i|you)|whatever)${END}|所有|全部|一切`,
+  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what (?:i|you)|whatever)${END}|所有|全部|一切`,
   "iu",
 );
 
 /** Words before and behind a topic that are none of it. */
 const AROUND =
-  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
+  /^(?:[\s,:;，、]+|(?:please|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?more|again|now|too|as well|for good|completely|bitte|wieder|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|[\s.!。！])+$/iu;
-/** What is said behind a request: a reason, or what is so instead. */
+  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
+/** What is said behind a request: a reason, what is so instead, or what is asked besides. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь)(?![\p{L}]))|[，。]).*$/isu;
 
-/** What a sentence asks to have forgotten; undefined where it asks for nothing of the kind. */
-export function readForgetRequest(sentence: string): ForgetRequest | undefined {
-  return requestIn(sentence.trim()) ?? requestBehind(sentence.trim());
+interface Order {
+  readonly kind: Kind;
+  readonly at: number;
+  readonly end: number;
+  readonly before: string;
+  readonly object: string;
+  /** The words of the order itself. */
+  readonly verb: string;
 }
 
-/** Where a clause begins that may ask for it. */
-const CLAUSE = /[:;–—]\s+|,\s+(?=\p{L})|，/gu;
+/** What a sentence asks to have forgotten, sentences of the same message `before` it; undefined where it asks for nothing. */
+export function readForgetRequest(
+  sentence: string,
+  before: readonly string[] = [],
+): ForgetRequest | undefined {
+  for (const order of ordersIn(sentence)) {
+    const request = requestOf(order, sentence, before);
+    if (request !== undefined) return request;
+  }
+  return undefined;
+}
 
 /** A sentence in two where a request follows what else it says: `we use pnpm now, forget what I said about yarn`. */
 export function splitAtRequest(sentence: string): readonly string[] {
-  if (readForgetRequest(sentence) !== undefined) return [sentence];
-  for (const { index, 0: mark } of sentence.matchAll(CLAUSE)) {
-    const rest = sentence.slice(index + mark.length);
-    if (readForgetRequest(rest)?.sure === true) return [sentence.slice(0, index + mark.length).trim(), rest];
-  }
-  return [sentence];
+  const { sure, at } = readForgetRequest(sentence) ?? { sure: false, at: 0 };
+  return sure && at > 0 ? [sentence.slice(0, at).trim(), sentence.slice(at)] : [sentence];
 }
 
-function requestIn(clause: string): ForgetRequest | undefined {
-  const plain = clause.replace(LEAD, "");
-  const forget = FORGET.exec(plain)?.[0];
-  if (forget !== undefined)
-    return { topic: topicOf(plain.slice(forget.length)), all: ALL.test(plain), sure: true };
-  const verb = TAKE_AWAY.exec(plain)?.[0];
-  return verb === undefined ? undefined : takenAway(plain.slice(verb.length).trim());
+function ordersIn(sentence: string): Order[] {
+  const starts = [0, ...[...sentence.matchAll(CLAUSE)].map(({ index, 0: mark }) => index + mark.length)];
+  return starts.flatMap((at): Order[] => {
+    const rest = sentence.slice(at);
+    const lead = LEAD.exec(rest)?.[0] ?? "";
+    const plain = rest.slice(lead.length);
+    const known = [...ORDERS, ...(/\p{L}/u.test(lead) ? LAST : []), ...(at === 0 ? BEHIND : [])];
+    return known.flatMap(([kind, form]): Order[] => {
+      const found = form.exec(plain);
+      if (found === null) return [];
+      const behind = plain.slice(found[0].length);
+      const inside = found.groups?.object;
+      const end = at + lead.length + (inside === undefined ? found[0].length : 0);
+      const object = `${inside ?? ""} ${behind}`.trim();
+      return [{ kind, at, end, before: sentence.slice(0, at), object, verb: found[0] }];
+    });
+  });
 }
 
-function takenAway(object: string): ForgetRequest | undefined {
-  const request = { topic: topicOf(object), all: ALL.test(object), sure: true };
-  if (MEMORY.test(object) || IS_SO.test(object)) return request;
-  const short = object.replace(BESIDES, "").replace(TAIL, "");
-  if (OF_WORK.test(short) || ELSEWHERE.test(short)) return undefined;
-  if (NOTED_OF.test(short)) return { ...request, sure: ABOUT_ME.test(short) };
-  const isItem = NOTED_AS.test(short) && /^(?:the|that|this|my|die|das|la|el|a|o)\s/iu.test(short);
-  return isItem || POSSESSIVE.test(short) ? { ...request, sure: false } : undefined;
+function requestOf(
+  { kind, at, end, before, object, verb }: Order,
+  sentence: string,
+  earlier: readonly string[],
+): ForgetRequest | undefined {
+  const asked = sentence.slice(at);
+  const bare = plainOf(object);
+  const named = nameOf(object);
+  const isPointing = bare === "" || POINTS.test(bare) || POINTS.test(named);
+  const clauses = isPointing
+    ? [before, ...earlier.toReversed().slice(0, 2)].filter((one) => nameOf(one).length > 1)
+    : [];
+  const phrase = plainOf(clauses[0] ?? object);
+  const isOfMemory = has(MEMORY, isPointing ? `${clauses[0] ?? ""} ${asked}` : asked);
+  const isNoted = NOTED_OF.test(phrase) || NOTED_AS.test(phrase) || NOTED_AS.test(bare);
+  const isPerson = PERSONS.test(named);
+  const request = {
+    topic: clauses.length === 0 ? named : nameOf(clauses[0] ?? ""),
+    points: clauses.map(nameOf),
+    all: ALL.test(object),
+    isLoose: clauses.length > 0 && (isOfMemory || isPerson || NOTED_AS.test(bare)),
+    isName: false,
+    at: clauses[0] === before ? 0 : at,
+    end,
+  };
+  if (isOfMemory || IS_SO.test(object)) return { ...request, sure: true };
+  if (LATER.test(asked)) return undefined;
+  const isOfWork = OF_WORK.test(phrase) && !isNoted;
+  if (kind === "forget")
+    return isOfWork && isShort(phrase) && !ABOUT_ME.test(phrase) ? undefined : { ...request, sure: true };
+  if (ELSEWHERE.test(isPointing ? bare : phrase) || isOfWork || (isPointing && clauses.length === 0)) return undefined;
+  if (kind === "keep" || NOTED_OF.test(phrase)) return { ...request, sure: ABOUT_ME.test(phrase) };
+  const isTheirs = isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object);
+  const isName =
+    !isTheirs && !isPointing && LOSES.test(verb) && isShort(phrase) && !/[\u3040-\u9fff]/u.test(phrase);
+  return isTheirs || isName ? { ...request, sure: false, isName } : undefined;
 }
 
-/** German, Chinese and Japanese name it first: `Kannst du meine Adresse vergessen`, `把…从记忆里删掉`. */
-function requestBehind(whole: string): ForgetRequest | undefined {
-  const named = BEHIND.exec(whole)?.[1];
-  if (named === undefined) return undefined;
-  const isForgetting = /忘|vergessen/u.test(whole.slice(named.length)) || MEMORY.test(whole);
-  const rest = named.replace(LEAD, "").replace(/^把/, "");
-  if (/vergessen/.test(whole) && rest === named) return undefined;
-  if (!isForgetting && (!POSSESSIVE.test(rest) || OF_WORK.test(rest))) return undefined;
-  return { topic: topicOf(rest), all: ALL.test(named), sure: isForgetting };
-}
+const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
+const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
+/** Verbs that lose a name more often than a part of a project. */
+const LOSES =
+  /^(?:get rid|erase|wipe|scrub|purge|let|lose|lösch|streich|efface|borra|b[oó]rra|apag|удали|сотри)/iu;
 
-function topicOf(words: string): string {
-  const place = [PLACE, MEMORY].map((known) => words.search(known));
+/** Without the memory's name, courtesy and what is said besides. */
+function plainOf(words: string): string {
+  const told = words.replace(LEAD, "");
+  const place = [...told.matchAll(MEMORY)].at(-1)?.index ?? -1;
   // What stands between the request and the memory's name is meant as a whole.
-  const told = words.replace(BESIDES, (rest, at: number) => (Math.max(...place) > at ? rest : ""));
-  const placed = told.replace(PLACE, " ").replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
-  const named = placed === "" ? told.trim() : placed;
-  if (THAT.test(named)) return named;
-  const bare = named.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
+  const named = told.replace(BESIDES, (rest, at: number) => (place > at ? rest : ""));
+  const placed = named.replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
+  return placed === "" ? named.replace(TAIL, "").trim() : placed;
+}
+
+function nameOf(words: string): string {
+  const plain = plainOf(words);
+  if (THAT.test(plain)) return plain;
+  const bare = plain.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
 }
-
-const PLACE =
-  /(?:,?\s*(?:from|out of|aus|in|de|da|из|dalla|en)\s+)(?:(?:your|the|deine[mnr]?|ta|tes|tu|tus|tua|sua|своей|твоей|tua)\s+)?(?:memory|memories|notes?|records|knowledge|gedächtnis|notizen|mémoire|memoria|memória|памяти|заметок|what(?:ever)? you(?:['’]ve| have)? \p{L}+)|从?(?:你的)?(?:记忆|笔记)(?:中|里)?/iu;
