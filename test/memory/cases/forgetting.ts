@@ -116,7 +116,7 @@ export const turns: readonly Forgetting[] = [
   ["en", "I take sertraline every morning.", "erase my medication from your notes", /sertraline/i],
   [
     "en",
-    "My political party is the Green Party.",
+    "My party is called the Green Party.",
     "My politics are none of your business, remove them from your memory",
     /green party/i,
   ],

@@ -15,8 +15,8 @@ export interface ForgetRequest {
   readonly points: readonly string[];
   /** What it points to says more than a name: whatever shares a telling word with it is meant. */
   readonly isLoose: boolean;
-  /** Nothing but a name says what is meant: `get rid of Harlow`. */
-  readonly isName: boolean;
+  /** Which items it can mean: a word like `rule` names rules, a mere name or `thing` what is the user's own. */
+  readonly scope: "anything" | "rules" | "own";
   /** Where it begins in the sentence. */
   readonly at: number;
   /** Where the order itself ends: what stands behind may say what is so instead. */
@@ -32,7 +32,7 @@ const any = (...sources: readonly string[]): string => `(?:${sources.join("|")})
 const LEAD = new RegExp(
   `^(?:[\\s,.!:;–—-]|${any(
     `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol|maybe|\\p{L}{3,}ly)${END}`,
-    `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
+    `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|(?:can|could|shall|may) we|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
     `(?:bitte|kannst du|könntest du|du (?:kannst|sollst|darfst|könntest)|ach|übrigens|also|und|mal|doch|wieder|einfach|ruhig|ich (?:möchte|will),? dass du)${END}`,
     `(?:s['’]il te plaît|stp|tu peux|peux-tu|pourrais-tu|tu pourrais|au fait|et|alors|bon|merci de|je veux que tu)${END}`,
     `(?:por favor|porfa|(?:ya )?puedes|podrías|oye|ah|y|bueno|quiero que|(?:você |vc )?(?:já )?(?:pode|poderia)|aliás|e|pf|favor|quero que (?:você )?)${END}`,
@@ -47,7 +47,7 @@ const LEAD = new RegExp(
 const CLAUSE = new RegExp(
   `[:;,.?!–—]\\s+|\\s-\\s|，|\\s(?:and|so|but|und|et|y|e|и)\\s|(?<!(?:^|[\\s,])(?:не|no|não|nicht|never|not|don['’]?t))\\s(?=${any(
     "you (?:can|may)|please|pls",
-    "(?:kannst|könntest|darfst|sollst) du|bitte|vergiss|lösch|streich",
+    "(?:kannst|könntest|darfst|sollst|brauchst|musst) du|bitte|vergiss|lösch|streich",
     "tu peux|oublie|(?:ya )?puedes|olv[ií]da|b[oó]rra|(?:você |vc )?pode|esque[cç]|apag|забудь|удали|сотри",
   )})`,
   "giu",
@@ -77,6 +77,8 @@ const STORED =
   "(?:stored|saved|kept|remembered|noted|mentioned|recorded|brought up|on (?:file|record)|in (?:here|there)|(?:in|part of) (?:your|the) (?:memory|notes|records?|files?))";
 const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer)|more|any|nicht mehr|plus|больше|mais)(?![\\p{L}]))";
 
+const IF_YOU = "(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if you(?: could| would)?";
+
 type Kind = "forget" | "keep" | "take";
 
 /** `forget` means a memory and nothing else, `keep` mostly, `take` may be done to anything. Without `object` it follows. */
@@ -84,6 +86,7 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
   forget: [
     `(?:forget|un-?learn|dis-?remember|un-?remember|un-?know)(?! (?:to|how)${END})${END}`,
     `${NOT} (?:ever |even )?${KNOW}${END}`,
+    `${IF_YOU} forg[eo]t${END}`,
     `i (?:really )?(?:(?:shouldn['’]?t|should not|should never|never should)(?: have|['’]ve)|(?:regret|wish i (?:hadn['’]t|had not|had never|never)))(?: ever)? (?:told|tell|telling|shared?|sharing|said|saying|mention(?:ed|ing)?)(?: you)?${END}`,
     `(?:vergiss|vergesst|vergessen sie)${END}(?! (?:bitte |mir |ja )*nicht${END})`,
     `(?:l['’]|les? |la )?oublie[rsz]?(?:-(?:le|la|les|moi))?${END}(?! pas${END})`,
@@ -92,12 +95,12 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
     `(?:забудь(?:те)?|забыть)${END}`,
     `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
     "(?:忘记|忘掉|忘了)",
-    `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.+?) (?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
+    `(?:ich (?:will|möchte) nicht(?: mehr)?,? dass du|(?:du )?(?:musst|brauchst|sollst)(?: du)?) (?:dir )?(?<object>.*?)(?:^| )?(?:nicht(?: mehr| länger)?)?(?: zu)? ?(?:merken|wissen|behalten|speichern|erinnern|erwähnen|weißt|behältst|merkst|speicherst|erwähnst|kennst|(?:gespeichert|gemerkt) hast)${END}`,
     `merke? dir (?<object>.+?) nicht (?:mehr|länger)${END}`,
     `(?:je ne veux (?:pas|plus) que tu|tu n['’]as (?:pas|plus) besoin de|(?:il n['’]est )?(?:pas|plus) besoin de|arrête de|ne) (?:te |t['’])?(?:souviennes?|souvenir|rappelles?|rappeler|reti(?:ens|ennes)|retenir|mémorises?|saches|savoir|connaisses|gardes|garder)(?: (?:pas|plus))?(?: de)?${END}`,
     `(?:no quiero que|(?:ya )?no (?:necesitas|hace falta que|tienes (?:por qué|que))|deja de|no) (?:(?:me|te|l[oa]s?) )?(?:recuerdes|recordar|guardes|sepas|saber|conserves|acuerdes|memorices)(?: de)?${END}`,
     `(?:no quiero que|ya no (?:necesitas|tienes (?:por qué|que))|deja de) (?:guardes|guardar|menciones|mencionar|tengas)${END}`,
-    `(?:não quero (?:mais )?que (?:você |vc |tu )?|(?:você |vc )?(?:já )?não precisa(?:s)?(?: mais)?|(?:pare|para|deixe|deixa) de|não) (?:se )?(?:guarde|guardar|lembre|lembrar|saiba|saber|mencione|mencionar|memorize)(?: mais)?(?: de)?${END}`,
+    `(?:não quero (?:mais )?que(?: você| vc| tu)?|(?:você |vc )?(?:já )?não precisa(?:s)?(?: mais)?|(?:pare|para|deixe|deixa) de|não) (?:se )?(?:guarde|guardar|lembre|lembrar|saiba|saber|mencione|mencionar|memorize)(?: mais)?(?: de)?${END}`,
     `(?:(?:я )?(?:больше )?не хочу,? чтобы ты|(?:тебе )?(?:больше )?не (?:нужно|надо)|перестань|хватит|(?:больше )?не)(?: больше)? (?:помн(?:и|ить|ила?)|запомина(?:й|ть|ла?)|храни(?:ть|ла?)?|зна(?:ть|ла?)|упомина(?:й|ть|ла?))${END}`,
     "(?:你?不(?:要|用|必|需要)|别|我?不(?:想|希望)(?:让)?你)(?:再|继续)?(?:记(?:住|着|得)?|保存|提(?:起|到)?|知道)(?!录)",
   ],
@@ -111,6 +114,7 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
   take: [
     `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|scrap|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)${END}`,
     `(?:take|throw|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away)${END}(?! (?:the|to)${END})`,
+    `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `let (?<object>.{1,60}?) go${END}`,
     `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
     `(?<object>.{2,80}?) (?:can|may|should|must|needs? to|has to|have to|ought to) (?:now |please )?(?:go|disappear|be ${GONE})${END}`,
@@ -157,7 +161,7 @@ const BEHIND: readonly (readonly [Kind, RegExp])[] = [
 const MEMORY = new RegExp(
   any(
     `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|deine[mnr]?|ta|tes|ton|votre|tus?|(?:d)?(?:tua|sua|teu|seu)s?|твое[йм]|своей|своих|твоих) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
-    `(?<![\\p{L}])(?:(?:from|out of|in|into|off|on) )?(?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
+    `(?<![\\p{L}])(?:from|out of|off) (?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
     `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
     `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
     `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
@@ -180,12 +184,14 @@ const NOTED_OF = new RegExp(
   `^(?:${DETERMINED}${NOTED_WORD}\\s${OF}|(?:das|die sache) mit|lo de|lo que toca a|le truc de)\\s+(?:(?:den|der|dem)\\s)?`,
   "iu",
 );
-const NOTED_AS = new RegExp(`(?:^|\\s)${NOTED_WORD}$`, "iu");
+const NOTED_AS = new RegExp(`(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料)$|の?(?:情報|データ)$`, "iu");
+const RULE =
+  /(?<![\p{L}])(?:rules?|instructions?|preferences?|regeln?|anweisung|règle|consigne|regla|instrucción|regra|instrução|правило|regola)(?![\p{L}])/iu;
 
 /** What stands for something that was named before. */
-const PERSON = "(?:her|him|them|ihn|sie|ihr|elle|lui|ella|él|ela|ele|её|ее|его|их|него|неё|нее|него|них)";
+const PERSON = "(?:her|him|ihn|elle|lui|ella|él|ela|ele|её|ее|него|неё|нее|нём|нем|ней)";
 const POINTS = new RegExp(
-  `^(?:${PERSON}|it|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
+  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
   "iu",
 );
 const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
@@ -222,7 +228,7 @@ const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** What is said behind a request: a reason, what is so instead, or what is asked besides. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь)(?![\p{L}]))|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|[，。]).*$/isu;
 
 interface Order {
   readonly kind: Kind;
@@ -276,37 +282,75 @@ function requestOf(
   sentence: string,
   earlier: readonly string[],
 ): ForgetRequest | undefined {
-  const asked = sentence.slice(at);
   const bare = plainOf(object);
   const named = nameOf(object);
   const isPointing = bare === "" || POINTS.test(bare) || POINTS.test(named);
-  const clauses = isPointing
-    ? [before, ...earlier.toReversed().slice(0, 2)].filter((one) => nameOf(one).length > 1)
-    : [];
-  const phrase = plainOf(clauses[0] ?? object);
-  const isOfMemory = has(MEMORY, isPointing ? `${clauses[0] ?? ""} ${asked}` : asked);
-  const isNoted = NOTED_OF.test(phrase) || NOTED_AS.test(phrase) || NOTED_AS.test(bare);
-  const isPerson = PERSONS.test(named);
-  const request = {
-    topic: clauses.length === 0 ? named : nameOf(clauses[0] ?? ""),
+  const clauses = isPointing ? clausesBefore(before, earlier) : [];
+  const [clause = ""] = clauses;
+  const phrase = clause === "" ? bare : plainOf(clause);
+  const isNoted = [phrase, bare].some((one) => NOTED_OF.test(one) || NOTED_AS.test(one));
+  const strength = strengthOf(kind, {
+    phrase,
+    place: isPointing ? bare : phrase,
+    asked: sentence.slice(at),
+    isOfMemory: has(MEMORY, `${clause} ${sentence.slice(at)}`),
+    isSo: IS_SO.test(object),
+    isNoted,
+    isTheirs: isNoted || PERSONS.test(named) || POSSESSIVE.test(phrase) || ALL.test(object),
+    isName: !isPointing && LOSES.test(verb) && isShort(phrase) && !/[\u3040-\u9fff]/u.test(phrase),
+    isNothing: isPointing && clause === "",
+  });
+  if (strength === undefined) return undefined;
+  return {
+    topic: clause === "" ? named : nameOf(clause),
     points: clauses.map(nameOf),
     all: ALL.test(object),
-    isLoose: clauses.length > 0 && (isOfMemory || isPerson || NOTED_AS.test(bare)),
-    isName: false,
-    at: clauses[0] === before ? 0 : at,
+    isLoose: clause !== "" && (strength === "memory" || PERSONS.test(named) || isNoted),
+    sure: strength === "memory" || strength === "sure",
+    scope: scopeOf(strength, `${phrase} ${bare}`, isNoted),
+    at: clause !== "" && clause === before ? 0 : at,
     end,
   };
-  if (isOfMemory || IS_SO.test(object)) return { ...request, sure: true };
-  if (LATER.test(asked)) return undefined;
-  const isOfWork = OF_WORK.test(phrase) && !isNoted;
-  if (kind === "forget")
-    return isOfWork && isShort(phrase) && !ABOUT_ME.test(phrase) ? undefined : { ...request, sure: true };
-  if (ELSEWHERE.test(isPointing ? bare : phrase) || isOfWork || (isPointing && clauses.length === 0)) return undefined;
-  if (kind === "keep" || NOTED_OF.test(phrase)) return { ...request, sure: ABOUT_ME.test(phrase) };
-  const isTheirs = isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object);
-  const isName =
-    !isTheirs && !isPointing && LOSES.test(verb) && isShort(phrase) && !/[\u3040-\u9fff]/u.test(phrase);
-  return isTheirs || isName ? { ...request, sure: false, isName } : undefined;
+}
+
+/** What a pronoun may point to, the nearest first. */
+function clausesBefore(before: string, earlier: readonly string[]): string[] {
+  return [before, ...earlier.slice(-2).toReversed()].filter((one) => nameOf(one).length > 1);
+}
+
+/** How surely a memory is meant: it is named, nothing else can be meant, or it may be by what it holds. */
+type Strength = "memory" | "sure" | "owned" | "named";
+
+interface Signs {
+  readonly phrase: string;
+  /** Where to look for a place that is not the memory. */
+  readonly place: string;
+  readonly asked: string;
+  readonly isOfMemory: boolean;
+  readonly isSo: boolean;
+  readonly isNoted: boolean;
+  readonly isTheirs: boolean;
+  readonly isName: boolean;
+  readonly isNothing: boolean;
+}
+
+function strengthOf(kind: Kind, signs: Signs): Strength | undefined {
+  const { phrase } = signs;
+  if (signs.isOfMemory || signs.isSo) return "memory";
+  if (LATER.test(signs.asked)) return undefined;
+  const isOwn = ABOUT_ME.test(phrase);
+  const isOfWork = OF_WORK.test(phrase) && !signs.isNoted;
+  if (kind === "forget") return isOfWork && isShort(phrase) && !isOwn ? undefined : "sure";
+  if (isOfWork || ELSEWHERE.test(signs.place) || signs.isNothing) return undefined;
+  if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
+  if (kind === "keep" || signs.isTheirs) return "owned";
+  return signs.isName ? "named" : undefined;
+}
+
+function scopeOf(strength: Strength, phrase: string, isNoted: boolean): ForgetRequest["scope"] {
+  if (strength === "memory" || strength === "sure") return "anything";
+  if (isNoted && RULE.test(phrase)) return "rules";
+  return strength === "named" || (isNoted && !POSSESSIVE.test(phrase)) ? "own" : "anything";
 }
 
 const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;

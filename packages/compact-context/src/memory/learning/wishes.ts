@@ -1,8 +1,9 @@
 import type { Message } from "../../core/message.ts";
+import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import { KINDS, otherIn } from "./kinds.ts";
-import { FORBIDS, LASTING, THAT } from "./language.ts";
+import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
 import { read, shareIn, topicTerms } from "./meaning.ts";
 import { sentencesOf, typedBefore } from "./own-words.ts";
 
@@ -48,10 +49,15 @@ export function isMeant(topic: string, text: string): boolean {
 
 const MOST = 0.8;
 
+/** A closing quote is no part of a word, `mine` none of a topic. */
+function termsOf(text: string): ReadonlySet<string> {
+  return topicTerms(text.replace(/['’](?![\p{L}])|我们?的|私の/gu, " "));
+}
+
 /** Share of a topic's words that a text holds, or tells in words of the same kind. */
 function heldIn(topic: string, text: string): number {
-  const wanted = topicTerms(topic);
-  const told = topicTerms(text);
+  const wanted = termsOf(topic);
+  const told = termsOf(text);
   const other = otherIn(text);
   const isOfOther = other !== undefined && shareIn(topicTerms(other), wanted) === 0;
   const kinds = isOfOther
@@ -76,8 +82,10 @@ export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
-  const { sure, isName, isLoose, points } = wish;
-  const possible = isName ? texts.filter(({ text }) => isPersonal(text)) : texts;
+  const { sure, scope, isLoose, points } = wish;
+  const possible = texts.filter(
+    ({ text }) => scope === "anything" || (scope === "own" ? isPersonal(text) : isRule(text)),
+  );
   for (const topic of points.length > 0 ? points : [wish.topic]) {
     const meant = possible.filter(({ text }) => isMeant(topic, text));
     if (meant.length > 0) return { texts: meant, topic };
@@ -103,7 +111,7 @@ function telling<T extends { readonly text: string }>(
   topic: string,
   texts: readonly T[],
 ): Meant<T> | undefined {
-  const isIn = (term: string, text: string): boolean => shareIn(new Set([term]), topicTerms(text)) === 1;
+  const isIn = (term: string, text: string): boolean => shareIn(new Set([term]), termsOf(text)) === 1;
   const known = [...topicTerms(topic)].filter((term) => {
     const holding = texts.filter(({ text }) => isIn(term, text)).length;
     return term.length > 2 && holding > 0 && holding <= FEW;
@@ -118,10 +126,22 @@ function telling<T extends { readonly text: string }>(
 
 /** About the user or their people, and not about how a project is set up. */
 function isPersonal(text: string): boolean {
-  if (LASTING.test(text) || FORBIDS.test(text)) return true;
+  if (isRule(text)) return true;
   const verb = read(text).key?.verb;
   return verb !== "use" && verb !== "do" && (otherIn(text) !== undefined || MINE.test(text));
 }
 
+function isRule(text: string): boolean {
+  return (
+    LASTING.test(text) ||
+    FORBIDS.test(text) ||
+    PERMITS.test(text) ||
+    rulesIn(text).length > 0 ||
+    WISHES.test(text)
+  );
+}
+
+const WISHES =
+  /^(?:please |bitte )?(?:use|answer|reply|respond|write|keep|prefer|call|address|talk|speak|sign|put|format|name|end|start|begin)(?![\p{L}])|^(?:i|we) (?:want|like|prefer) /iu;
 const MINE =
   /^(?:my|i|ich|meine?|je|j['’]|mon|ma|mes|yo|mis?|eu|(?:[oa] )?(?:meu|minha)|я|мо[йяёи]|меня|у меня|我|私)(?![\p{L}])/iu;
