@@ -44,7 +44,7 @@ export interface ChannelMemoryOptions {
   readonly onWarning?: (message: string) => void;
   /** Told of every task as it ends, whoever did it. */
   readonly onTask?: (record: MemoryTaskRecord) => void;
-  /** Told what was taken out of which file when the user wanted something forgotten. */
+  /** Told what was taken out of which file when the user wanted something forgotten; of nothing where none of it was found. */
   readonly onForgotten?: (forgotten: readonly ForgottenIn[]) => void;
 }
 

@@ -13,7 +13,7 @@ export interface ForgetRequest {
   readonly sure: boolean;
   /** Names of what a pronoun points to, the nearest first; none where the request names it itself. */
   readonly points: readonly string[];
-  /** What it points to says more than a name: whatever shares a telling word with it is meant. */
+  /** Something is surely meant, by more than its name or less: whatever shares a telling word is. */
   readonly isLoose: boolean;
   /** Which items it can mean: a word like `rule` names rules, a mere name or `thing` what is the user's own. */
   readonly scope: "anything" | "rules" | "own";
@@ -54,7 +54,7 @@ const CLAUSE = new RegExp(
 );
 
 /** What memories do with a matter, as `don't …`, `you need not …` and the like forbid it. */
-const KNOW = "(?:remember|know|memori[sz]e|keep track of|keep in mind|hold on to)(?:ing)?";
+const KNOW = "(?:remember|know|memori[sz]e|keep track of|keep in mind|h(?:old|ang) on ?to)(?:ing)?";
 const HOLD =
   "(?:keep|keeping|hold|holding|stor(?:e|ing)|sav(?:e|ing)|retain(?:ing)?|have|having|record(?:ing)?)";
 const SPEAK =
@@ -69,7 +69,7 @@ const NOT_YOU = any(
 );
 const NOT = any(
   NOT_YOU,
-  "don['’]?t(?: you)?|do not|never|stop|quit|no longer|let['’]?s not|(?:can|could|would) (?:you|u) (?:stop|not)",
+  "don['’]?t(?: you)?|do not|not(?: to)?|never|stop|quit|no longer|let['’]?s not|(?:can|could|would) (?:you|u) (?:stop|not)",
 );
 const GONE =
   "(?:deleted|removed|erased|wiped|purged|scrubbed|cleared|struck|dropped|forgotten|unlearned|taken (?:out|off)|gone)";
@@ -109,11 +109,13 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
     `${NOT} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}${AGAIN}`,
     `i (?:really |just )?(?:don['’]?t|do not|no longer) want (?!you${END})(?<object>.+?) (?:to (?:ever |still )?(?:come up|pop up|appear|be ${STORED})|(?:being )?${STORED})${END}`,
     `(?<object>.+?) (?:(?:should|must|need)(?:n['’]?t| not| never)|has no business)(?: to)?(?: be| being| have been)? ${STORED}${END}`,
+    `(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if (?!you${END})(?<object>.+?) (?:was|were|is)(?:n['’]?t| not| no longer) ${STORED}${END}`,
+    `(?<object>.+?) (?:soll(?:te|en)?|darf|dürfen) (?:bitte )?nicht (?:mehr |länger )?.*?(?:stehen|vorkommen|auftauchen|(?:gespeichert|erwähnt) (?:sein|werden|bleiben))${END}`,
     `no quiero que (?<object>.+?) (?:salga|aparezca|quede|esté guardad[oa])${END}`,
   ],
   take: [
-    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|scrap|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)${END}`,
-    `(?:take|throw|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away)${END}(?! (?:the|to)${END})`,
+    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|scrap|discard|dump|ditch|nuke|get rid of|let go of|throw (?:away|out)|take out|cut out|lose)(?: out| away| off)?${END}`,
+    `(?:take|throw|wipe|clear|scrub|cut|cross|get|leave|keep) (?<object>.{1,80}?) (?:out|away|off)${END}(?! (?:the|to)${END})`,
     `${IF_YOU} (?:deleted?|removed?|erased?|dropped?)${END}`,
     `let (?<object>.{1,60}?) go${END}`,
     `(?:i['’]?d like(?: to have)?|i would like(?: to have)?|i want|i need|(?:can|could|may) (?:i|we) (?:have|get)|have|get) (?<object>.{1,80}?) (?:to be )?${GONE}${END}`,
@@ -133,10 +135,13 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
 
 /** German infinitives at the end, behind `kannst du` or `bitte`; Chinese and Japanese orders stand there too. */
 const LAST: readonly (readonly [Kind, RegExp])[] = [
-  ["forget", /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*vergessen[.!?]*$/iu],
+  [
+    "forget",
+    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:vergessen|vergisst)[.!?]*$/iu,
+  ],
   [
     "take",
-    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:löschen|entfernen|streichen|tilgen|rausnehmen|wegwerfen)[.!?]*$/iu,
+    /^(?<object>.*?)(?:\s|^)(?:(?:wieder|bitte|ruhig|auch|einfach) )*(?:löschen|löschst|entfernen|entfernst|streichen|tilgen|rausnehmen|wegwerfen)[.!?]*$/iu,
   ],
 ];
 const BEHIND: readonly (readonly [Kind, RegExp])[] = [
@@ -167,6 +172,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
     `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared|wrote)${END}`,
+    `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
     "was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
     "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
   ),
@@ -207,23 +213,25 @@ const IS_SO =
 const OF_WORK =
   /(?<![\p{L}])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
 
+const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
+
 /** In a file, a list, a text: not in the memory. */
 const ELSEWHERE =
-  /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|to|aus|dans|auf|из|со?)\s/iu;
+  /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|(?<!relat(?:ed|ing) |linked )to(?! do with)|aus|dans|auf|из|со?)\s/iu;
 const ABOUT_ME =
   /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо[йяеиёю]|мне|меня)(?![\p{L}])|我|私/iu;
 /** Left aside for a while, and not for good. */
 const LATER =
-  /(?<![\p{L}])(?:for (?:now|today|the moment|a (?:bit|moment|second|sec|minute|while))|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
+  /(?<![\p{L}])(?:for (?:now|today|tonight|once|a change|the moment|this \p{L}+|a (?:bit|moment|second|sec|minute|while))|this time|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
 
 const ALL = new RegExp(
-  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what (?:i|you)|whatever)${END}|所有|全部|一切`,
+  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what (?:i|you)|whatever|(?:every|any) (?:single )?(?:trace|mention|bit))${END}|所有|全部|一切`,
   "iu",
 );
 
 /** Words before and behind a topic that are none of it. */
 const AROUND =
-  /^(?:[\s,:;，、]+|(?:please|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
+  /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** What is said behind a request: a reason, what is so instead, or what is asked besides. */
@@ -305,9 +313,11 @@ function requestOf(
     topic: clause === "" ? named : nameOf(clause),
     points: clauses.map(nameOf),
     all: ALL.test(object),
-    isLoose: clause !== "" && (strength === "memory" || PERSONS.test(named) || isNoted),
+    isLoose:
+      strength === "memory" ||
+      (clause !== "" && (PERSONS.test(named) || isNoted || (kind === "forget" && POSSESSIVE.test(phrase)))),
     sure: strength === "memory" || strength === "sure",
-    scope: scopeOf(strength, `${phrase} ${bare}`, isNoted),
+    scope: PERSONS.test(named) ? "anything" : scopeOf(strength, `${phrase} ${bare}`, isNoted),
     at: clause !== "" && clause === before ? 0 : at,
     end,
   };
@@ -336,11 +346,13 @@ interface Signs {
 
 function strengthOf(kind: Kind, signs: Signs): Strength | undefined {
   const { phrase } = signs;
-  if (signs.isOfMemory || signs.isSo) return "memory";
+  if (signs.isOfMemory) return "memory";
   if (LATER.test(signs.asked)) return undefined;
+  if (signs.isSo) return "sure";
   const isOwn = ABOUT_ME.test(phrase);
   const isOfWork = OF_WORK.test(phrase) && !signs.isNoted;
-  if (kind === "forget") return isOfWork && isShort(phrase) && !isOwn ? undefined : "sure";
+  if (kind === "forget")
+    return isOfWork && WORK_AT_THE_END.test(phrase) && isShort(phrase) && !isOwn ? undefined : "sure";
   if (isOfWork || ELSEWHERE.test(signs.place) || signs.isNothing) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
   if (kind === "keep" || signs.isTheirs) return "owned";

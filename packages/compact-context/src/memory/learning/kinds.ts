@@ -19,7 +19,11 @@ const I = "(?:i|we|ich|wir|je|nous|yo|eu|я|мы)";
 
 export const KINDS: readonly Kind[] = [
   kind(
-    "(?:home )?address|(?:home|place) of residence|home|live|living|reside|adresse|wohnort|wohne|lebe|zuhause|habite|domicile|dirección|domicilio|vivo|vive|casa|endereço|moro|адрес\\p{L}*|живу|住址|地址|家|住在哪(?:里|儿)?|住|住所",
+    "(?:first |last |sur|nick)?names?|(?:vor|nach|spitz)?namen?|(?:pré|sur)?nom|nombre|apellido|nome|sobrenome|имя|имени|фамили\\p{L}*|名字|姓名|名前",
+    "called|named?|names?|heißt|heiße|s['’]appelle|m['’]appelle|se llama|me llamo|se chama|chamo-me|зовут|叫|名前",
+  ),
+  kind(
+    "(?:home )?address|(?:home|place) of residence|home ?town|town|city|home|live|living|reside|adresse|wohnort|wohne|lebe|zuhause|habite|domicile|dirección|domicilio|vivo|vive|casa|endereço|moro|адрес\\p{L}*|живу|住址|地址|家|住在哪(?:里|儿)?|住|住所",
     `live|lives|living (?:at|in|on)|moved to|reside|home is|apartment|flat|street|wohne\\p{L}?|wohnt|lebe|straße|habite\\p{L}?|vivo|vivimos|calle|moro|moramos|rua|живу|живём|住在|住んで|住所|住`,
   ),
   kind(
@@ -72,7 +76,7 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     "religion|faith|beliefs?|church|glaube|kirche|foi|église|religión|fe|iglesia|religião|fé|igreja|религи\\p{L}*|вер[аыуе]|宗教|信仰",
-    "church|mosque|synagogue|temple|catholic|christian|muslim|jewish|hindu|buddhist|atheist|protestant|baptist|orthodox|quaker|religious|pray|katholisch|evangelisch|muslim\\p{L}*|jüdisch|catholique|musulman\\p{L}*|juive?|católic[oa]|judí[oa]|evangélic[oa]|верующ\\p{L}*|православн\\p{L}*|мусульман\\p{L}*|教会|教徒|信徒|信仰",
+    "jehovah|witness|mormon|sikh|pagan|lutheran|methodist|anglican|church|mosque|synagogue|temple|catholic|christian|muslim|jewish|hindu|buddhist|atheist|protestant|baptist|orthodox|quaker|religious|pray|katholisch|evangelisch|muslim\\p{L}*|jüdisch|catholique|musulman\\p{L}*|juive?|católic[oa]|judí[oa]|evangélic[oa]|верующ\\p{L}*|православн\\p{L}*|мусульман\\p{L}*|教会|教徒|信徒|信仰",
   ),
   kind(
     "politics|political (?:views?|opinions?)|party|vote|voting|politik|partei|politique|parti|política|partido|politische \\p{L}+|политик\\p{L}*|парти\\p{L}*|政治|党派|支持政党",
@@ -90,7 +94,7 @@ export const KINDS: readonly Kind[] = [
 
 /** Other people as what a statement is about: theirs is not meant where the user speaks of their own. */
 const OTHERS =
-  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
+  /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
 
 /** The person whom a statement is about, where it is not the user. */
 export function otherIn(text: string): string | undefined {

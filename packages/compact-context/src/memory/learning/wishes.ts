@@ -43,30 +43,38 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
 
 /** True for a text that the topic of a wish means. */
 export function isMeant(topic: string, text: string): boolean {
-  const [wanted, told] = [topicTerms(topic), topicTerms(text)];
-  return heldIn(topic, text) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
+  const [wanted, told] = [termsOf(topic), termsOf(text)];
+  return shareOf(topic, text) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
 }
 
+/** Share of the words of one in the other by which they mean the same. */
 const MOST = 0.8;
 
-/** A closing quote is no part of a word, `mine` none of a topic. */
-function termsOf(text: string): ReadonlySet<string> {
-  return topicTerms(text.replace(/['’](?![\p{L}])|我们?的|私の/gu, " "));
+function shareOf(topic: string, text: string): number {
+  const { size } = termsOf(topic);
+  return size === 0 ? 0 : heldOf(topic, text).length / size;
 }
 
-/** Share of a topic's words that a text holds, or tells in words of the same kind. */
-function heldIn(topic: string, text: string): number {
-  const wanted = termsOf(topic);
-  const told = termsOf(text);
-  const other = otherIn(text);
-  const isOfOther = other !== undefined && shareIn(topicTerms(other), wanted) === 0;
+/** A topic's words that a text holds, or tells in words of the same kind. */
+function heldOf(topic: string, text: string): readonly string[] {
+  const [wanted, told, other] = [termsOf(topic), termsOf(text), otherIn(text)];
+  const isOfOther = other !== undefined && shareIn(termsOf(other), wanted) === 0;
   const kinds = isOfOther
     ? []
     : KINDS.filter(({ named, told: tells }) => topic.search(named) >= 0 && tells.test(text));
-  const byKind = topicTerms(kinds.flatMap(({ named }) => topic.match(named) ?? []).join(" "));
-  const held = [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
-  return wanted.size === 0 ? 0 : held.length / wanted.size;
+  const byKind = termsOf(kinds.flatMap(({ named }) => topic.match(named) ?? []).join(" "));
+  return [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
 }
+
+/** A closing quote is no part of a word, a part of a compound is a word; `mine` and `old` tell nothing. */
+function termsOf(text: string): ReadonlySet<string> {
+  const words = text.replace(/['’](?![\p{L}])|(?<=\p{L})-(?=\p{L})|我们?的|私の/gu, " ");
+  const terms = topicTerms(words.replace(OLD, " "));
+  return terms.size > 0 ? terms : topicTerms(words);
+}
+
+const OLD =
+  /(?<![\p{L}])(?:old|current|former|previous|private|personal|whole|entire|real|full|alte[nrs]?|private[nrs]?|ancien(?:ne)?|viej[oa]|antig[oa]|стар\p{L}{2})(?![\p{L}])/giu;
 
 /** What a wish means, and the words by which other texts tell it. */
 export interface Meant<T> {
@@ -76,7 +84,7 @@ export interface Meant<T> {
 
 /**
  * The texts that a wish means: those that hold its words. Where none does and it is sure that something is to be
- * forgotten, those that hold most of them, at least half; of what a pronoun points to, those that share a telling word.
+ * forgotten, those that hold most of them; of what a pronoun points to, those that share a telling word.
  */
 export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
@@ -89,7 +97,8 @@ export function meantBy<T extends { readonly text: string }>(
   for (const topic of points.length > 0 ? points : [wish.topic]) {
     const meant = possible.filter(({ text }) => isMeant(topic, text));
     if (meant.length > 0) return { texts: meant, topic };
-    const most = sure && topicTerms(topic).size > 1 ? mostOf(topic, possible) : [];
+    const least = isLoose ? 0.5 : 0.6;
+    const most = sure && termsOf(topic).size > 1 ? mostOf(topic, possible, least) : [];
     if (most.length > 0) return { texts: most, topic };
     const shared = isLoose ? telling(topic, possible) : undefined;
     if (shared !== undefined) return shared;
@@ -97,13 +106,17 @@ export function meantBy<T extends { readonly text: string }>(
   return { texts: [], topic: wish.topic };
 }
 
-function mostOf<T extends { readonly text: string }>(topic: string, texts: readonly T[]): readonly T[] {
-  const shares = texts.map(({ text }) => heldIn(topic, text));
-  const most = Math.max(0, ...shares);
-  return most < 0.5 ? [] : texts.filter((_, index) => shares[index] === most);
+function mostOf<T extends { readonly text: string }>(
+  topic: string,
+  texts: readonly T[],
+  least: number,
+): readonly T[] {
+  const shares = texts.map(({ text }) => shareOf(topic, text));
+  const most = Math.max(least, ...shares);
+  return texts.filter((_, index) => shares[index] === most);
 }
 
-/** A word in so many texts does not tell which one is meant. */
+/** A word in more texts does not tell which one is meant. */
 const FEW = 2;
 
 /** The texts that share most words with the topic, of words that few of them hold. */
@@ -111,17 +124,14 @@ function telling<T extends { readonly text: string }>(
   topic: string,
   texts: readonly T[],
 ): Meant<T> | undefined {
-  const isIn = (term: string, text: string): boolean => shareIn(new Set([term]), termsOf(text)) === 1;
-  const known = [...topicTerms(topic)].filter((term) => {
-    const holding = texts.filter(({ text }) => isIn(term, text)).length;
-    return term.length > 2 && holding > 0 && holding <= FEW;
-  });
-  const counts = texts.map(({ text }) => known.filter((term) => isIn(term, text)).length);
-  const most = Math.max(0, ...counts);
+  const held = texts.map(({ text }) => heldOf(topic, text));
+  const isTelling = (term: string): boolean =>
+    term.length > 2 && held.filter((terms) => terms.includes(term)).length <= FEW;
+  const shared = held.map((terms) => terms.filter(isTelling));
+  const most = Math.max(0, ...shared.map(({ length }) => length));
   if (most === 0) return undefined;
-  const meant = texts.filter((_, index) => counts[index] === most);
-  const shared = known.filter((term) => meant.every(({ text }) => isIn(term, text)));
-  return { texts: meant, topic: shared.join(" ") };
+  const meant = texts.filter((_, index) => shared[index]?.length === most);
+  return { texts: meant, topic: shared.find(({ length }) => length === most)?.join(" ") ?? "" };
 }
 
 /** About the user or their people, and not about how a project is set up. */
