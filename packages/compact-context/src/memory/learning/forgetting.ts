@@ -15,6 +15,8 @@ export interface ForgetRequest {
   readonly points: readonly string[];
   /** Something is surely meant, by more than its name or less: whatever shares a telling word is. */
   readonly isLoose: boolean;
+  /** It is said to be the user's own. */
+  readonly isOwn: boolean;
   /** Which items it can mean: a word like `rule` names rules, a mere name or `thing` what is the user's own. */
   readonly scope: "anything" | "rules" | "own";
   /** Where it begins in the sentence. */
@@ -54,7 +56,7 @@ const CLAUSE = new RegExp(
 );
 
 /** What memories do with a matter, as `don't …`, `you need not …` and the like forbid it. */
-const KNOW = "(?:remember|know|memori[sz]e|keep track of|keep in mind|h(?:old|ang) on ?to)(?:ing)?";
+const KNOW = "(?:remember|memori[sz]e|keep track of|keep in mind|h(?:old|ang) on ?to)(?:ing)?";
 const HOLD =
   "(?:keep|keeping|hold|holding|stor(?:e|ing)|sav(?:e|ing)|retain(?:ing)?|have|having|record(?:ing)?)";
 const SPEAK =
@@ -65,7 +67,6 @@ const NOT_YOU = any(
   "(?:you|we) need(?:n['’]t| not)(?: to)?",
   "i (?:really |just )?(?:don['’]?t|do not|no longer) want you (?:to(?: be)?)?",
   "i['’]?d (?:rather|prefer)(?: it)?(?: if)? you (?:didn['’]?t|did not|don['’]?t|stopped|not)",
-  "(?:you )?(?:should(?:n['’]?t| not)|must(?:n['’]t| not))",
 );
 const NOT = any(
   NOT_YOU,
@@ -75,7 +76,7 @@ const GONE =
   "(?:deleted|removed|erased|wiped|purged|scrubbed|cleared|struck|dropped|forgotten|unlearned|taken (?:out|off)|gone)";
 const STORED =
   "(?:stored|saved|kept|remembered|noted|mentioned|recorded|brought up|on (?:file|record)|in (?:here|there)|(?:in|part of) (?:your|the) (?:memory|notes|records?|files?))";
-const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer)|more|any|nicht mehr|plus|больше|mais)(?![\\p{L}]))";
+const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer))(?![\\p{L}]))";
 
 const IF_YOU = "(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if you(?: could| would)?";
 
@@ -85,7 +86,8 @@ type Kind = "forget" | "keep" | "take";
 const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
   forget: [
     `(?:forget|un-?learn|dis-?remember|un-?remember|un-?know)(?! (?:to|how)${END})${END}`,
-    `${NOT} (?:ever |even )?${KNOW}${END}`,
+    `(?:${NOT_YOU} (?:ever |even )?|not )know(?:ing)?${END}(?! (?:why|how|if|whether)${END})`,
+    `${NOT} (?:ever |even )?${KNOW}${END}(?! (?:to|why|how (?!i)|if|whether|exactly|the exact)${END})`,
     `${IF_YOU} forg[eo]t${END}`,
     `i (?:really )?(?:(?:shouldn['’]?t|should not|should never|never should)(?: have|['’]ve)|(?:regret|wish i (?:hadn['’]t|had not|had never|never)))(?: ever)? (?:told|tell|telling|shared?|sharing|said|saying|mention(?:ed|ing)?)(?: you)?${END}`,
     `(?:vergiss|vergesst|vergessen sie)${END}(?! (?:bitte |mir |ja )*nicht${END})`,
@@ -107,6 +109,7 @@ const ORDERS: readonly (readonly [Kind, RegExp])[] = Object.entries({
   keep: [
     `${NOT_YOU} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}`,
     `${NOT} (?:ever |even )?(?:${HOLD}|${SPEAK})${END}${AGAIN}`,
+    `i (?:really |just )?(?:don['’]?t|do not|no longer|never) want to (?:ever )?hear (?:of|about)${END}${AGAIN}`,
     `i (?:really |just )?(?:don['’]?t|do not|no longer) want (?!you${END})(?<object>.+?) (?:to (?:ever |still )?(?:come up|pop up|appear|be ${STORED})|(?:being )?${STORED})${END}`,
     `(?<object>.+?) (?:(?:should|must|need)(?:n['’]?t| not| never)|has no business)(?: to)?(?: be| being| have been)? ${STORED}${END}`,
     `(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if (?!you${END})(?<object>.+?) (?:was|were|is)(?:n['’]?t| not| no longer) ${STORED}${END}`,
@@ -171,7 +174,7 @@ const MEMORY = new RegExp(
     `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
     `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
     `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
-    `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared|wrote)${END}`,
+    `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
     `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
     "was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
     "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
@@ -190,7 +193,10 @@ const NOTED_OF = new RegExp(
   `^(?:${DETERMINED}${NOTED_WORD}\\s${OF}|(?:das|die sache) mit|lo de|lo que toca a|le truc de)\\s+(?:(?:den|der|dem)\\s)?`,
   "iu",
 );
-const NOTED_AS = new RegExp(`(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料)$|の?(?:情報|データ)$`, "iu");
+const NOTED_AS = new RegExp(
+  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$`,
+  "iu",
+);
 const RULE =
   /(?<![\p{L}])(?:rules?|instructions?|preferences?|regeln?|anweisung|règle|consigne|regla|instrucción|regra|instrução|правило|regola)(?![\p{L}])/iu;
 
@@ -211,7 +217,7 @@ const IS_SO =
 
 /** What is taken out of a project and not out of a memory. */
 const OF_WORK =
-  /(?<![\p{L}])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
+  /(?<![\p{L}-])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
 
 const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
 
@@ -219,7 +225,7 @@ const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
 const ELSEWHERE =
   /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|(?<!relat(?:ed|ing) |linked )to(?! do with)|aus|dans|auf|из|со?)\s/iu;
 const ABOUT_ME =
-  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо[йяеиёю]|мне|меня)(?![\p{L}])|我|私/iu;
+  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо\p{L}{1,2}|мне|меня)(?![\p{L}])|我|私/iu;
 /** Left aside for a while, and not for good. */
 const LATER =
   /(?<![\p{L}])(?:for (?:now|today|tonight|once|a change|the moment|this \p{L}+|a (?:bit|moment|second|sec|minute|while))|this time|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
@@ -236,7 +242,7 @@ const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** What is said behind a request: a reason, what is so instead, or what is asked besides. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|[，。]).*$/isu;
 
 interface Order {
   readonly kind: Kind;
@@ -285,40 +291,36 @@ function ordersIn(sentence: string): Order[] {
   });
 }
 
-function requestOf(
-  { kind, at, end, before, object, verb }: Order,
-  sentence: string,
-  earlier: readonly string[],
-): ForgetRequest | undefined {
-  const bare = plainOf(object);
-  const named = nameOf(object);
+function requestOf(order: Order, sentence: string, earlier: readonly string[]): ForgetRequest | undefined {
+  const { kind, at, end, before, object } = order;
+  const [bare, named] = [plainOf(object), nameOf(object)];
   const isPointing = bare === "" || POINTS.test(bare) || POINTS.test(named);
   const clauses = isPointing ? clausesBefore(before, earlier) : [];
-  const [clause = ""] = clauses;
-  const phrase = clause === "" ? bare : plainOf(clause);
-  const isNoted = [phrase, bare].some((one) => NOTED_OF.test(one) || NOTED_AS.test(one));
-  const strength = strengthOf(kind, {
+  const [clause] = clauses;
+  const phrase = clause === undefined ? bare : plainOf(clause);
+  const meant = {
     phrase,
-    place: isPointing ? bare : phrase,
-    asked: sentence.slice(at),
-    isOfMemory: has(MEMORY, `${clause} ${sentence.slice(at)}`),
-    isSo: IS_SO.test(object),
-    isNoted,
-    isTheirs: isNoted || PERSONS.test(named) || POSSESSIVE.test(phrase) || ALL.test(object),
-    isName: !isPointing && LOSES.test(verb) && isShort(phrase) && !/[\u3040-\u9fff]/u.test(phrase),
-    isNothing: isPointing && clause === "",
-  });
+    bare,
+    isPointing,
+    isPerson: PERSONS.test(named),
+    isNoted:
+      [phrase, bare].some((one) => NOTED_OF.test(one) || NOTED_AS.test(one)) ||
+      (isPointing && RULE.test(phrase)),
+    isOwn: ABOUT_ME.test(phrase),
+  };
+  const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
+    ? "memory"
+    : strengthOf(order, meant, sentence.slice(at));
   if (strength === undefined) return undefined;
   return {
-    topic: clause === "" ? named : nameOf(clause),
+    topic: clause === undefined ? named : nameOf(clause),
     points: clauses.map(nameOf),
     all: ALL.test(object),
-    isLoose:
-      strength === "memory" ||
-      (clause !== "" && (PERSONS.test(named) || isNoted || (kind === "forget" && POSSESSIVE.test(phrase)))),
     sure: strength === "memory" || strength === "sure",
-    scope: PERSONS.test(named) ? "anything" : scopeOf(strength, `${phrase} ${bare}`, isNoted),
-    at: clause !== "" && clause === before ? 0 : at,
+    isLoose: strength === "memory" || (clause !== undefined && isMoreThanNamed(kind, meant)),
+    isOwn: meant.isOwn,
+    scope: scopeOf(strength, meant),
+    at: clause === before ? 0 : at,
     end,
   };
 }
@@ -328,44 +330,60 @@ function clausesBefore(before: string, earlier: readonly string[]): string[] {
   return [before, ...earlier.slice(-2).toReversed()].filter((one) => nameOf(one).length > 1);
 }
 
+/** What an order is about. */
+interface Meant {
+  /** The words that name it, of the order itself or of what its pronoun points to. */
+  readonly phrase: string;
+  /** The order's own object. */
+  readonly bare: string;
+  readonly isPointing: boolean;
+  readonly isPerson: boolean;
+  /** It is called a note, a rule, a thing. */
+  readonly isNoted: boolean;
+  readonly isOwn: boolean;
+}
+
 /** How surely a memory is meant: it is named, nothing else can be meant, or it may be by what it holds. */
 type Strength = "memory" | "sure" | "owned" | "named";
 
-interface Signs {
-  readonly phrase: string;
-  /** Where to look for a place that is not the memory. */
-  readonly place: string;
-  readonly asked: string;
-  readonly isOfMemory: boolean;
-  readonly isSo: boolean;
-  readonly isNoted: boolean;
-  readonly isTheirs: boolean;
-  readonly isName: boolean;
-  readonly isNothing: boolean;
-}
-
-function strengthOf(kind: Kind, signs: Signs): Strength | undefined {
-  const { phrase } = signs;
-  if (signs.isOfMemory) return "memory";
-  if (LATER.test(signs.asked)) return undefined;
-  if (signs.isSo) return "sure";
-  const isOwn = ABOUT_ME.test(phrase);
-  const isOfWork = OF_WORK.test(phrase) && !signs.isNoted;
-  if (kind === "forget")
-    return isOfWork && WORK_AT_THE_END.test(phrase) && isShort(phrase) && !isOwn ? undefined : "sure";
-  if (isOfWork || ELSEWHERE.test(signs.place) || signs.isNothing) return undefined;
+function strengthOf(order: Order, meant: Meant, asked: string): Strength | undefined {
+  const { kind, object } = order;
+  const { phrase, isNoted, isOwn } = meant;
+  if (LATER.test(asked)) return undefined;
+  if (IS_SO.test(object)) return "sure";
+  if (kind === "forget") return isWorkAlone(meant) ? undefined : "sure";
+  const isWork = !isNoted && OF_WORK.test(phrase);
+  if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
   if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
-  if (kind === "keep" || signs.isTheirs) return "owned";
-  return signs.isName ? "named" : undefined;
+  return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
 }
 
-function scopeOf(strength: Strength, phrase: string, isNoted: boolean): ForgetRequest["scope"] {
-  if (strength === "memory" || strength === "sure") return "anything";
-  if (isNoted && RULE.test(phrase)) return "rules";
-  return strength === "named" || (isNoted && !POSSESSIVE.test(phrase)) ? "own" : "anything";
+/** `the tests`, `the login page`: nothing but a part of the work. */
+function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
+  return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
+}
+
+function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
+  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object);
+}
+
+function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {
+  return !isPointing && LOSES.test(verb) && isShort(phrase) && !UNSPACED.test(phrase) ? "named" : undefined;
+}
+
+/** A sentence about a person or something of the user's tells more than the name of what is meant. */
+function isMoreThanNamed(kind: Kind, { phrase, isPerson, isNoted }: Meant): boolean {
+  return isPerson || isNoted || (kind === "forget" && POSSESSIVE.test(phrase));
+}
+
+function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant): ForgetRequest["scope"] {
+  if (strength === "memory" || strength === "sure" || isPerson) return "anything";
+  if (isNoted && RULE.test(`${phrase} ${bare}`)) return "rules";
+  return strength === "named" || !POSSESSIVE.test(phrase) ? "own" : "anything";
 }
 
 const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
+const UNSPACED = /[\u3040-\u9fff]/u;
 const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
 /** Verbs that lose a name more often than a part of a project. */
 const LOSES =

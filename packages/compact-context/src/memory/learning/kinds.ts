@@ -36,7 +36,7 @@ export const KINDS: readonly Kind[] = [
   ),
   kind(
     "salary|pay|income|wages?|earnings?|earn|make|what i make|money i (?:make|earn)|gehalt|lohn|einkommen|verdiene?|verdienst|salaire|revenus?|gagne|sueldo|salario|ingresos|gano|salário|renda|ganho|зарплат\\p{L}*|доход\\p{L}*|зарабатыва\\p{L}*|工资|薪水|收入|挣|給料|給与|年収|月収",
-    `salary|income|wages?|earn|earning|get paid|paid|${I} make [^a-z]{0,3}\\d\\S*|make \\S*\\d\\S*(?= a)|gehalt|verdiene?|gagne|salaire|sueldo|salario|gano|ganamos|cobro|salário|ganho|recebo|зарплат\\p{L}*|зарабатыва\\p{L}*|получаю|工资|薪水|月薪|年薪|挣|給料|年収|月収|稼`,
+    `\\d+k|(?:i['’]m|i am) on \\d\\S*|salary|income|wages?|earn|earning|get paid|paid|${I} make [^a-z]{0,3}\\d\\S*|make \\S*\\d\\S*(?= a)|gehalt|verdiene?|gagne|salaire|sueldo|salario|gano|ganamos|cobro|salário|ganho|recebo|зарплат\\p{L}*|зарабатыва\\p{L}*|получаю|工资|薪水|月薪|年薪|挣|給料|年収|月収|稼`,
   ),
   kind(
     "job|work|employer|employment|workplace|career|boss|company|profession|occupation|arbeit|job|arbeitgeber|beruf|arbeitsplatz|arbeitsstelle|stelle|travail|boulot|emploi|employeur|métier|trabajo|empleo|oficio|trabalho|emprego|profissão|работ[уыае]|работой|професси\\p{L}*|工作|职业|单位|仕事|職場|会社",
@@ -79,8 +79,8 @@ export const KINDS: readonly Kind[] = [
     "jehovah|witness|mormon|sikh|pagan|lutheran|methodist|anglican|church|mosque|synagogue|temple|catholic|christian|muslim|jewish|hindu|buddhist|atheist|protestant|baptist|orthodox|quaker|religious|pray|katholisch|evangelisch|muslim\\p{L}*|jüdisch|catholique|musulman\\p{L}*|juive?|católic[oa]|judí[oa]|evangélic[oa]|верующ\\p{L}*|православн\\p{L}*|мусульман\\p{L}*|教会|教徒|信徒|信仰",
   ),
   kind(
-    "politics|political (?:views?|opinions?)|party|vote|voting|politik|partei|politique|parti|política|partido|politische \\p{L}+|политик\\p{L}*|парти\\p{L}*|政治|党派|支持政党",
-    "vote[sd]?|voting|party|democrat|republican|labour|conservative|socialist|liberal|wähle|partei|parti|partido|голосую|парти\\p{L}*|投票|党",
+    "politics|political (?:views?|opinions?)|party|vote|voting|politik|partei\\p{L}*|politique|parti|política|partido|politische \\p{L}+|политик\\p{L}*|парти\\p{L}*|政治|党派|支持政党",
+    "vote[sd]?|voting|party|spd|cdu|csu|fdp|afd|grünen?|greens|tory|tories|democrat|republican|labour|conservative|socialist|liberal|wähle|partei|parti|partido|голосую|парти\\p{L}*|投票|党",
   ),
   kind(
     "e-?mail(?: address)?|mail address|mailadresse|e-mail-adresse|(?:adresse )?(?:e-?)?mail|courriel|correo(?: electrónico)?|электронн\\p{L}* почт\\p{L}*|почт[аыуе]|邮箱|邮件地址|メールアドレス|メール",

@@ -90,20 +90,26 @@ export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
-  const { sure, scope, isLoose, points } = wish;
+  const { scope, points } = wish;
   const possible = texts.filter(
     ({ text }) => scope === "anything" || (scope === "own" ? isPersonal(text) : isRule(text)),
   );
   for (const topic of points.length > 0 ? points : [wish.topic]) {
-    const meant = possible.filter(({ text }) => isMeant(topic, text));
-    if (meant.length > 0) return { texts: meant, topic };
-    const least = isLoose ? 0.5 : 0.6;
-    const most = sure && termsOf(topic).size > 1 ? mostOf(topic, possible, least) : [];
-    if (most.length > 0) return { texts: most, topic };
-    const shared = isLoose ? telling(topic, possible) : undefined;
-    if (shared !== undefined) return shared;
+    const meant = meantByTopic(topic, wish, possible);
+    if (meant.texts.length > 0) return meant;
   }
   return { texts: [], topic: wish.topic };
+}
+
+function meantByTopic<T extends { readonly text: string }>(
+  topic: string,
+  { sure, isLoose, isOwn }: ForgetWish,
+  texts: readonly T[],
+): Meant<T> {
+  const meant = texts.filter(({ text }) => isMeant(topic, text));
+  if (meant.length > 0) return { texts: meant, topic };
+  const most = sure && termsOf(topic).size > 1 ? mostOf(topic, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
+  return most.length > 0 || !isLoose ? { texts: most, topic } : telling(topic, texts);
 }
 
 function mostOf<T extends { readonly text: string }>(
@@ -120,16 +126,13 @@ function mostOf<T extends { readonly text: string }>(
 const FEW = 2;
 
 /** The texts that share most words with the topic, of words that few of them hold. */
-function telling<T extends { readonly text: string }>(
-  topic: string,
-  texts: readonly T[],
-): Meant<T> | undefined {
+function telling<T extends { readonly text: string }>(topic: string, texts: readonly T[]): Meant<T> {
   const held = texts.map(({ text }) => heldOf(topic, text));
   const isTelling = (term: string): boolean =>
     term.length > 2 && held.filter((terms) => terms.includes(term)).length <= FEW;
   const shared = held.map((terms) => terms.filter(isTelling));
   const most = Math.max(0, ...shared.map(({ length }) => length));
-  if (most === 0) return undefined;
+  if (most === 0) return { texts: [], topic };
   const meant = texts.filter((_, index) => shared[index]?.length === most);
   return { texts: meant, topic: shared.find(({ length }) => length === most)?.join(" ") ?? "" };
 }
@@ -154,4 +157,4 @@ function isRule(text: string): boolean {
 const WISHES =
   /^(?:please |bitte )?(?:use|answer|reply|respond|write|keep|prefer|call|address|talk|speak|sign|put|format|name|end|start|begin)(?![\p{L}])|^(?:i|we) (?:want|like|prefer) /iu;
 const MINE =
-  /^(?:my|i|ich|meine?|je|j['’]|mon|ma|mes|yo|mis?|eu|(?:[oa] )?(?:meu|minha)|я|мо[йяёи]|меня|у меня|我|私)(?![\p{L}])/iu;
+  /(?<![\p{L}])(?:my|i|ich|meine?|je|mon|ma|mes|yo|mis?|eu|meus?|minhas?|я|мо\p{L}{1,2}|меня)(?![\p{L}])|j['’]\p{L}|我|私|^(?:soy|tengo|vivo|trabajo|tomo|sou|tenho|moro|trabalho)(?![\p{L}])/iu;
