@@ -110,9 +110,11 @@ type Forgotten = readonly { readonly file: string; readonly pieces: number }[];
 
 /** What became of a wish to have something forgotten: a silent nothing would be taken for done. */
 function forgottenText(forgotten: Forgotten): string {
-  if (forgotten.length === 0)
-    return "nothing that is noted matches what you wanted forgotten: compact memory show lists what is";
-  return `forgotten: ${forgotten.map(({ file, pieces }) => `${plural(pieces, "piece")} out of ${file}`).join(", ")}`;
+  const pieces = forgotten.map(({ file, pieces }) => `${plural(pieces, "piece")} out of ${file}`);
+  const told = pieces.length === 0 ? "nothing forgotten" : `forgotten: ${pieces.join(", ")}`;
+  return forgotten.some(({ file }) => file === "MEMORY.md")
+    ? told
+    : `${told}; no item of MEMORY.md says what you mean: compact memory show lists them`;
 }
 
 /** Who writes the summaries: undefined for the built-in one, which takes no request. */
