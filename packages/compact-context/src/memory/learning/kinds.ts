@@ -1,5 +1,5 @@
 /** Kinds of personal things: words that name one, and words that tell it without naming it, in eight languages. */
-export interface Kind {
+interface Kind {
   readonly named: RegExp;
   readonly told: RegExp;
 }
