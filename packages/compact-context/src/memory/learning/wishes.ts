@@ -41,24 +41,24 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
   });
 }
 
-/** True for a text that the topic of a wish means. */
-export function isMeant(topic: string, text: string): boolean {
+/** True for a text that the topic of a wish means; one of the user's `own` is not what is told of others. */
+export function isMeant(topic: string, text: string, isOwn = false): boolean {
   const [wanted, told] = [termsOf(topic), termsOf(text)];
-  return shareOf(topic, text) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
+  return shareOf(topic, text, isOwn) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
 }
 
 /** Share of the words of one in the other by which they mean the same. */
 const MOST = 0.8;
 
-function shareOf(topic: string, text: string): number {
+function shareOf(topic: string, text: string, isOwn: boolean): number {
   const { size } = termsOf(topic);
-  return size === 0 ? 0 : heldOf(topic, text).length / size;
+  return size === 0 ? 0 : heldOf(topic, text, isOwn).length / size;
 }
 
 /** A topic's words that a text holds, or tells in words of the same kind. */
-function heldOf(topic: string, text: string): readonly string[] {
+function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
   const [wanted, told, other] = [termsOf(topic), termsOf(text), otherIn(text)];
-  const isOfOther = other !== undefined && shareIn(termsOf(other), wanted) === 0;
+  const isOfOther = isOwn && other !== undefined && shareIn(termsOf(other), wanted) === 0;
   const kinds = isOfOther
     ? []
     : KINDS.filter(({ named, told: tells }) => topic.search(named) >= 0 && tells.test(text));
@@ -106,18 +106,21 @@ function meantByTopic<T extends { readonly text: string }>(
   { sure, isLoose, isOwn }: ForgetWish,
   texts: readonly T[],
 ): Meant<T> {
-  const meant = texts.filter(({ text }) => isMeant(topic, text));
+  const meant = texts.filter(({ text }) => isMeant(topic, text, isOwn));
   if (meant.length > 0) return { texts: meant, topic };
-  const most = sure && termsOf(topic).size > 1 ? mostOf(topic, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
-  return most.length > 0 || !isLoose ? { texts: most, topic } : telling(topic, texts);
+  const most =
+    sure && termsOf(topic).size > 1 ? mostOf({ topic, isOwn }, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
+  return most.length > 0 || !isLoose ? { texts: most, topic } : telling({ topic, isOwn }, texts);
 }
 
+type Named = Pick<ForgetWish, "topic" | "isOwn">;
+
 function mostOf<T extends { readonly text: string }>(
-  topic: string,
+  { topic, isOwn }: Named,
   texts: readonly T[],
   least: number,
 ): readonly T[] {
-  const shares = texts.map(({ text }) => shareOf(topic, text));
+  const shares = texts.map(({ text }) => shareOf(topic, text, isOwn));
   const most = Math.max(least, ...shares);
   return texts.filter((_, index) => shares[index] === most);
 }
@@ -126,8 +129,11 @@ function mostOf<T extends { readonly text: string }>(
 const FEW = 2;
 
 /** The texts that share most words with the topic, of words that few of them hold. */
-function telling<T extends { readonly text: string }>(topic: string, texts: readonly T[]): Meant<T> {
-  const held = texts.map(({ text }) => heldOf(topic, text));
+function telling<T extends { readonly text: string }>(
+  { topic, isOwn }: Named,
+  texts: readonly T[],
+): Meant<T> {
+  const held = texts.map(({ text }) => heldOf(topic, text, isOwn));
   const isTelling = (term: string): boolean =>
     term.length > 2 && held.filter((terms) => terms.includes(term)).length <= FEW;
   const shared = held.map((terms) => terms.filter(isTelling));
