@@ -74,7 +74,11 @@ const POSSESSIVE =
 
 /** `…, that I live in Cologne`: what is so, and no thing. */
 const IS_SO =
-  /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|(?:where|when|which|what|who|how)(?: \p{L}+){0,2} (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
+  /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
+
+/** `where I live`: what is so, in a question's words. */
+const ASKED =
+  /^(?:where|when|which|what|who|how)(?: \p{L}+){0,2} (?:i|we|my|our)(?![\p{L}])|^(?:was|wo|wie) (?:ich|wir)(?![\p{L}])/iu;
 
 /** What is taken out of a project and not out of a memory. */
 const OF_WORK =
@@ -103,7 +107,7 @@ const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
 /** What is said behind a request: a reason, what is so instead, or what is asked besides. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
 /** What a sentence asks to have forgotten, sentences of the same message `before` it; undefined where it asks for nothing. */
 export function readForgetRequest(
@@ -196,7 +200,7 @@ function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
 }
 
 function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
-  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object);
+  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object) || ASKED.test(object);
 }
 
 function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {
