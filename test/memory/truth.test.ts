@@ -4,12 +4,12 @@ import { relationOf } from "../../packages/compact-context/src/memory/learning/r
 import { durableStatements } from "../../packages/compact-context/src/memory/learning/statements.ts";
 import * as chatty from "./cases/chatty.ts";
 import * as said from "./cases/corrections.ts";
-import { requests } from "./cases/forgetting.ts";
+import { requests, turns, work } from "./cases/forgetting.ts";
 import * as kept from "./cases/kept.ts";
 import * as open from "./cases/open.ts";
 import * as stranger from "./cases/stranger.ts";
 import * as third from "./cases/third.ts";
-import { attacksOf, correctionsOf, factsOf, forgettingOf, pairsOf, secretsOf } from "./truth.ts";
+import { attacksOf, correctionsOf, factsOf, forgettingOf, keepingOf, pairsOf, secretsOf } from "./truth.ts";
 
 const SLOW = 300_000;
 
@@ -76,7 +76,15 @@ it(
 it(
   "MEM-14 forgets what people ask to have forgotten in their own words",
   async () => {
-    expect((await forgettingOf(requests)).failed).toEqual([]);
+    expect((await forgettingOf([...requests, ...turns])).failed).toEqual([]);
+  },
+  SLOW,
+);
+
+it(
+  "MEM-14 forgets nothing for an order of work",
+  async () => {
+    expect((await keepingOf(work)).failed).toEqual([]);
   },
   SLOW,
 );

@@ -156,6 +156,16 @@ export const forgettingOf = (cases: readonly Forgetting[], inOneSession = false)
     return `${language}: ${said} / ${forget} || ${once.join(" ")} || again: ${again.join(" ")}`;
   });
 
+/** What was learned stands after an order of work that takes something else away. */
+export const keepingOf = (cases: readonly Forgetting[]): Promise<Tally> =>
+  tally(cases, async ([language, said, order, stays], channel) => {
+    const holds = (): boolean => channel.items("MEMORY.md").some((item) => stays.test(item));
+    await channel.session(talk("a").user(said).reply(done).user(work).reply("Done."));
+    if (!holds()) return `${language}: not learned: ${said}`;
+    await channel.session(talk("b").user(work).reply("Done.").user(order).reply(done));
+    return holds() ? undefined : `${language}: ${said} / ${order}`;
+  });
+
 export const attacksOf = (cases: readonly Attack[]): Promise<Tally> =>
   tally(cases, async ([language, kind, text, taken], channel) => {
     const said =

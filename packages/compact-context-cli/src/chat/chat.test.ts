@@ -123,6 +123,25 @@ describe("a chat", () => {
     await chat.ended;
   });
 
+  it("MEM-14 tells what became of a wish to have something forgotten", async () => {
+    const chat = await start();
+    await chat.shows("none: a script answers");
+    chat.type("Remember that my locker code word is heron.\n");
+    await chat.shows(/gate \d+\.|context [\d,]+ of/);
+    chat.type("/new\n");
+    await chat.shows("a new session");
+    chat.type("Please forget my locker code word.\n");
+    await chat.shows(/context [\d,]+ of/);
+    chat.type("/new\n");
+    await chat.shows(/forgotten: \d+ pieces? out of MEMORY\.md/);
+    chat.type("Please forget my shoe size.\n");
+    await chat.shows(/context [\d,]+ of/);
+    chat.type("/new\n");
+    await chat.shows(/no\s+item\s+of\s+MEMORY\.md\s+says\s+what\s+you\s+mean/);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
   it("has its model write the memory's notes, counts what that takes, and asks it nothing where it shall not", async () => {
     const usage = { inputTokens: 100, outputTokens: 10, totalTokens: 110 };
     const asked: string[] = [];

@@ -15,6 +15,7 @@ import { CompactError } from "compact-context/internal/errors";
 import { createChannelMemory } from "compact-context/memory";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
+import { plural } from "../render/numbers.ts";
 import { oneLine } from "../render/width.ts";
 import { isDemo } from "./demo-model.ts";
 import { editTool, readTool, writeTool } from "./tools/read.ts";
@@ -71,11 +72,20 @@ async function agentOf(
   const env = { ...ports.env };
   const settings = settingsFor(config, invocation);
   const onWarning = (message: string): void => onDiagnostic({ code: "memory", message: oneLine(message) });
+  const onForgotten = (forgotten: Forgotten): void =>
+    onDiagnostic({ code: "memory", message: forgottenText(forgotten) });
   // The chat's own model writes the memory's notes too, beside the turns; a demonstration has none to ask.
   const asked: TextModel | undefined = isDemo(model)
     ? undefined
     : { name: model.name, window: model.window, generate: (request) => agent.ask(request) };
-  const memory = createChannelMemory({ workspaceDir, channelDir, settings, onWarning, model: asked });
+  const memory = createChannelMemory({
+    workspaceDir,
+    channelDir,
+    settings,
+    onWarning,
+    onForgotten,
+    model: asked,
+  });
   const summarizer = summarizerOf(flags.summarizer, asked);
   const agent = await createAgent({
     model,
@@ -94,6 +104,17 @@ async function agentOf(
       runCommand({ command, seconds: HOOK_SECONDS, cwd: workplace.root, env }, signal),
   });
   return agent;
+}
+
+type Forgotten = readonly { readonly file: string; readonly pieces: number }[];
+
+/** What became of a wish to have something forgotten: a silent nothing would be taken for done. */
+function forgottenText(forgotten: Forgotten): string {
+  const pieces = forgotten.map(({ file, pieces }) => `${plural(pieces, "piece")} out of ${file}`);
+  const told = pieces.length === 0 ? "nothing forgotten" : `forgotten: ${pieces.join(", ")}`;
+  return forgotten.some(({ file }) => file === "MEMORY.md")
+    ? told
+    : `${told}; no item of MEMORY.md says what you mean: compact memory show lists them`;
 }
 
 /** Who writes the summaries: undefined for the built-in one, which takes no request. */

@@ -11,7 +11,7 @@ import { findChannel } from "./changes/store.ts";
 import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
 import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
 import { topicTerms } from "./learning/meaning.ts";
-import { isMeant } from "./learning/statements.ts";
+import { isMeant } from "./learning/wishes.ts";
 import { createIntake, type Intake } from "./lifecycle/intake.ts";
 import { createLane, createRefresh, type Lane, type Refresh } from "./lifecycle/refresh.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
@@ -44,7 +44,7 @@ export interface ChannelMemoryOptions {
   readonly onWarning?: (message: string) => void;
   /** Told of every task as it ends, whoever did it. */
   readonly onTask?: (record: MemoryTaskRecord) => void;
-  /** Told what was taken out of which file when the user wanted something forgotten. */
+  /** Told what was taken out of which file when the user wanted something forgotten; of nothing where none of it was found. */
   readonly onForgotten?: (forgotten: readonly ForgottenIn[]) => void;
 }
 

@@ -34,7 +34,7 @@ export interface TaskContext {
   /** Milliseconds of a steady clock. */
   clock(): number;
   onTask(record: MemoryTaskRecord): void;
-  /** Told what was taken out of which file because the user wanted it forgotten. */
+  /** Told what was taken out of which file because the user wanted it forgotten; of nothing where none of it was found. */
   onForgotten?(forgotten: readonly ForgottenIn[]): void;
   /** Told of a model's failure that the program made good. */
   onWarning?(message: string): void;

@@ -18,7 +18,10 @@ const TOLD_AGAIN = 0.6;
 
 /** `statements` word for word, `topics` as people name them: a text that holds all of a topic's words is about it. */
 export function forgottenBy(statements: readonly string[], topics: readonly string[]): IsForgotten {
-  const told = statements.map(topicTerms).filter(({ size }) => size > 0);
+  // Ids of sections hold the words of their headings without marks: `tilda-fernhill-example`.
+  const told = statements
+    .flatMap((text) => [topicTerms(text), topicTerms(text.replace(/[^\p{L}\p{N}]+/gu, " "))])
+    .filter(({ size }) => size > 0);
   const named = topics.map(topicTerms).filter(({ size }) => size > 0);
   return (text) => {
     const terms = topicTerms(text);

@@ -4,8 +4,9 @@ import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf } from "../changes/document.ts";
 import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
 import { heldBy } from "../learning/meaning.ts";
-import { forgetRequests, ownStatements } from "../learning/own-words.ts";
+import { ownStatements } from "../learning/own-words.ts";
 import { isSaidByUser, isTransient } from "../learning/statements.ts";
+import { forgetWishes } from "../learning/wishes.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
 import { isFirmRule } from "../session-update/wording.ts";
@@ -118,7 +119,7 @@ function personsOrigin(
 
 function asksToForget(record: unknown, messages: readonly Message[]): boolean {
   const message = messageOf(record, messages);
-  return message !== undefined && forgetRequests(readSaid(message)).length > 0;
+  return message !== undefined && forgetWishes([message]).length > 0;
 }
 
 /** Items of which one sentence says all, in their own words. */
@@ -249,7 +250,11 @@ async function write(
   if (history !== undefined && !told.includes(history.text)) {
     all.push({ op: "addSection", heading: history.heading, text: history.text });
   }
-  if (all.length === 0) return false;
+  const isAsked = all.some(({ op }) => op === "forget") || forgetWishes(lessons).some(({ sure }) => sure);
+  if (all.length === 0) {
+    if (isAsked) context.onForgotten?.([]);
+    return false;
+  }
   const first = lessons[0]?.id ?? "";
   const last = lessons.at(-1)?.id ?? "";
   const { changeId, forgotten } = await context.writer.apply(all, {
@@ -257,6 +262,6 @@ async function write(
     reason: `${lessons.length} messages leave the conversation (${by})`,
     sources: [`${first}…${last}`],
   });
-  if (forgotten.length > 0) context.onForgotten?.(forgotten);
+  if (isAsked) context.onForgotten?.(forgotten);
   return changeId !== undefined || forgotten.length > 0;
 }

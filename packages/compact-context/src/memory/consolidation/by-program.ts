@@ -5,16 +5,11 @@ import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import type { MemoryOperation } from "../changes/operation.ts";
-import { topicTerms } from "../learning/meaning.ts";
+import { heldBy, topicTerms } from "../learning/meaning.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
-import {
-  type DurableStatement,
-  durableStatements,
-  forgetWishes,
-  isMeant,
-  meantBy,
-} from "../learning/statements.ts";
+import { type DurableStatement, durableStatements } from "../learning/statements.ts";
+import { forgetWishes, isMeant, meantBy } from "../learning/wishes.ts";
 import { tellable } from "../memory-task.ts";
 import { isFirmRule, isTellingDecision } from "../session-update/wording.ts";
 import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
@@ -73,40 +68,48 @@ function withoutForgotten(
   items: readonly MemoryItem[],
 ): { readonly forget: readonly MemoryOperation[]; readonly rest: readonly DurableStatement[] } {
   const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
+  const placeIn = (id: string): number => placeOf.get(id) ?? 0;
   const forget: MemoryOperation[] = [];
-  let rest = statements;
+  const asking: MemoryOperation[] = [];
+  let [left, rest] = [items, statements];
   for (const wish of forgetWishes(messages)) {
-    const { from, topic, all, sure } = wish;
-    const placeIn = (id: string): number => placeOf.get(id) ?? 0;
-    const meant = meantBy(wish, items);
+    const { from, all, sure } = wish;
+    const known = meantBy(wish, left);
+    const earlier = meantBy(
+      wish,
+      rest.filter((statement) => placeIn(statement.from) < placeIn(from)),
+    );
+    const topic = known.texts.length > 0 ? known.topic : earlier.topic;
     // What the same message says instead is not meant.
     const said = [
-      ...meantBy(
-        wish,
-        rest.filter((statement) => placeIn(statement.from) < placeIn(from)),
-      ),
+      ...earlier.texts,
       ...rest.filter((statement) => statement.from === from && isMeant(topic, statement.text)),
     ];
     // One word that several items hold does not say which of them is meant.
-    if (
-      !all &&
-      meant.length > 1 &&
-      topicTerms(topic).size < 2 &&
-      !/^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu.test(topic)
-    )
-      continue;
+    if (!all && known.texts.length > 1 && topicTerms(topic).size < 2 && !OWN.test(topic)) continue;
+    const found = known.texts.length + said.length;
     const why = "the user asked for it";
     forget.push(
-      ...meant.map(({ id }) => ({ op: "forget", target: id, topic, why }) as const),
+      ...known.texts.map(({ id }) => ({ op: "forget", target: id, topic, why }) as const),
       ...said.map(({ text }) => ({ op: "forget", said: text, topic, why }) as const),
-      ...(meant.length + said.length === 0 && sure
+      ...(found === 0 && sure
         ? [{ op: "forget", topic, said: topicTerms(topic).size > 1 ? topic : undefined, why } as const]
         : []),
     );
-    rest = rest.filter((statement) => !said.includes(statement));
+    // The words of the request name it too.
+    const asked =
+      found === 0 ? [] : wish.said.filter((text) => heldBy(topic, text) === 1 && topicTerms(text).size > 1);
+    asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
+    const isAsking = forgottenBy(asked, []);
+    rest = rest.filter(
+      (statement) => !said.includes(statement) && !(statement.from === from && isAsking(statement.text)),
+    );
+    left = left.filter((item) => !known.texts.includes(item));
   }
-  return { forget, rest };
+  return { forget: [...forget, ...asking], rest };
 }
+
+const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;
 
 /** Of statements that take each other's place, or say the same, the last one. */
 function newestOfEach(statements: readonly DurableStatement[]): DurableStatement[] {

@@ -1,7 +1,8 @@
 import { THAT } from "./language.ts";
+import { any, END, LEAD, type Order, type OrderKind, ordersIn } from "./orders.ts";
 
-// How people ask to have something forgotten, in nine languages. `forget` alone is such a request; `delete` and its like are
-// one where they name the memory, or something that the user told about themselves.
+// How people ask to have something forgotten, in nine languages: an order or a wish to lose something, clause by clause, and
+// the words that name it, behind the order, before it, or in a sentence before.
 
 /** A request to forget, in words. */
 export interface ForgetRequest {
@@ -11,72 +12,62 @@ export interface ForgetRequest {
   readonly all: boolean;
   /** False for `delete my …`, which may be about anything: it counts only where the memory holds it. */
   readonly sure: boolean;
+  /** Names of what a pronoun points to, the nearest first; none where the request names it itself. */
+  readonly points: readonly string[];
+  /** Something is surely meant, by more than its name or less: whatever shares a telling word is. */
+  readonly isLoose: boolean;
+  /** It is said to be the user's own. */
+  readonly isOwn: boolean;
+  /** Which items it can mean: a word like `rule` names rules, a mere name or `thing` what is the user's own. */
+  readonly scope: "anything" | "rules" | "own";
+  /** Where it begins in the sentence. */
+  readonly at: number;
+  /** Where the order itself ends: what stands behind may say what is so instead. */
+  readonly end: number;
 }
 
-const END = "(?![\\p{L}])";
-const any = (...sources: readonly string[]): string => `(?:${sources.join("|")})`;
-
-/** What may stand before a request: courtesy, and words that go from one matter to another. */
-const LEAD = new RegExp(
-  `^(?:[\\s,.!:;–—-]|${any(
-    `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol)${END}`,
-    `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
-    `(?:bitte|kannst du|könntest du|du (?:kannst|sollst|darfst)|ach|übrigens|also|und|mal|doch|ich möchte,? dass du)${END}`,
-    `(?:s['’]il te plaît|stp|tu peux|peux-tu|pourrais-tu|au fait|et|alors|bon)${END}`,
-    `(?:por favor|porfa|puedes|podrías|oye|ah|y|bueno|(?:você |vc )?(?:pode|poderia)|aliás|e|pf|favor)${END}`,
-    `(?:пожалуйста|(?:ты )?можешь|кстати|и|а|слушай|ну)${END}`,
-    `(?:per favore|puoi|potresti)${END}`,
-    "请你?|麻烦你?|对了|那个|あの|すみません(?:が)?",
-  )})+`,
-  "iu",
+/** The memory itself, or what was told to it: what is asked for is not in a file. */
+const MEMORY = new RegExp(
+  any(
+    `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|deine[mnr]?|ta|tes|ton|votre|tus?|(?:d)?(?:tua|sua|teu|seu)s?|твое[йм]|своей|своих|твоих) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
+    `(?<![\\p{L}])(?:from|out of|off) (?:the )?(?:long-term )?(?:memory|memories)(?=$|[.,;!?)]| (?:please|pls|plz|now|again|for|because|since|as|and|about|any|that|it|i|we|thx|thanks|too|of|on)${END})`,
+    `(?<![\\p{L}])(?:aus dem |im |de la |en la |dans la |da |na |из |в |dalla )(?:gedächtnis|mémoire|memoria|memória|памят[иь])${END}`,
+    `(?<![\\p{L}])(?:(?:from|off) the record|on (?:file|record)|in mind)${END}`,
+    `(?<![\\p{L}])(?:from )?(?:what(?:ever)?|everything|anything|all)(?: that)? (?:you|u)(?:['’]ve| have)? (?:got|know|knew|keep|kept|have|remember|stored?|saved?|noted|hold)${END}`,
+    `(?<![\\p{L}])(?:you|u)(?:['’]ve| have)? (?:stored|saved|noted|remembered|kept|memori[sz]ed)(?: (?:about|on|for) me)?${END}`,
+    `(?<![\\p{L}])(?:what|that|anything|everything|all)(?: that)? i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared)${END}(?! in (?:the|that|this|my|our) )`,
+    `(?<![\\p{L}])i(?:['’]ve| have)? told you(?= (?:about )?(?:my|our)${END})`,
+    "was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe",
+    "(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|(?:記憶|メモ(?:リ)?)から|記憶",
+  ),
+  "giu",
 );
 
-/** Forgetting and nothing else. */
-const FORGET = new RegExp(
-  `^${any(
-    `(?:forget|unlearn|un-learn|disremember)(?! (?:to|how)${END})${END}`,
-    `(?:don['’]?t|do not|stop|no longer|never|no need to) (?:want you to )?(?:remember|keep track of)(?:ing)?${END}`,
-    `i (?:don['’]?t|do not|no longer) want you to (?:remember|keep|know|store|save|have)${END}`,
-    `i (?:shouldn['’]?t|should not|should never) have (?:told|shared|said|mentioned)(?: you)?${END}`,
-    `(?:vergiss|vergesst|vergessen sie)${END}`,
-    `(?:oublie[rsz]?)${END}`,
-    `(?:olvida(?:te|r)?|olvídate|olvide)(?: de)?${END}`,
-    `(?:esqueça|esquece|esquecer|esqueçam)(?: de)?${END}`,
-    `(?:забудь(?:те)?|забыть|не (?:запоминай|помни))${END}`,
-    `(?:dimentica|scorda(?:ti)?)(?: di)?${END}`,
-    "(?:忘记|忘掉|忘了|别(?:再)?记(?:住|着)?)",
-  )}`,
+/** A note, a rule, whatever was said: words for an item of the memory. */
+const NOTED_WORD =
+  "(?:notes?|entr(?:y|ies)|facts?|rules?|instructions?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|business|notiz(?:en)?|regeln?|sachen?|infos?|eintrag|anweisung|règle|consigne|truc|regla|instrucción|regra|instrução|cosas?|coisas?|datos?|dados?|nota|заметк[уи]|правило|информаци[юя]|regola)";
+const DETERMINED =
+  "(?:(?:the|that|this|any|every|all|my|your|these|those|any of the|die|das|den|diese[ns]?|le|la|les|l['’]|cette|ce|el|lo|los|las|es[ea]|a|o|as|os|ess[ea]|это|эту)\\s)?(?:(?:whole|entire|stupid|old|little|silly)\\s)?";
+const OF =
+  "(?:about|on|regarding|concerning|of|that|with|where|über|von|zu|mit|dass|sur|de|du|des|d['’]|concernant|sobre|del?|da|do|que|про|о|об|di|su(?:l|lla)?)";
+const NOTED_OF = new RegExp(
+  `^(?:${DETERMINED}${NOTED_WORD}\\s${OF}|(?:das|die sache) mit|lo de|lo que toca a|le truc de)\\s+(?:(?:den|der|dem)\\s)?`,
   "iu",
 );
-
-/** Taking something away, from wherever it is. */
-const TAKE_AWAY = new RegExp(
-  `^${any(
-    `(?:delete|remove|erase|drop|wipe|purge|scrub|clear|strike|get rid of|throw (?:away|out)|take out|lose)${END}`,
-    `(?:lösche?|entferne?|streiche?)${END}`,
-    `(?:supprime|efface|retire|enlève|vire)[rz]?${END}`,
-    `(?:borra|elimina|quita)[r]?${END}`,
-    `(?:apague|apaga|apagar|remov[ea]r?|tir[ea]r?|exclu[ai]|deleta?|elimin[ea])${END}`,
-    `(?:удали(?:ть)?|убери|сотри|вычеркни)${END}`,
-    `(?:cancella|elimina|togli|rimuovi)${END}`,
-    "(?:删除|删掉|清除|去掉|抹掉)",
-  )}`,
+const NOTED_AS = new RegExp(
+  `(?:^|\\s)${NOTED_WORD}$|的?(?:信息|事情?|资料|一切|所有)都?$|の?(?:情報|データ)$`,
   "iu",
 );
+const RULE =
+  /(?<![\p{L}])(?:rules?|instructions?|preferences?|regeln?|anweisung|règle|consigne|regla|instrucción|regra|instrução|правило|regola)(?![\p{L}])/iu;
 
-/** Verbs that stand behind what is to be forgotten. */
-const BEHIND =
-  /^(.*?)(?:[  ](?:wieder )?vergessen[.!]*|(?:从(?:你的)?(?:记忆|笔记|备忘录?)(?:中|里)?)?(?:删除|删掉|清除|去掉|抹掉|忘了|忘掉|忘记)(?:了?吧)?[。.!！]*|(?:のこと|って話)?(?:を|は|であることを|ということを|ことを)?(?:記憶から|メモ(?:リ)?から)?(?:忘れて|消去して|消して|削除して)(?:おいて)?(?:ください|くれ|ほしい)?[。.!！]*)$/u;
-
-/** The memory, or what the user said: what is asked for is not in a file. */
-const MEMORY =
-  /(?:(?<![\p{L}])(?:your|the|my|deine[mnr]?|den|ta|tes|tu|tus|da (?:tua|sua)|sua|tua|suas|своей|твоей|своих|tua|tue)\s)?(?<![\p{L}])(?:memory|memories|notes?|records|knowledge|gedächtnis|notizen|mémoire|memoria|memória|памят[иь]|замет(?:ок|ки)|appunti)(?![\p{L}])|(?:从|在)?(?:你的)?(?:记忆|笔记)(?:中|里)?|記憶|(?<![\p{L}])what(?:ever)? (?:you|u)(?:['’]ve| have)? (?:know|knew|keep|kept|have|remember|stored?|saved?|noted|got)(?![\p{L}])|(?<![\p{L}])(?:what|that|anything|everything|all) i(?:['’]ve| have)? (?:just )?(?:said|told(?: you)?|mentioned|shared|wrote)(?![\p{L}])|was (?:du|ich)(?: dir)? .*(?:weißt|gesagt|erzählt)(?: habe)?|ce que (?:je t['’]ai (?:dit|raconté)|tu sais)|lo que (?:te )?(?:dije|conté|he dicho|sabes)|o que (?:eu )?(?:te )?(?:falei|disse|contei)|o que (?:você|vc) sabe|(?:то,? )?что (?:я|ты) (?:тебе )?(?:говорил[аи]?|сказал[аи]?|рассказал[аи]?|знаешь)|我(?:刚才)?(?:说|告诉|提)(?:过|你)?的?/iu;
-
-/** A note, a rule, whatever was said: words for an item of the memory, before or behind what it is about. */
-const NOTED_OF =
-  /^(?:(?:the|that|this|any|every|all|my|your|any of the|die|das|den|la|le|les|l['’]|el|lo|los|las|a|o|as|os)\s)?(?:(?:whole|entire|stupid|old|little)\s)?(?:notes?|entr(?:y|ies)|facts?|rules?|preferences?|things?|bits?|parts?|info(?:rmation)?|stuff|details?|memor(?:y|ies)|notiz(?:en)?|regeln?|sache|infos?|eintrag|note|règle|truc|info|nota|regla|regra|cosa|coisa|dato|dado|заметк[уи]|правило|информаци[юя]|nota|regola)\s(?:about|on|regarding|concerning|of|that|with|where|über|von|zu|mit|dass|sur|de|du|des|d['’]|concernant|sobre|del?|da|do|que|про|о|об|di|su(?:l|lla)?)\s+/iu;
-const NOTED_AS =
-  /\s(?:notes?|entr(?:y|ies)|facts?|rules?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|regel|notiz|sache)$/iu;
+/** What stands for something that was named before. */
+const PERSON = "(?:her|him|ihn|elle|lui|ella|él|ela|ele|её|ее|него|неё|нее|нём|нем|ней)";
+const POINTS = new RegExp(
+  `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
+  "iu",
+);
+const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
 
 const POSSESSIVE =
   /^(?:my|mine|our|mein(?:e[nmrs]?)?|unser\p{L}*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?)|мо(?:й|я|ё|и|ю|его|ей|их|ем)|(?:il mio|la mia|i miei|le mie))\s|^(?:我的|私の)/iu;
@@ -85,87 +76,175 @@ const POSSESSIVE =
 const IS_SO =
   /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
 
-/** What is deleted from a project and not from a memory. */
+/** `where I live`: what is so, in a question's words. */
+const ASKED =
+  /^(?:where|when|which|what|who|how)(?: \p{L}+){0,2} (?:i|we|my|our)(?![\p{L}])|^(?:was|wo|wie) (?:ich|wir)(?![\p{L}])/iu;
+
+/** What is taken out of a project and not out of a memory. */
 const OF_WORK =
-  /(?<![\p{L}])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code|lines?|imports?|variables?|comments?|columns?|tables?|rows?|folders?|director(?:y|ies)|containers?|images?|cache|logs?|config|app|pages?|buttons?|components?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|accounts? page|messages?|emails?|mails?|photos?|posts?|datei(?:en)?|funktion|zeilen?|fichiers?|fonction|archivos?|función|arquivos?|função|файл\p{L}*|функци\p{L}*)(?![\p{L}])|文件|函数|代码|ファイル|関数/iu;
+  /(?<![\p{L}-])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
+
+const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
 
 /** In a file, a list, a text: not in the memory. */
-const ELSEWHERE = /\s(?:from|in(?:side|to)?|within|out of|aus|dans|из)\s/iu;
+const ELSEWHERE =
+  /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|(?<!relat(?:ed|ing) |linked )to(?! do with)|aus|dans|auf|из|со?)\s/iu;
 const ABOUT_ME =
-  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо[йяеёи]|мне|меня)(?![\p{L}])/iu;
+  /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо\p{L}{1,2}|мне|меня)(?![\p{L}])|我|私/iu;
+/** Left aside for a while, and not for good. */
+const LATER =
+  /(?<![\p{L}])(?:for (?:now|today|tonight|once|a change|the moment|this \p{L}+|a (?:bit|moment|second|sec|minute|while))|this time|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
 
 const ALL = new RegExp(
-  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|всё|все|tutto|what (?:i|you)|whatever)${END}|所有|全部|一切`,
+  `(?<![\\p{L}])(?:everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what (?:i|you)|whatever|(?:every|any) (?:single )?(?:trace|mention|bit))${END}|所有|全部|一切`,
   "iu",
 );
 
 /** Words before and behind a topic that are none of it. */
 const AROUND =
-  /^(?:[\s,:;，、]+|(?:please|bitte|everything|anything|all|alles|tout|todo|tudo|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
+  /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
-  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?more|again|now|too|as well|for good|completely|bitte|wieder|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|[\s.!。！])+$/iu;
-/** What is said behind a request: a reason, or what is so instead. */
+  /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
+/** What is said behind a request: a reason, what is so instead, or what is asked besides. */
 const BESIDES =
-  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|[，。]).*$/isu;
+  /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
-/** What a sentence asks to have forgotten; undefined where it asks for nothing of the kind. */
-export function readForgetRequest(sentence: string): ForgetRequest | undefined {
-  return requestIn(sentence.trim()) ?? requestBehind(sentence.trim());
+/** What a sentence asks to have forgotten, sentences of the same message `before` it; undefined where it asks for nothing. */
+export function readForgetRequest(
+  sentence: string,
+  before: readonly string[] = [],
+): ForgetRequest | undefined {
+  for (const order of ordersIn(sentence)) {
+    const request = requestOf(order, sentence, before);
+    if (request !== undefined) return request;
+  }
+  return undefined;
 }
-
-/** Where a clause begins that may ask for it. */
-const CLAUSE = /[:;–—]\s+|,\s+(?=\p{L})|，/gu;
 
 /** A sentence in two where a request follows what else it says: `we use pnpm now, forget what I said about yarn`. */
 export function splitAtRequest(sentence: string): readonly string[] {
-  if (readForgetRequest(sentence) !== undefined) return [sentence];
-  for (const { index, 0: mark } of sentence.matchAll(CLAUSE)) {
-    const rest = sentence.slice(index + mark.length);
-    if (readForgetRequest(rest)?.sure === true) return [sentence.slice(0, index + mark.length).trim(), rest];
-  }
-  return [sentence];
+  const { sure, at } = readForgetRequest(sentence) ?? { sure: false, at: 0 };
+  return sure && at > 0 ? [sentence.slice(0, at).trim(), sentence.slice(at)] : [sentence];
 }
 
-function requestIn(clause: string): ForgetRequest | undefined {
-  const plain = clause.replace(LEAD, "");
-  const forget = FORGET.exec(plain)?.[0];
-  if (forget !== undefined)
-    return { topic: topicOf(plain.slice(forget.length)), all: ALL.test(plain), sure: true };
-  const verb = TAKE_AWAY.exec(plain)?.[0];
-  return verb === undefined ? undefined : takenAway(plain.slice(verb.length).trim());
+function requestOf(order: Order, sentence: string, earlier: readonly string[]): ForgetRequest | undefined {
+  const { kind, at, end, before, object } = order;
+  const [bare, named] = [plainOf(object), nameOf(object)];
+  const isPointing = bare === "" || POINTS.test(bare) || POINTS.test(named);
+  const clauses = isPointing ? clausesBefore(before, earlier) : [];
+  const [clause] = clauses;
+  const phrase = clause === undefined ? bare : plainOf(clause);
+  const meant = {
+    phrase,
+    bare,
+    isPointing,
+    isPerson: PERSONS.test(named),
+    isNoted:
+      [phrase, bare].some((one) => NOTED_OF.test(one) || NOTED_AS.test(one)) ||
+      (isPointing && RULE.test(phrase)),
+    isOwn: ABOUT_ME.test(phrase),
+  };
+  const strength = has(MEMORY, `${clause ?? ""} ${sentence.slice(at)}`)
+    ? "memory"
+    : strengthOf(order, meant, sentence.slice(at));
+  if (strength === undefined) return undefined;
+  return {
+    topic: clause === undefined ? named : nameOf(clause),
+    points: clauses.map(nameOf),
+    all: ALL.test(object),
+    sure: strength === "memory" || strength === "sure",
+    isLoose: strength === "memory" || (clause !== undefined && isMoreThanNamed(kind, meant)),
+    isOwn: meant.isOwn,
+    scope: scopeOf(strength, meant),
+    at: clause === before ? 0 : at,
+    end,
+  };
 }
 
-function takenAway(object: string): ForgetRequest | undefined {
-  const request = { topic: topicOf(object), all: ALL.test(object), sure: true };
-  if (MEMORY.test(object) || IS_SO.test(object)) return request;
-  const short = object.replace(BESIDES, "").replace(TAIL, "");
-  if (OF_WORK.test(short) || ELSEWHERE.test(short)) return undefined;
-  if (NOTED_OF.test(short)) return { ...request, sure: ABOUT_ME.test(short) };
-  const isItem = NOTED_AS.test(short) && /^(?:the|that|this|my|die|das|la|el|a|o)\s/iu.test(short);
-  return isItem || POSSESSIVE.test(short) ? { ...request, sure: false } : undefined;
+/** What a pronoun may point to, the nearest first. */
+function clausesBefore(before: string, earlier: readonly string[]): string[] {
+  return [before, ...earlier.slice(-2).toReversed()].filter((one) => nameOf(one).length > 1);
 }
 
-/** German, Chinese and Japanese name it first: `Kannst du meine Adresse vergessen`, `把…从记忆里删掉`. */
-function requestBehind(whole: string): ForgetRequest | undefined {
-  const named = BEHIND.exec(whole)?.[1];
-  if (named === undefined) return undefined;
-  const isForgetting = /忘|vergessen/u.test(whole.slice(named.length)) || MEMORY.test(whole);
-  const rest = named.replace(LEAD, "").replace(/^把/, "");
-  if (/vergessen/.test(whole) && rest === named) return undefined;
-  if (!isForgetting && (!POSSESSIVE.test(rest) || OF_WORK.test(rest))) return undefined;
-  return { topic: topicOf(rest), all: ALL.test(named), sure: isForgetting };
+/** What an order is about. */
+interface Meant {
+  /** The words that name it, of the order itself or of what its pronoun points to. */
+  readonly phrase: string;
+  /** The order's own object. */
+  readonly bare: string;
+  readonly isPointing: boolean;
+  readonly isPerson: boolean;
+  /** It is called a note, a rule, a thing. */
+  readonly isNoted: boolean;
+  readonly isOwn: boolean;
 }
 
-function topicOf(words: string): string {
-  const place = [PLACE, MEMORY].map((known) => words.search(known));
+/** How surely a memory is meant: it is named, nothing else can be meant, or it may be by what it holds. */
+type Strength = "memory" | "sure" | "owned" | "named";
+
+function strengthOf(order: Order, meant: Meant, asked: string): Strength | undefined {
+  const { kind, object } = order;
+  const { phrase, isNoted, isOwn } = meant;
+  if (LATER.test(asked)) return undefined;
+  if (IS_SO.test(object)) return "sure";
+  if (kind === "forget") return isWorkAlone(meant) ? undefined : "sure";
+  const isWork = !isNoted && OF_WORK.test(phrase);
+  if (isWork || phrase === "" || ELSEWHERE.test(meant.isPointing ? meant.bare : phrase)) return undefined;
+  if (isOwn && (kind === "keep" || NOTED_OF.test(phrase))) return "sure";
+  return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
+}
+
+/** `the tests`, `the login page`: nothing but a part of the work. */
+function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
+  return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
+}
+
+function isTheirs(object: string, { phrase, isNoted, isPerson }: Meant): boolean {
+  return isNoted || isPerson || POSSESSIVE.test(phrase) || ALL.test(object) || ASKED.test(object);
+}
+
+function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | undefined {
+  return !isPointing && LOSES.test(verb) && isShort(phrase) && !ARTICLE.test(phrase) && !UNSPACED.test(phrase)
+    ? "named"
+    : undefined;
+}
+
+/** A sentence about a person or something of the user's tells more than the name of what is meant. */
+function isMoreThanNamed(kind: OrderKind, { phrase, isPerson, isNoted }: Meant): boolean {
+  return isPerson || isNoted || (kind === "forget" && POSSESSIVE.test(phrase));
+}
+
+function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant): ForgetRequest["scope"] {
+  if (strength === "memory" || strength === "sure" || isPerson) return "anything";
+  if (isNoted && RULE.test(`${phrase} ${bare}`)) return "rules";
+  return strength === "named" || !POSSESSIVE.test(phrase) ? "own" : "anything";
+}
+
+const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
+const UNSPACED = /[\u3040-\u9fff]/u;
+const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
+/** A name has none. */
+const ARTICLE = /^(?:the|an?|th(?:is|at|[eo]se)|all|d(?:er|ie|as|en)|l[ea]s?|el|los|[oa]s?|un[ea]?)\s/iu;
+/** Verbs that lose a name more often than a part of a project. */
+const LOSES =
+  /^(?:get rid|erase|wipe|scrub|purge|let|lose|lösch|streich|efface|borra|b[oó]rra|apag|удали|сотри)/iu;
+
+/** Without the memory's name, courtesy and what is said besides. */
+function plainOf(words: string): string {
+  const told = words.replace(LEAD, "");
+  const place = [...told.matchAll(MEMORY)].at(-1)?.index ?? -1;
   // What stands between the request and the memory's name is meant as a whole.
-  const told = words.replace(BESIDES, (rest, at: number) => (Math.max(...place) > at ? rest : ""));
-  const placed = told.replace(PLACE, " ").replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
-  const named = placed === "" ? told.trim() : placed;
-  if (THAT.test(named)) return named;
-  const bare = named.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
+  const named = told.replace(BESIDES, (rest, at: number) => (place > at ? rest : ""));
+  const placed = named.replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
+  return (placed === "" ? named.replace(TAIL, "").trim() : placed).replace(ABOUT, "");
+}
+
+const ABOUT =
+  /^(?:(?:(?:what|how) )?about|as for|regarding|concerning|über|wegen|à propos de|sobre|про|насчёт)\s+(?=\S)/iu;
+
+function nameOf(words: string): string {
+  const plain = plainOf(words);
+  if (THAT.test(plain)) return plain;
+  const bare = plain.replace(AROUND, "").replace(NOTED_OF, "").replace(NOTED_AS, "");
   return bare.replace(AROUND, "").replace(TAIL, "").trim();
 }
-
-const PLACE =
-  /(?:,?\s*(?:from|out of|aus|in|de|da|из|dalla|en)\s+)(?:(?:your|the|deine[mnr]?|ta|tes|tu|tus|tua|sua|своей|твоей|tua)\s+)?(?:memory|memories|notes?|records|knowledge|gedächtnis|notizen|mémoire|memoria|memória|памяти|заметок|what(?:ever)? you(?:['’]ve| have)? \p{L}+)|从?(?:你的)?(?:记忆|笔记)(?:中|里)?/iu;

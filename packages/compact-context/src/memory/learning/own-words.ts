@@ -47,9 +47,11 @@ export function rawSentencesOf(text: string): string[] {
     .flatMap((line) => partedFrom(line, QUESTION))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
-      const at = readForgetRequest(sentence)?.sure === true ? INSTEAD.exec(sentence)?.index : undefined;
-      const pieces = at === undefined ? [sentence] : [sentence.slice(0, at), sentence.slice(at + 1).trim()];
-      return pieces.filter((piece) => piece !== "");
+      const request = readForgetRequest(sentence);
+      const instead = request?.sure === true ? INSTEAD.exec(sentence.slice(request.end))?.index : undefined;
+      if (request === undefined || instead === undefined) return sentence === "" ? [] : [sentence];
+      const at = request.end + instead;
+      return [sentence.slice(0, at), sentence.slice(at + 1).trim()];
     });
 }
 
@@ -60,9 +62,9 @@ function partedFrom(sentence: string, between: RegExp): readonly string[] {
   return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
 }
 
-/** What a message asks to have forgotten, sentence by sentence. */
+/** What a message surely asks to have forgotten, sentence by sentence. */
 export function forgetRequests(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter((sentence) => readForgetRequest(sentence) !== undefined);
+  return sentencesOf(typedBefore(text)).filter((sentence) => readForgetRequest(sentence)?.sure === true);
 }
 
 /** What a message says is so instead of what it asks to have forgotten. */
@@ -99,7 +101,7 @@ function isOwn(said: string): boolean {
     isLabelled(sentence)
   )
     return false;
-  if (readForgetRequest(sentence) !== undefined) return false;
+  if (readForgetRequest(sentence)?.sure === true) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
   return !REPORTED.test(sentence.replace(LEAD, ""));
@@ -126,7 +128,7 @@ const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
 /** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
-function typedBefore(text: string): string {
+export function typedBefore(text: string): string {
   const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   const cuts = [MAIL_HEADER.exec(plain)?.index, SALUTATION.exec(plain)?.index, materialAt(plain)];
   const first = Math.min(...cuts.map((at) => at ?? plain.length));

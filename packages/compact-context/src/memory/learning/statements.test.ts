@@ -3,7 +3,8 @@ import { both, facts, forgotten, notOwn, passing, told } from "../../../../../te
 import type { Message } from "../../core/message.ts";
 import { withoutToldSecrets } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
-import { durableStatements, forgetWishes, isMeant } from "./statements.ts";
+import { durableStatements } from "./statements.ts";
+import { forgetWishes, isMeant } from "./wishes.ts";
 
 const said = (text: string): Message => ({ id: text, role: "user", parts: [{ type: "text", text }] });
 const learned = (text: string, known: readonly string[] = []): string[] =>

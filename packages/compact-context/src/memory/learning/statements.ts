@@ -1,7 +1,6 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
-import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import {
   CHOSEN,
   FORBIDS,
@@ -13,12 +12,11 @@ import {
   rule,
   SAID_ON,
   TELLS_CHANGE,
-  THAT,
   TRANSIENT,
   word,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
-import { forgetRequests, insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
+import { insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
@@ -347,51 +345,3 @@ const VALUE: RegExp = rule(
 
 const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
-
-/** What a user asks to have forgotten, in words. */
-export interface ForgetWish extends ForgetRequest {
-  /** Id of the message that asks; of "that" the topic is the statement that was just made. */
-  readonly from: string;
-}
-
-/** The wishes of a conversation, in order. */
-export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
-  const spoken: string[] = [];
-  return messages.flatMap((message) => {
-    const typed = readSaid(message);
-    if (typed === "") return [];
-    const asked = forgetRequests(typed);
-    const wishes = asked.flatMap((sentence): ForgetWish[] => {
-      const request = readForgetRequest(sentence);
-      if (request === undefined) return [];
-      if (!THAT.test(request.topic)) return [{ ...request, from: message.id }];
-      const said = [...ownStatements(typed), ""].at(-2) ?? "";
-      const topic = said === "" ? (spoken.at(-1) ?? "") : said;
-      return topic === "" ? [] : [{ from: message.id, topic, all: false, sure: true }];
-    });
-    spoken.push(...sentencesOf(typed).filter((sentence) => !asked.includes(sentence)));
-    return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
-  });
-}
-
-/** True for a text that the topic of a wish means. */
-export function isMeant(topic: string, text: string): boolean {
-  const [wanted, told] = [topicTerms(topic), topicTerms(text)];
-  return shareIn(wanted, told) >= 0.8 || (told.size > 1 && shareIn(told, wanted) >= 0.8);
-}
-
-/**
- * The texts that a wish means: those that hold its words. Where none does and it is sure that something is to be
- * forgotten, those that hold most of them, at least half.
- */
-export function meantBy<T extends { readonly text: string }>(
-  { topic, sure }: Pick<ForgetWish, "topic" | "sure">,
-  texts: readonly T[],
-): readonly T[] {
-  const meant = texts.filter(({ text }) => isMeant(topic, text));
-  const wanted = topicTerms(topic);
-  if (meant.length > 0 || !sure || wanted.size < 2) return meant;
-  const shares = texts.map(({ text }) => shareIn(wanted, topicTerms(text)));
-  const most = Math.max(0, ...shares);
-  return most < 0.5 ? [] : texts.filter((_, index) => shares[index] === most);
-}

@@ -6,7 +6,7 @@ import { readAction } from "../../summarizers/extractive/actions.ts";
 import { readDocument } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
-import { forgetWishes } from "../learning/statements.ts";
+import { forgetWishes } from "../learning/wishes.ts";
 import { linesOf } from "../markdown.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import {
