@@ -4,7 +4,7 @@ export const END = "(?![\\p{L}])";
 export const any = (...sources: readonly string[]): string => `(?:${sources.join("|")})`;
 
 /** What may stand before a request: courtesy, and words that go from one matter to another. */
-export const LEAD = new RegExp(
+export const LEAD: RegExp = new RegExp(
   `^(?:[\\s,.!:;–—-]|${any(
     `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol|maybe|\\p{L}{3,}ly)${END}`,
     `(?:(?:can|could|would|will) (?:you|u)|(?:you|u) (?:can|may|should|could)|(?:i(?:['’]d like| would like| want| need) you to)|(?:can|could|shall|may) we|let['’]?s|i want to have|feel free to|go ahead and)${END}`,
