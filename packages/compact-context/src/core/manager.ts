@@ -185,6 +185,8 @@ export class SessionManager {
     requireOptions(request, "request");
     return this.#inTurn(sessionId, async () => {
       const session = await this.#sessions.require(sessionId);
+      // Before the list is read: usage that is still to come belongs to the list of the newest request.
+      if (session.state.before === undefined) throw nothingToUndo(sessionId);
       session.urgent = true;
       if (messages !== undefined) await this.#observe(session, messages, request);
       return this.#sessions.runAlone(session, (fence) => this.#undo<T>(session, fence), request.signal);
@@ -281,11 +283,7 @@ export class SessionManager {
   async #undo<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
     const state = session.withoutCompaction();
     const { before } = session.activeState;
-    if (state === undefined || before === undefined) {
-      throw new CompactError("NotFound", `session ${JSON.stringify(session.id)} has no compaction to undo`, {
-        hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
-      });
-    }
+    if (state === undefined || before === undefined) throw nothingToUndo(session.id);
     const { archive } = (await this.#parts.open()).patient;
     const messages =
       session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
@@ -598,4 +596,10 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
+}
+
+function nothingToUndo(sessionId: string): CompactError {
+  return new CompactError("NotFound", `session ${JSON.stringify(sessionId)} has no compaction to undo`, {
+    hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
+  });
 }

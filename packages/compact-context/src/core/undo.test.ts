@@ -116,3 +116,16 @@ describe("undo of the last compaction", () => {
     await expect(manager.undo("s")).rejects.toMatchObject({ code: "NotFound" });
   });
 });
+
+it("an undo that is refused leaves the next estimate what it was", async () => {
+  const tokensAfter = async (refused: boolean): Promise<number> => {
+    const manager = new CompactManager({ maxContextTokens: 16_000 }, { storage: createMemoryDriver() });
+    await manager.preflight("s", turns(0, 10));
+    const usage = { prompt_tokens: manager.getState("s").totalTokens, completion_tokens: 0 };
+    const list = turns(0, 30);
+    if (refused) await expect(manager.undo("s", list)).rejects.toMatchObject({ code: "NotFound" });
+    await manager.preflight("s", list, { usage });
+    return manager.getState("s").totalTokens;
+  };
+  expect(await tokensAfter(true)).toBe(await tokensAfter(false));
+});
