@@ -229,16 +229,36 @@ interface InputHistory {
 }
 
 const MOST = 500;
+/** The file's name in the folder of the channels. */
+export const HISTORY_FILE = "history";
+
+async function readHistory(file: string): Promise<string[]> {
+  const text = await readFile(file, "utf8").catch(() => "");
+  return text.split("\n").filter((line) => line !== "");
+}
+
+async function writeHistory(file: string, entries: readonly string[]): Promise<void> {
+  await mkdir(dirname(file), { recursive: true });
+  await writeFile(`${file}.tmp`, `${entries.join("\n")}\n`, { mode: 0o600 });
+  await rename(`${file}.tmp`, file);
+}
+
+/** Takes out what was typed that holds the text word for word; how many entries it was. */
+export async function forgetTyped(file: string, text: string): Promise<number> {
+  const words = text
+    .trim()
+    .replace(/[.!?。]+$/, "")
+    .toLowerCase();
+  const entries = await readHistory(file);
+  const kept = entries.filter((entry) => !entry.toLowerCase().includes(words));
+  if (kept.length < entries.length) await writeHistory(file, kept);
+  return entries.length - kept.length;
+}
 
 export async function openHistory(file: string, redact: (text: string) => string): Promise<InputHistory> {
-  const text = await readFile(file, "utf8").catch(() => "");
-  let entries = text.split("\n").filter((line) => line !== "");
+  let entries = await readHistory(file);
   let saving: Promise<void> = Promise.resolve();
-  const save = async (): Promise<void> => {
-    await mkdir(dirname(file), { recursive: true });
-    await writeFile(`${file}.tmp`, `${entries.join("\n")}\n`, { mode: 0o600 });
-    await rename(`${file}.tmp`, file);
-  };
+  const save = (): Promise<void> => writeHistory(file, entries);
   return {
     get entries() {
       return entries;

@@ -11,6 +11,7 @@ import {
   type ChatInputOptions,
   createChatInput,
   createInterrupts,
+  HISTORY_FILE,
   type Interrupts,
   openHistory,
 } from "./input.ts";
@@ -33,7 +34,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
     terminal: () => createTerminal(ports),
     write: (text) => ports.stdout.write(text),
   });
-  const history = await openHistory(join(folders.workspaceDir, "history"), createRedactor().redactText);
+  const history = await openHistory(join(folders.workspaceDir, HISTORY_FILE), createRedactor().redactText);
   const interrupts = createInterrupts(() => input.close());
   const input = inputOf(history.entries, {
     onTyped: history.add,

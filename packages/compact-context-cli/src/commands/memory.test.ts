@@ -102,7 +102,17 @@ it("undo says what stands in the way and does the rest with --partial", async ()
 });
 
 it("MEM-14 forget takes an item out of the whole folder and says where it was", async () => {
+  const said = /([^\n]*refunds[^\n]*?)\s*<!--/.exec(memory())?.[1]?.replace(/^- /, "") ?? "";
+  const line = `${JSON.stringify({ role: "user", content: said })}\n`;
+  const kept = ["context.jsonl", ".context.jsonl.v3", ".context.jsonl.v4"].map((name) =>
+    join(cwd, "team", name),
+  );
+  for (const file of kept) writeFileSync(file, line);
+  writeFileSync(join(cwd, "history"), `${said}\nsomething else\n`);
   const { code, out } = await run("forget", ids[1] ?? "");
+  for (const file of kept) expect(readFileSync(file, "utf8")).not.toContain("refunds");
+  expect(readFileSync(join(cwd, "history"), "utf8")).toBe("something else\n");
+  expect(out).toContain("1 piece out of history");
   expect(code).toBe(0);
   expect(out).toContain("1 piece out of MEMORY.md");
   expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");

@@ -1,3 +1,4 @@
+import { join } from "node:path";
 import { CompactError } from "compact-context/internal/errors";
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/change-log";
 import {
@@ -8,6 +9,7 @@ import {
 } from "compact-context/internal/memory/changes/check";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
+import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";
 import { channelFolders } from "../files/channel.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
@@ -56,7 +58,8 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
 export async function forgetMemory(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const [id = ""] = invocation.words;
-  const writer = createMemoryWriter(await channelFolders("memory", invocation));
+  const folders = await channelFolders("memory", invocation);
+  const writer = createMemoryWriter(folders);
   const { sections } = await writer.read("MEMORY.md");
   const item = sections.flatMap(({ items }) => items).find((one) => one.id === id);
   const result = await writer.apply([{ op: "forget", target: id }], {
@@ -72,12 +75,15 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
   }
   const asked = item !== undefined && flags.archive !== undefined;
   const sessions = asked ? await deleteArchived(item.text, invocation) : [];
-  if (flags.json === true) terminal.printJson({ ...result, sessions });
+  const typed =
+    item === undefined ? 0 : await forgetTyped(join(folders.workspaceDir, HISTORY_FILE), item.text);
+  const forgotten = [...result.forgotten, ...(typed > 0 ? [{ file: HISTORY_FILE, pieces: typed }] : [])];
+  if (flags.json === true) terminal.printJson({ ...result, forgotten, sessions });
   else
     terminal.print([
       "",
       `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
-      ...result.forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
+      ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
       ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
       "",
     ]);

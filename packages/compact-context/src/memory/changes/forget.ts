@@ -106,8 +106,18 @@ export async function scrubFolder(
     if (edited.pieces > 0) await writeMemoryFile(path, edited.text);
     note(".memory/pending", edited.pieces);
   }
-  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context])
-    note(name, await blotOut(join(place.channelDir, name), isForgotten));
+  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context]) {
+    let pieces = 0;
+    for (const file of await versionsOf(place.channelDir, name))
+      pieces += await blotOut(join(place.channelDir, file), isForgotten);
+    note(name, pieces);
+  }
+}
+
+/** A file and what a store keeps of it beside it, `.NAME.v1`, the newest of which may be the file itself. */
+async function versionsOf(folder: string, name: string): Promise<readonly string[]> {
+  const beside = (await readdir(folder)).filter((file) => file.startsWith(`.${name}.v`));
+  return [name, ...beside];
 }
 
 /** JSON with every text in it edited, and how many were changed; a text that is no JSON stays. */
