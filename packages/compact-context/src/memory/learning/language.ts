@@ -26,7 +26,7 @@ export const REMEMBER_THAT: RegExp =
 /** Something is to hold from now on, or each time. */
 export const LASTING: RegExp = rule(
   word(
-    "always|never|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
+    "always|never|(?:don['’]?t|do not|not) ever|ever again|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
     "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
     "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
     "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
