@@ -38,6 +38,7 @@ export const LASTING: RegExp = rule(
 /** A choice that was made. */
 export const CHOSEN: RegExp = rule(
   word(
+    "(?:^|(?<=[,;.:–—-] |so ))(?:we|i)(?:['’]ve| have)? (?:went|gone|opted|settled|landed|ended up) (?:with|for|on)|(?:^|(?<=[,;.:–—-] |so ))we(?:['’]ve| have)? (?:picked|ruled out)|we(?:['’]re| are) going with",
     "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
     "(?:we|i)(?:['’]ve| have)?(?: also| finally| all)? (?:decided|agreed|chosen|chose|settled|made (?:the|a) decision)|decision:",
     "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",

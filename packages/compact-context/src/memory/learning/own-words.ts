@@ -18,9 +18,15 @@ const INSTEAD =
 const ALSO =
   /,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:keep in mind|remember|note)(?: that)? |(?:merke? dir|denk daran)|(?:souviens-toi|retiens)|(?:recuerda|ten en cuenta)|(?:lembre-se|lembra)|(?:ricorda(?:ti)?)|(?:учти|запомни)|(?:from now on|going forward|ab jetzt|ab sofort|désormais|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|daqui (?:pra|para) frente|отныне|с этого дня)(?![\p{L}]))/iu;
 
-/** Between a statement and a question about something else. */
-const QUESTION =
-  /(?:,? (?:and|but|now|also|und|et|y|e|и)[, ]+|, )(?=(?:what|how|why|where|who|which|when|can you|could you|would you|do you|does|is there|are there|was|wie|warum|wo|wer|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel|puedes|podrías|(?:você )?pode|poderia|como|что|как|почему|можешь|где)(?![\p{L}])[^.!。！]*[?？]|¿)/iu;
+/** Between a statement and a question about something else, with its mark or without. */
+const ASKED =
+  "(?:what|how|why|where|who|which|when|can you|could you|would you|do you|does|is there|are there|was|wie|warum|wo|wer|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel(?:le)?s?|puedes|podrías|qué|cuál\\p{L}*|(?:você )?pode|poderia|como|que|qual|quais|что|как\\p{L}{0,3}|почему|можешь|где)(?![\\p{L}])[^.!。！]*[?？]|¿";
+const ASKED_UNMARKED =
+  "(?:what|how|which|where|why|who|when)(?:['’]s)?\\s(?:\\S+\\s){0,3}?(?:is|are|do|does|did|can|could|should|would|will|to|much|many|works?|fits?|goes)(?![\\p{L}])|(?:can|could|would|will) (?:you|u)\\s|(?:got |have )?any (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?|thoughts|recommendations?)(?![\\p{L}])|need (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?)(?![\\p{L}])";
+const QUESTION = new RegExp(
+  `(?:,? (?:and|but|so|now|also|und|also|et|donc|alors|y|así que|e|então|и|так)[, ]+|, |; | [–—-]+ |，)(?=${ASKED}|${ASKED_UNMARKED})|[,，](?=\\s?(?:帮我|请|有什么|怎么|推荐))`,
+  "iu",
+);
 
 /** `…, ok?`: a statement all the same. */
 const TAG =
@@ -92,22 +98,76 @@ export function ownStatements(text: string): string[] {
 
 function isOwn(said: string): boolean {
   const sentence = said.replace(TAG, ".");
-  if (
-    /[?？¿]|[吗か]。?$/.test(sentence) ||
-    ASKS.test(sentence) ||
-    hasLongQuote(sentence) ||
-    isLabelled(sentence)
-  )
-    return false;
+  if (/[?？¿]|[吗か]。?$/.test(sentence) || ASKS.test(sentence)) return false;
+  return isInOwnName(sentence) && !givesText(sentence);
+}
+
+/** It asks for a text, and says what that is to say. */
+function givesText(sentence: string): boolean {
+  return TASK.test(sentence) && GIVES_TEXT.test(sentence);
+}
+
+function isInOwnName(sentence: string): boolean {
+  if (hasLongQuote(sentence) || isLabelled(sentence)) return false;
   if (readForgetRequest(sentence) !== undefined) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
-  if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
-  return !REPORTED.test(sentence.replace(LEAD, ""));
+  return !REPORTED.test(sentence.replace(LEAD, "").replace(OUR_RULES, ""));
+}
+
+/** What the speaker's own rules say is no hearsay. */
+const OUR_RULES =
+  /^our (?:\p{L}+ )?(?:style(?: ?guide)?|polic(?:y|ies)|rules?|conventions?|guidelines?|contract|standards?|lease) (?:says?|states?|demands?)(?![\p{L}])/iu;
+
+/** Something that is told amid a request or a question: the user's words, and how they read as a sentence of their own. */
+export interface Aside {
+  /** What stands before it. */
+  readonly before: string;
+  readonly text: string;
+  readonly reads: string;
+}
+
+/** What a message tells of the speaker or their people beside what it asks for. */
+export function ownAsides(text: string): Aside[] {
+  const own = typedBefore(text);
+  if (asksNotToKeep(text) || isTalk(own) || FICTION.test(own)) return [];
+  const asides = sentencesOf(own).flatMap((sentence, index, all) =>
+    isInOwnName(sentence) ? [...clausesAside(sentence), ...toldOf(sentence, all[index + 1] ?? "")] : [],
+  );
+  return asides.filter(({ before, text: told }) => !givesText(before) && isOwn(told));
+}
+
+const FICTION =
+  /(?<![\p{L}])(?:stor(?:y|ies)|tale|novel|scene|fiction(?:al)?|character|dialogue|screenplay|how (?:do|would) (?:you|i|we) say|geschichte|roman|histoire|cuento|historia|conto|história|рассказ)(?![\p{L}])|小说|故事|小説|物語/iu;
+
+/** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
+const ASIDE =
+  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?)(?=(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
+
+function clausesAside(sentence: string): Aside[] {
+  const found = ASIDE.exec(sentence);
+  const told = found?.[1]?.replace(/[,:;\s]+$/, "");
+  if (found === null || told === undefined) return [];
+  return [{ before: sentence.slice(0, found.index), text: told, reads: told }];
+}
+
+/** Somebody of the speaker's and what is so with them: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
+const OF_SOMEBODY =
+  /(?<![\p{L}])((?:my|our) (?:[\p{L}-]+ ){0,3}?[\p{L}-]+(?:, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)?|the [\p{L}-]+, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)(?:[?!.,;:]*\s[–—-]?\s?)(who|(?:he|she|they)(?:['’](?:s|re))?)\s([^.?!:;]+)/u;
+
+function toldOf(sentence: string, next: string): Aside[] {
+  const isPerson = /^(?:he|she|they)(?![\p{L}])/iu.test(next);
+  const whole = isPerson ? `${sentence} ${next.charAt(0).toLowerCase()}${next.slice(1)}` : sentence;
+  const found = OF_SOMEBODY.exec(whole);
+  const [, somebody = "", pronoun = "", rest = ""] = found ?? [];
+  if (found === null) return [];
+  const verb = /['’]s$/.test(pronoun) ? "is " : /['’]re$/.test(pronoun) ? "are " : "";
+  const reads = `${somebody.replace(/^the(?= )/iu, "my")} ${verb}${rest}`;
+  return [{ before: whole.slice(0, found.index), text: `${somebody}, ${pronoun} ${rest}`.trim(), reads }];
 }
 
 /** A question without its mark. */
 const ASKS =
-  /^(?:is|are|was|were|does|did|has|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])/iu;
+  /^(?:is|are|was|were|do|does|did|has|can|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])|^(?:what|how|why|which|where|who)(?:['’]s| is| are| do| does| did| can| should| would| much| many) /iu;
 
 const GIVES_TEXT =
   /[:：]|(?<![\p{L}])(?:says?|saying|in which|where i|whose|titled|called|containing|with the (?:text|words)|dass|que|die sagt|что|который)(?![\p{L}])|写着|内容/iu;

@@ -14,7 +14,7 @@ import {
   TRANSIENT,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
-import { forgetRequests, insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
+import { forgetRequests, insteadOfForgotten, ownAsides, ownStatements, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 import { isRule } from "./rules.ts";
 
@@ -89,7 +89,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
   const isStory = sentencesOf(typed).length > MOST_OF_TALK;
-  return sentences.flatMap((sentence, index): Found[] => {
+  const said = sentences.flatMap((sentence, index): Found[] => {
     const next = sentences[index + 1] ?? "";
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
@@ -100,6 +100,13 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const section = sectionOf(text, { asked, isStory }, known);
     return section === undefined ? [] : [{ section, text, from: message.id, asked }];
   });
+  if (isStory) return said;
+  const asides = ownAsides(typed).flatMap(({ text, reads }): Found[] => {
+    const isTold = said.some((one) => one.text.toLowerCase().includes(text.toLowerCase()));
+    if (isTold || !isStatement(text) || TRANSIENT.test(text) || !tellsFact(reads)) return [];
+    return [{ section: "Facts", text: capitalized(text), from: message.id, asked: false }];
+  });
+  return [...said, ...asides];
 }
 
 /** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
