@@ -137,7 +137,7 @@ export function ownAsides(text: string): Aside[] {
 }
 
 const FICTION =
-  /(?<![\p{L}])(?:stor(?:y|ies)|tale|novel|scene|fiction(?:al)?|character|dialogue|screenplay|how (?:do|would) (?:you|i|we) say|geschichte|roman|histoire|cuento|historia|conto|história|рассказ)(?![\p{L}])|小说|故事|小説|物語/iu;
+  /(?<![\p{L}])(?:stor(?:y|ies)|tale|novel|scene|fiction(?:al)?|character|dialogue|screenplay|(?:role|text) game|role-?play\p{L}*|you are (?:an?|the|my)|act as|how (?:do|would) (?:you|i|we) say|geschichte|roman|histoire|cuento|historia|conto|história|рассказ)(?![\p{L}])|小说|故事|小説|物語/iu;
 
 /** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
 const ASIDE =
