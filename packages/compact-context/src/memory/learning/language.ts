@@ -105,15 +105,16 @@ export const STRONG_CHANGE: RegExp = rule(
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
+    "slid|shifted|swapped|ripped out|relicensed|rewritten|rewrote|became|turned (?=\\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
     "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
     "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
     "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
+    "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
     "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
     "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
+  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
@@ -133,13 +134,14 @@ export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
   word(
+    "(?:^|(?<=[,;.!–—-] ))so (?=(?:the|our|my) )|started (?=\\d)|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to (?=[\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|all the way|not going back",
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
-    "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
-    "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
-    "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
+    "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+    "quitté\\p{L}*|parti(?= à)|depuis|finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
+    "terminamos a migração|actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
     "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
-    "правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
+    "не вышло|правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
   ),
   "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );

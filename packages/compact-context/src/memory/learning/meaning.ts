@@ -55,6 +55,8 @@ export interface Read {
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
   readonly gone: readonly ReadonlySet<string>[];
+  /** Who or what it says is gone for good. */
+  readonly lost: readonly ReadonlySet<string>[];
   /** Terms that are written as names. */
   readonly names: ReadonlySet<string>;
   readonly permits: boolean;
@@ -77,7 +79,8 @@ export function read(text: string): Read {
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
-    gone: goneIn(text),
+    gone: goneIn(text, GONE),
+    lost: goneIn(text, [LOST]),
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
@@ -203,11 +206,11 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
-      "live|living|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
+      "live|living|moved to|sitze in|lebe jetzt|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|живём|переехала?|work from",
     ],
     [
       "use",
-      `${OURS}(?:use|using|used|switched to|migrated to|support)|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
+      `${OURS}(?:use|using|used|switched to|migrated to|support)|nos pasamos a|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
     ],
     ["prefer", "prefer|prefers|préfère|prefiero|prefiro|предпочитаю|bevorzuge"],
     [
@@ -216,19 +219,20 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
     [
       "be",
-      "is|are|was|am|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
+      "is|are|was|am|go(?:es)? out|comes? out|weighs|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
 /** The same in Chinese and Japanese. */
 const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
   ["owner", /负责|が(?=.{1,20}担当)/u],
+  ["live", /住在|搬到了?|搬去了?|に(?:住んで|引っ越し)/u],
   ["use", /改用|使用|用|使って|使い/u],
   ["be", /是|在|为|叫|は/u],
 ];
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:adiado |movido )?para|(?:ficou|passou) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 /** `Standup's at 9`, and not `Ann's desk`. */
 const IS =
@@ -236,7 +240,7 @@ const IS =
 
 const LEADS: readonly RegExp[] = [
   LEAD,
-  /现在|如今/gu,
+  /现在|如今|(?:上|这)(?:个?月|周)|去年|昨天|最近|先週|先月|昨日|去年|最近/gu,
   /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
 ];
 
@@ -325,15 +329,18 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 /** Verbs before what is left behind, and words behind it. */
 const LEAVES =
-  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
+  "ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
-  "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
+  "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
+/** Somebody or something is gone for good. */
+const LOST =
+  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|expired|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)/giu;
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,
   /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
   new RegExp(
-    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
+    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
     "giu",
   ),
   /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
@@ -343,6 +350,7 @@ const GONE: readonly RegExp[] = [
   ),
   /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
   /(?:^|[,;] )(\p{Lu}[\p{L}'’-]+) (?:left|quit|resigned|retired|moved on)(?= (?:so|and|us|the|last|this|in)|[,;.]|$)/gu,
+  LOST,
   /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
   /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
   /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
@@ -355,8 +363,8 @@ const GONE: readonly RegExp[] = [
 /** In `not using Figma any more` Figma is what is gone. */
 const USING = list("use uses used using run runs running go goes");
 
-function goneIn(text: string): ReadonlySet<string>[] {
-  const named = GONE.flatMap((pattern) => [...text.matchAll(pattern)]);
+function goneIn(text: string, phrases: readonly RegExp[]): ReadonlySet<string>[] {
+  const named = phrases.flatMap((pattern) => [...text.matchAll(pattern)]);
   return named.flatMap(([, ...said]) => {
     const terms = [...topicTerms(said.join(" "))];
     const things = terms.filter((term) => !USING.has(term));

@@ -289,11 +289,11 @@ function isValue(term: string): boolean {
 /** Verbs that a statement of a value and one of its change do not share. */
 const PLAIN = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
-  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell climbed improved limit percent since new latest used only pushed back upped got gave`);
+  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell turned slid shifted put stretch started climbed improved limit percent since new latest used only pushed back upped got gave`);
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
-  begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
+  doing drive drives begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
   starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
   say says speak speaks build builds built deploy deploys host hosted off out over under
   support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません
@@ -339,7 +339,7 @@ function namesOld(newer: Read, then: Read): boolean {
   const isOfAnother =
     own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
   if (isOfAnother) return false;
-  if (gone.some((old) => isValueOf(then, old, newer))) return true;
+  if (gone.some((old) => isValueOf(then, old, newer)) || tellsLossOf(newer, then)) return true;
   if (isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
@@ -352,6 +352,17 @@ function namesOld(newer: Read, then: Read): boolean {
     return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
 }
+
+/** Who or what is gone for good is all that the older statement is about, but for words of the speaker's having it. */
+function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolean {
+  const value = key?.value ?? (HAS.test(text) ? content : NONE);
+  return (
+    lost.some((old) => shareIn(old, value) === 1) ||
+    (key?.link !== undefined && gone.some((old) => sameTerms(old, value) && key.verb === "do"))
+  );
+}
+
+const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
 
 /** Verbs of giving something up. */
 const LEAVING = list(`
