@@ -20,6 +20,11 @@ export function tellsFact(sentence: string): boolean {
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
 }
 
+/** It tells what is wrong, on the way or of this moment, or is code. */
+export function isOfThisMoment(text: string): boolean {
+  return PASSING.test(text) || CODE.test(text);
+}
+
 const MOST_WORDS = 18;
 
 /** `The Osprey repo uses pnpm`, `the billing service needs Java 21`: a name, or what has one, makes it clear whose. */

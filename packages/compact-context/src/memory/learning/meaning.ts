@@ -366,9 +366,8 @@ const USING = list("use uses used using run runs running go goes");
 function goneIn(text: string, phrases: readonly RegExp[]): ReadonlySet<string>[] {
   const named = phrases.flatMap((pattern) => [...text.matchAll(pattern)]);
   return named.flatMap(([, ...said]) => {
-    const terms = [...topicTerms(said.join(" "))];
-    const things = terms.filter((term) => !USING.has(term));
-    return terms.length === 0 ? [] : [new Set(things.length > 0 ? things : terms)];
+    const things = [...topicTerms(said.join(" "))].filter((term) => !USING.has(term));
+    return things.length === 0 ? [] : [new Set(things)];
   });
 }
 

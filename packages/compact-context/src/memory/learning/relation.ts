@@ -110,7 +110,7 @@ const ALSO_OF_TIME =
   /(?<![\p{L}])(?:now|new|starting|since|finally|jetzt|nun|seit|maintenant|ahora|desde|agora|теперь)(?![\p{L}])|现在|今は/giu;
 
 /** It has a value in the place of one of its kind that the older one has. */
-function tellsAnotherValue(now: Read, then: Read): boolean {
+export function tellsAnotherValue(now: Read, then: Read): boolean {
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const old = new Set(left.map((term) => kindOf(term, then)));
   return [...now.content].some((term) => {
@@ -188,6 +188,11 @@ function namesAnother(now: Read, then: Read): boolean {
 /** A value, or a verb of having it. */
 function isReplaceable(term: string): boolean {
   return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
+}
+
+/** A value, or a word that stands around values. */
+export function isOrdinary(term: string): boolean {
+  return isReplaceable(term) || GENERIC.has(term);
 }
 
 function holds(terms: ReadonlySet<string>, term: string): boolean {

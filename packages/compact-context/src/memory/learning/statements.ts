@@ -1,6 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { newsOf } from "./about.ts";
 import { DEICTIC, tellsFact, tellsState } from "./facts.ts";
 import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import {
@@ -98,7 +99,10 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
     if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
     const section = sectionOf(text, { asked, isStory }, known);
-    return section === undefined ? [] : [{ section, text, from: message.id, asked }];
+    if (section !== undefined) return [{ section, text, from: message.id, asked }];
+    const news = isStory ? undefined : newsOf(sentence, known);
+    if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+    return [{ section: "Facts", text: capitalized(news), from: message.id, asked }];
   });
   if (isStory) return said;
   const asides = ownAsides(typed).flatMap(({ text, reads }): Found[] => {
