@@ -27,13 +27,11 @@ function tellsMoreOf(text: string, older: string): boolean {
   if (isOfThisMoment(plain)) return false;
   const [now, then] = [read(text), read(older)];
   const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now, term));
-  const names = shared.filter((term) => then.names.has(term));
-  if (shared.length < 2 && names.length === 0) return false;
-  return (
-    now.isChange ||
-    tellsAnotherValue(now, then) ||
-    (names.length > 0 && [...now.names].some((name) => !holds(then, name)))
-  );
+  const names = [...then.names].filter((name) => holds(now, name));
+  const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
+  const another = tellsAnotherValue(now, then);
+  if (shared.length < 2 && !isNamed) return shared.length === 1 && another && now.tellsChange;
+  return now.isChange || another || (isNamed && [...now.names].some((name) => !holds(then, name)));
 }
 
 function holds({ content }: Read, term: string): boolean {

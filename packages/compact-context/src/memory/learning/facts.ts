@@ -7,7 +7,7 @@ import { LEAD, rule, word } from "./language.ts";
  * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
  */
 export function tellsFact(sentence: string): boolean {
-  const plain = sentence.replace(LEAD, "").replace(FOLLOWS, "");
+  const plain = sentence.replace(LEAD, "").replace(LEAD_IN, "").replace(FOLLOWS, "");
   if (SETTING.test(plain) || NAMED_SETTING.test(plain))
     return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
   if (APPOSED.test(plain)) return !DEICTIC.test(plain);
@@ -24,6 +24,10 @@ export function tellsFact(sentence: string): boolean {
 export function isOfThisMoment(text: string): boolean {
   return PASSING.test(text) || CODE.test(text);
 }
+
+/** When or why it is so, before who it is about: `After the breach I …`. */
+const LEAD_IN =
+  /^(?:after|since|with|because of|thanks to|during|over|until) (?:the|my|our|all|last|a) (?:\S+\s){1,5}?(?=(?:i|we|my|our)\s)/iu;
 
 const MOST_WORDS = 18;
 
@@ -99,7 +103,7 @@ const OURS: RegExp = rule(
 
 const WISH: RegExp = rule(
   // What was done is no habit, unless it changes how things are.
-  "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
+  "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|shift|swapp|pass|retir|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
   "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
   "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
   "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
@@ -152,4 +156,4 @@ const VALUE: RegExp = rule(
 );
 
 const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
+  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;

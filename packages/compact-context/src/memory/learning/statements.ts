@@ -10,6 +10,7 @@ import {
   REMEMBER,
   REMEMBER_THAT,
   SAID_ON,
+  STRONG_CHANGE,
   TELLS_CHANGE,
   THAT,
   TRANSIENT,
@@ -125,14 +126,19 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
       last !== undefined &&
       both.length < LONGEST &&
       (GOES_ON.test(sentence)
-        ? corrects(last)
+        ? corrects(last) || isBareChange(last)
         : TELLS_CHANGE.test(last) &&
           !corrects(sentence) &&
           corrected(last).every((older) => isNear(sentence, older)));
-    if (goesOn && corrects(both)) result[result.length - 1] = both;
+    if (goesOn && (corrects(both) || isBareChange(last))) result[result.length - 1] = both;
     else result.push(sentence);
   }
   return result;
+}
+
+/** It says that something changed, and not to what: `We relicensed.` */
+function isBareChange(sentence: string): boolean {
+  return STRONG_CHANGE.test(sentence) && sentence.split(/\s+/).length <= 3;
 }
 
 /** It corrects this statement. */
@@ -145,7 +151,9 @@ function isNear(one: string, other: string): boolean {
   return shareIn(topicTerms(one), topicTerms(other)) > 0;
 }
 
-const GOES_ON = /^(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?\s/iu;
+/** What is spoken of was named before, or who does it. */
+const GOES_ON =
+  /^(?:(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?|(?:just |finally |already )?(?:picked up|bought|got|ordered|went with|switched to|moved (?:to|in)|joined|using|typing this on|now (?:on|at|in|with|using)))\s/iu;
 
 /** `Remember that.`: the sentence before is meant. */
 function isBareRequest(sentence: string): boolean {
