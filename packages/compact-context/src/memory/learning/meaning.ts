@@ -97,9 +97,14 @@ const CLAUSE = /[,;:!?–—]\s+|\s(?:so|and|since|but)\s/u;
 
 function clausesOf(text: string): readonly string[] {
   const clauses = text.split(CLAUSE);
-  return clauses.length > 1
-    ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause))
-    : [];
+  const told =
+    clauses.length > 1 ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause)) : [];
+  return [...told, ...clauses.flatMap(tailsOf)];
+}
+
+/** What is left of a clause from each of the things on that it names: `with the new hires | the team is at 8`. */
+function tailsOf(clause: string): readonly string[] {
+  return [...clause.matchAll(/(?<=\S\s)(?:the|our|my) /giu)].map(({ index }) => clause.slice(index));
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
@@ -161,7 +166,7 @@ const FUNCTION = list(`
   no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
   и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
   никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
-  我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
+  已经 我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
   私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
   これから 今後 必ず 絶対 いい よい よ ね では じゃ あり なく で は おい 覚え ください まし
 `);
@@ -189,7 +194,7 @@ const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
-  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
+  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|s ed|ed s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
 
 export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
@@ -241,7 +246,7 @@ const IS =
 const LEADS: readonly RegExp[] = [
   LEAD,
   /现在|如今|(?:上|这)(?:个?月|周)|去年|昨天|最近|先週|先月|昨日|去年|最近/gu,
-  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
+  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|weekend|month|year|sprint))[.!]*$/iu,
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
@@ -312,7 +317,8 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
       value: topicTerms(before),
       purpose: NONE,
     };
-  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
+  // The value stands before the verb in Japanese.
+  const isJapanese = verb === "use" ? /(?:は|が|を)/u.test(before) : found[0].startsWith("に");
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   const link = LINK.exec(after)?.[1];

@@ -108,11 +108,13 @@ function givesText(sentence: string): boolean {
 }
 
 function isInOwnName(sentence: string): boolean {
-  if (hasLongQuote(sentence) || isLabelled(sentence)) return false;
+  if (hasLongQuote(sentence) || isLabelled(sentence) || BY_PROGRAM.test(sentence)) return false;
   if (readForgetRequest(sentence) !== undefined) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
   return !REPORTED.test(sentence.replace(LEAD, "").replace(OUR_RULES, ""));
 }
+
+const BY_PROGRAM = /(?<![\p{L}])(?:npm (?:ERR!|WARN)|(?:WARN|ERROR|FATAL)\s?[:\]!])/u;
 
 /** What the speaker's own rules say is no hearsay. */
 const OUR_RULES =
