@@ -40,7 +40,8 @@ const APPOSED =
   /^(?:(?:my|our) (?:[\p{L}'’-]+ ){1,4}|the (?:kids|children|twins|boys|girls) )\((?=[^)]*(?:\d|\p{L}{3}))[^)]{3,60}\)/iu;
 
 /** `The soil here is heavy clay`. */
-const HEREABOUTS = /^(the (?:\p{L}+ ){1,2})(?:here|around here|at our place|in our (?:area|region|town|village)) (?=(?:is|are)\s)/iu;
+const HEREABOUTS =
+  /^(the (?:\p{L}+ ){1,2})(?:here|around here|at our place|in our (?:area|region|town|village)) (?=(?:is|are)\s)/iu;
 
 /** What follows from a statement, or is asked for besides. */
 const FOLLOWS =

@@ -1,5 +1,5 @@
 import { TELLS_CHANGE } from "./language.ts";
-import { type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+import { clausesOf, type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
 
 /** What a newer statement is to an older one. */
 export type Relation =
@@ -49,13 +49,21 @@ const NEAR = 0.34;
 /** So much closer than to the next one: it means this one. */
 const CLOSER = 0.15;
 
+/** How far a newer statement, or one of its clauses, is about the same as an older one. */
+function closeness(now: Read, then: Read): number {
+  if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  const { isChange, tellsChange } = now;
+  const clauses = tellsChange ? clausesOf(now.text) : [];
+  const parts = clauses.map((clause) => ({ ...read(clause), isChange, tellsChange }));
+  return Math.max(...[now, ...parts].map((part) => closenessOf(part, then)));
+}
+
 /**
  * How far a newer statement that tells of a change is about the same as an older one, 0 to 1: the share of the older one's
  * words, but for its values, names that are gone, and verbs of having them. 0 where it leaves nothing of it behind, or where
  * it speaks of a neighbour.
  */
-function closeness(now: Read, then: Read): number {
-  if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+function closenessOf(now: Read, then: Read): number {
   const namesOld = namesOldValue(now, then);
   const another = namesOld || tellsAnotherValue(now, then);
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
