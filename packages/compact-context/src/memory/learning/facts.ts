@@ -14,7 +14,7 @@ export function tellsFact(sentence: string): boolean {
   if (PASSING.test(plain.replace(HEREABOUTS, "$1")) || CODE.test(plain)) return false;
   if (HEREABOUTS.test(plain)) return !OF_CODE.test(plain);
   if (OURS.test(plain))
-    return /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s/iu.test(plain) || !WISH.test(plain);
+    return STANDS.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
@@ -102,6 +102,10 @@ const OURS: RegExp = rule(
   "^(?:我|咱|本人|私|僕|俺|わたし|うち|弊社)",
 );
 
+/** What is preferred, and what has been so for long. */
+const STANDS =
+  /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s|^(?:i|we)(?:['’]ve| have) (?:\p{L}+ed|been|had|taught|kept|known)\s.*\s(?:since|for (?:over |almost |about )?(?:\d+|\p{L}+) (?:years?|months?|decades?))(?![\p{L}])/iu;
+
 const WISH: RegExp = rule(
   // What was done is no habit, unless it changes how things are.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|shift|swapp|pass|retir|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
@@ -118,7 +122,7 @@ const WISH: RegExp = rule(
 /** What is wrong, on the way, or of this moment. */
 const PASSING: RegExp = rule(
   word(
-    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?(?! (?:track|report|monitor|budget))|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down|wrong|slow|red|green|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only|seems?|seemed|oh|hm+|lol|haha",
+    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?(?! (?:track|report|monitor|budget))|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down(?! to)|wrong|slow|(?<=(?:is|are|was|were|still|be|goes|went|turned|all) )(?:red|green)|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only|seems?|seemed|oh|hm+|lol|haha",
   ),
   "错误|报错|失败|问题|坏了|崩溃|エラー|バグ|失敗|問題|壊れ|動かない|動きません|听说|据说|らしい|そうです(?:。|$)",
 );
@@ -131,13 +135,13 @@ const NOT_NAMES =
   "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
 /** A name and what that person is or does. */
 const PERSON: RegExp = new RegExp(
-  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|plays|studies|attends|coaches|sings|drives|collects|hates|loves|weighs|goes to|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
+  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|writes|does|draws|cooks|plays|studies|attends|coaches|sings|drives|collects|hates|loves|weighs|goes to|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
   "u",
 );
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|comes?|arrives?|leaves?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
     "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",

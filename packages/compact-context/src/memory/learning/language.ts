@@ -105,7 +105,7 @@ export const STRONG_CHANGE: RegExp = rule(
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
-    "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
+    "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
     "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
     "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
@@ -134,7 +134,7 @@ export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
   word(
-    "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my) )|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|all the way",
+    "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my) )|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|started (?:at|as)|all the way",
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
     "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",

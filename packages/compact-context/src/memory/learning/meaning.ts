@@ -302,7 +302,7 @@ const BARE_VALUE =
 const PURPOSE =
   /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
-  /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
+  /^\s*(?:(?:now|straight|directly|only|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
 
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
@@ -340,7 +340,7 @@ const LEFT =
   "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 /** Somebody or something is gone for good. */
 const LOST =
-  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|expired|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)/giu;
+  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,

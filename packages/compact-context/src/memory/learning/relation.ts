@@ -105,7 +105,7 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
-  if (isForAnother(now, then) || (!told.namesOld && contrasts(now, then))) return false;
+  if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure where the older one has none of its kind is told of something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
@@ -174,6 +174,18 @@ function isSibling(now: Read, then: Read): boolean {
   return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
 }
 
+/** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */
+function isNarrower({ text }: Read, { content, key }: Read): boolean {
+  const named = text.matchAll(
+    /(?:^|(?<=[\s,;])(?:the|our|my|their|his|her)\s)(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
+  );
+  return [...named].some(([, which = "", thing = ""]) => {
+    const [modifier, head] = [topicTerms(which), topicTerms(thing)];
+    if (bare(modifier).size === 0 || head.size === 0) return false;
+    return shareIn(head, key?.subject ?? NONE) === 1 && shareIn(modifier, content) === 0;
+  });
+}
+
 /** Longer ones are half a sentence. */
 const MOST_OF_A_SUBJECT = 5;
 
@@ -195,7 +207,7 @@ function namesAnother(now: Read, then: Read): boolean {
 
 /** A value, or a verb of having it. */
 function isReplaceable(term: string): boolean {
-  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
+  return isValue(term) || UNITS.has(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
 }
 
 /** A value, or a word that stands around values. */
@@ -262,7 +274,7 @@ function sharesKey(newer: Read, older: Read): boolean {
     .flat()
     .some(
       (now) =>
-        sameSubject(now, then, newer.isChange) &&
+        sameSubject(now, then, newer.isChange || newer.tellsChange) &&
         !same(now.value, then.value) &&
         !differ(now.purpose, then.purpose) &&
         isOneAttribute(now, then),
@@ -271,13 +283,13 @@ function sharesKey(newer: Read, older: Read): boolean {
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
 const GENERIC = list(`
-  server serveur servidor сервер service system project projekt projet proyecto projeto проект environment host machine instance tool team customer client kunde kunden cliente
+  server serveur servidor сервер service system network project projekt projet proyecto projeto проект environment host machine instance tool team customer client kunde kunden cliente
   version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
 
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
-  return isChange && sameTerms(bare(now), bare(then));
+  return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
 }
 
 const DAYS = list(`
@@ -299,6 +311,10 @@ function isValue(term: string): boolean {
   return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
 
+const UNITS = list(
+  "kg g mg km m cm mm l ml kb mb gb tb ms s min minutes seconds hours euro euros dollar dollars usd eur pounds percent requests",
+);
+
 /** Verbs that a statement of a value and one of its change do not share. */
 const PLAIN = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
@@ -306,7 +322,7 @@ const PLAIN = list(`
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
-  doing drive drives begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
+  weigh weighs doing drive drives begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
   starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
   say says speak speaks build builds built deploy deploys host hosted off out over under
   support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません

@@ -14,7 +14,7 @@ export function isRule(text: string): boolean {
 /** It binds the work at hand, or is no rule. */
 const OF_THE_TASK: RegExp = rule(
   word(
-    "^(?:it|he|she|they)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| (?:and|to|with|in|for|on|as) )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
+    "^(?:it|he|she|they)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| and )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
     "diese[rsnm]?|noch nicht|(?:wir|ich) (?:müssen|muss|will|möchte|wollen)|cette|je veux|est[aeo]s?|todavía|(?:quiero|quero|gostaria) que|ess[ae]s?|isso|isto|эт\\p{L}+|пока|хочу",
   ),
   "这|この|その|それ|今回",
@@ -22,7 +22,7 @@ const OF_THE_TASK: RegExp = rule(
 
 /** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
 const PRACTICE =
-  "(?:commit messages?|commits|branch(?: name)?s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links)";
+  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links)";
 /** What the agent does again and again. */
 const DOES =
   "(?:use|write|put|keep|make|name|format|indent|spell|leave|give|show|list|answer|reply|respond|address|sign|start|begin|end|close|avoid|prefer|quote|round|sort|mark|label|call|stick)";
@@ -32,7 +32,8 @@ const HABIT: RegExp = rule(
   `^(?:please )?${DOES}.{3,120} (?:in|for|across|throughout) (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$`,
   "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
   // What is always done in one way.
-  `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by)(?![\\p{L}])`,
+  `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by|after)(?![\\p{L}])`,
+  `^(?:\\p{L}+ )?${PRACTICE},? (?:always |only |please )(?:in|with|without|as)(?![\\p{L}])`,
   "^(?:please )?(?:answer|address|reply to|respond to|write to|sign (?:letters|mails?|e-?mails|notes) to) (?:the |our |my )?\\p{L}+s (?:in|with|as|by)(?![\\p{L}])",
   // Where it is done so: something of a kind, no single thing.
   `^(?:in|for|with|on) (?:(?:all|any|every|our|my) .{2,40}?|(?!(?:the|this|that|these|an?|your|case|addition|general|short|fact|example|instance)(?![\\p{L}])).{2,40}?|the (?:\\S+ ){0,2}\\p{L}{2,}s),? (?:please )?(?:always |never |only )?${DOES}(?![\\p{L}])`,
