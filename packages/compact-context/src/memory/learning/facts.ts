@@ -13,8 +13,7 @@ export function tellsFact(sentence: string): boolean {
   if (APPOSED.test(plain)) return !DEICTIC.test(plain);
   if (PASSING.test(plain.replace(HEREABOUTS, "$1")) || CODE.test(plain)) return false;
   if (HEREABOUTS.test(plain)) return !OF_CODE.test(plain);
-  if (OURS.test(plain))
-    return STANDS.test(plain) || !WISH.test(plain);
+  if (OURS.test(plain)) return STANDS.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
@@ -49,12 +48,12 @@ const FOLLOWS =
 
 /** How something is set up, whatever the value is called: where it is kept or runs, what it is run with, which tool a project uses. */
 const SETTING: RegExp = rule(
-  "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
+  "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|formatted|linted|tested|signed|billed|paid|backed up|owned|scheduled|archived|reviewed|approved|licensed|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
   "^(?:the |our )?(?:\\S+ ){1,4}(?:in|on|for) (?:staging|production|prod|dev|development|qa|live|ci)(?: environment)? is\\s",
   "^(?:the |our )?(?:\\S+ ){1,4}(?:in|for|of) (?:our|my) (?:\\S+ )?\\S+: \\S",
   "^(?:in|on|for) (?:the )?(?:staging|production|prod|dev|development|test|testing|qa|live|ci)(?: environment| system| cluster)?,? .{2,40}\\s(?:is|are)\\s",
   "^(?:os|as|o|a|los|las|el|la|les|le|die|der|das) (?:\\S+\\s){1,6}?(?:roda(?:m)?|corren?|se ejecutan?|tourne(?:nt)?|laufen|läuft|vencen?|scade|caduca) (?:com|con|avec|mit|em|en|im?|auf|no|el|le|am|a|unter|sous)\\s",
-  "^для .{2,30} мы использу",
+  "^для .{2,30} мы использу|^\\p{Lu}\\p{L}+ (?:\\p{L}+ ){0,2}?(?:теперь )?(?:работа(?:ет|ют)|написан\\p{L}*|дежурит|собира(?:ет|ют)ся) (?:на|в|по|через)\\s",
   "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
 );
 
@@ -141,7 +140,7 @@ const PERSON: RegExp = new RegExp(
 
 /** A few words, and a verb that says what, where or when they are. */
 const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|comes?|arrives?|leaves?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
+  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|comes?|arrives?|leaves?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|wird|werden|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
 const OF_CODE: RegExp = rule(
   word(
     "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",

@@ -98,14 +98,15 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
   return (
     subject.size > 0 &&
     /[,;] (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
-    shareIn(subject, content) === 1
+    shareIn(bare(subject), content) === 1
   );
 }
 
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
-  if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
+  if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then)))
+    return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure where the older one has none of its kind is told of something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
@@ -175,14 +176,16 @@ function isSibling(now: Read, then: Read): boolean {
 }
 
 /** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */
-function isNarrower({ text }: Read, { content, key }: Read): boolean {
+function isNarrower({ text, names }: Read, { content, key, names: then }: Read): boolean {
+  const subject = key?.subject ?? content;
   const named = text.matchAll(
-    /(?:^|(?<=[\s,;])(?:the|our|my|their|his|her)\s)(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
+    /(?<![\p{L}])(?:the|our|my|their|his|her)\s(?!other |same |old |previous |former |first |whole )(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
   );
   return [...named].some(([, which = "", thing = ""]) => {
     const [modifier, head] = [topicTerms(which), topicTerms(thing)];
-    if (bare(modifier).size === 0 || head.size === 0) return false;
-    return shareIn(head, key?.subject ?? NONE) === 1 && shareIn(modifier, content) === 0;
+    const isName = then.size > 0 && shareIn(modifier, names) === 1;
+    if (isName || bare(modifier).size === 0 || head.size === 0) return false;
+    return shareIn(head, subject) === 1 && shareIn(modifier, content) === 0;
   });
 }
 
@@ -207,7 +210,9 @@ function namesAnother(now: Read, then: Read): boolean {
 
 /** A value, or a verb of having it. */
 function isReplaceable(term: string): boolean {
-  return isValue(term) || UNITS.has(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
+  return (
+    isValue(term) || UNITS.has(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined
+  );
 }
 
 /** A value, or a word that stands around values. */

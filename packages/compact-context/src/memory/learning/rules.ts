@@ -29,6 +29,7 @@ const DOES =
 const HABIT: RegExp = rule(
   `^(?:all |every |the |our )?${PRACTICE} (?:here |in \\S+ \\S+ )?(?:should|must|have to|need to|ought to|shall) (?:(?!work|pass|now)\\p{L})`,
   `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
+  "^(?:please )?use .{2,50} for (?:indentation|formatting|naming|logging|testing|styling|translations?|navigation) in \\S",
   `^(?:please )?${DOES}.{3,120} (?:in|for|across|throughout) (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$`,
   "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
   // What is always done in one way.
