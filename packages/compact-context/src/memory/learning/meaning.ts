@@ -55,7 +55,7 @@ export interface Read {
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
   readonly gone: readonly ReadonlySet<string>[];
-  /** Who or what it says is gone for good. */
+  /** Who or what it says is gone for good, or was given up. */
   readonly lost: readonly ReadonlySet<string>[];
   /** Terms that are written as names. */
   readonly names: ReadonlySet<string>;
@@ -80,7 +80,7 @@ export function read(text: string): Read {
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
     gone: goneIn(text, GONE),
-    lost: goneIn(text, [LOST]),
+    lost: goneIn(text, [LOST, GIVEN_UP]),
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
@@ -251,7 +251,11 @@ const LEADS: readonly RegExp[] = [
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
 const CHANGED =
-  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu;
+  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$|^(?:hemos )?(?:migramos|movimos|mudamos|cambiamos|pasamos|migrado|movido)\s(?:el |la |los |las |o |a |os |as )?(.+?)\s(?:a|al|para)\s(.+)$/iu;
+
+/** Where people have a thing: `We host the docs on Netlify`. */
+const LOCATED =
+  /^(?:we|i) (?:now |also )?(?:host|keep|store|track|write|build|run|manage|serve|publish|archive|document|eat|have|hold) (?:the |our |my |all )*((?:[\p{L}\d-]+ ){1,3}?)(?:in|on|at|with|via|under|by) ([^,;]+)$/iu;
 
 /** Without words around what is stated. */
 function plainly(text: string): string {
@@ -260,9 +264,12 @@ function plainly(text: string): string {
 
 function keyOf(text: string): Key | undefined {
   const plain = plainly(text);
-  const [, changed = "", to = ""] = CHANGED.exec(plain) ?? [];
+  const [, changed = "", to = "", ...others] = CHANGED.exec(plain) ?? [];
   const [, bare = "", told = ""] = BARE_VALUE.exec(plain) ?? [];
-  return isKey(changed, to) ?? becameIn(plain) ?? statedIn(plain) ?? isKey(bare, told);
+  const [, thing = "", place = ""] = LOCATED.exec(plain) ?? [];
+  return (
+    isKey(changed || (others[0] ?? ""), to || (others[1] ?? "")) ?? becameIn(plain) ?? isKey(thing, place) ?? statedIn(plain) ?? isKey(bare, told)
+  );
 }
 
 /** One thing is another. */
@@ -335,20 +342,21 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 /** Verbs before what is left behind, and words behind it. */
 const LEAVES =
-  "ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
+  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
   "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
+const GIVEN_UP = new RegExp(
+    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
+    "giu",
+  );
 /** Somebody or something is gone for good. */
 const LOST =
-  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;
+  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|went (?:bankrupt|under|out of business)|got fired|is on (?:sabbatical|parental leave|maternity leave)|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
 const GONE: readonly RegExp[] = [
   /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,
   /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
-  new RegExp(
-    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
-    "giu",
-  ),
+  GIVEN_UP,
   /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
   new RegExp(
     `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,

@@ -5,7 +5,7 @@ import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
-  `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
+  `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|${TITLES.toLowerCase()}|St|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
   "u",
 );
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
@@ -27,6 +27,9 @@ const QUESTION = new RegExp(
   `(?:,? (?:and|but|so|now|also|und|also|et|donc|alors|y|así que|e|então|и|так)[, ]+|, |; | [–—-]+ |，)(?=${ASKED}|${ASKED_UNMARKED})|[,，](?=\\s?(?:帮我|请|有什么|怎么|推荐))`,
   "iu",
 );
+
+/** Between what others said and what is so for that reason. */
+const SO = /, so (?=(?:the|our|my|we|i|it['’]s)(?![\p{L}]))/iu;
 
 /** `…, ok?`: a statement all the same. */
 const TAG =
@@ -51,6 +54,7 @@ export function rawSentencesOf(text: string): string[] {
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
     .flatMap((line) => partedFrom(line, QUESTION))
+    .flatMap((line) => (REPORTED.test(line.split(SO, 1)[0] ?? "") ? partedFrom(line, SO) : [line]))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
       const at = readForgetRequest(sentence)?.sure === true ? INSTEAD.exec(sentence)?.index : undefined;
@@ -143,7 +147,7 @@ const FICTION =
 
 /** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
 const ASIDE =
-  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?)(?=(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
+  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,? so )(?=(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
 
 function clausesAside(sentence: string): Aside[] {
   const found = ASIDE.exec(sentence);

@@ -18,9 +18,9 @@ export function relationOf(newer: string, older: string): Relation {
   if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!sharesKey(now, then) && !sameButForValues(now, then))
+  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
-  return now.isChange || now.tellsChange ? "replaces" : "conflicts";
+  return now.isChange || now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
 /** What "that" is stands in another sentence. */
@@ -52,10 +52,14 @@ const CLOSER = 0.15;
 /** How far a newer statement, or one of its clauses, is about the same as an older one. */
 function closeness(now: Read, then: Read): number {
   if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
+}
+
+/** A statement, and each of its clauses where it tells of a change. */
+function partsOf(now: Read): Read[] {
   const { isChange, tellsChange } = now;
   const clauses = tellsChange ? clausesOf(now.text) : [];
-  const parts = clauses.map((clause) => ({ ...read(clause), isChange, tellsChange }));
-  return Math.max(...[now, ...parts].map((part) => closenessOf(part, then)));
+  return [now, ...clauses.map((clause) => ({ ...read(clause), isChange, tellsChange }))];
 }
 
 /**
@@ -274,7 +278,7 @@ function shareKind(one: Iterable<string>, other: Iterable<string>): boolean {
 function sharesKey(newer: Read, older: Read): boolean {
   const then = older.key;
   if (then === undefined) return false;
-  const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
+  const told = newer.isChange || newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
   return [newer.key ?? [], told]
     .flat()
     .some(
@@ -284,6 +288,11 @@ function sharesKey(newer: Read, older: Read): boolean {
         !differ(now.purpose, then.purpose) &&
         isOneAttribute(now, then),
     );
+}
+
+/** It speaks of the value too that the older one tells. */
+function tellsOldValue({ content }: Read, { key }: Read): boolean {
+  return key !== undefined && shareIn(key.value, content) === 1;
 }
 
 /** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
@@ -348,6 +357,7 @@ function isOneAttribute(now: Key, then: Key): boolean {
   const named = now.subject.size > 0;
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
+  if (now.verb === "live" && then.verb === "be") return named;
   if (now.verb !== then.verb) return false;
   if (now.verb === "use")
     return (now.purpose.size > 0 && then.purpose.size > 0) || shareKind(now.value, then.value);
