@@ -268,7 +268,11 @@ function keyOf(text: string): Key | undefined {
   const [, bare = "", told = ""] = BARE_VALUE.exec(plain) ?? [];
   const [, thing = "", place = ""] = LOCATED.exec(plain) ?? [];
   return (
-    isKey(changed || (others[0] ?? ""), to || (others[1] ?? "")) ?? becameIn(plain) ?? isKey(thing, place) ?? statedIn(plain) ?? isKey(bare, told)
+    isKey(changed || (others[0] ?? ""), to || (others[1] ?? "")) ??
+    becameIn(plain) ??
+    isKey(thing, place) ??
+    statedIn(plain) ??
+    isKey(bare, told)
   );
 }
 
@@ -346,9 +350,9 @@ const LEAVES =
 const LEFT =
   "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
 const GIVEN_UP = new RegExp(
-    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
-    "giu",
-  );
+  `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
+  "giu",
+);
 /** Somebody or something is gone for good. */
 const LOST =
   /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|went (?:bankrupt|under|out of business)|got fired|is on (?:sabbatical|parental leave|maternity leave)|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;

@@ -29,7 +29,7 @@ const QUESTION = new RegExp(
 );
 
 /** Between what others said and what is so for that reason. */
-const SO = /, so (?=(?:the|our|my|we|i|it['’]s)(?![\p{L}]))/iu;
+const SO = /, (?=so (?:the|our|my|we|i|it['’]s)(?![\p{L}]))/iu;
 
 /** `…, ok?`: a statement all the same. */
 const TAG =
@@ -147,13 +147,13 @@ const FICTION =
 
 /** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
 const ASIDE =
-  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,? so )(?=(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
+  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,?\s(?=so ))(?=(?:so )?(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own|commute|earn|speak|play|study|drive)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
 
 function clausesAside(sentence: string): Aside[] {
   const found = ASIDE.exec(sentence);
   const told = found?.[1]?.replace(/[,:;\s]+$/, "");
   if (found === null || told === undefined) return [];
-  return [{ before: sentence.slice(0, found.index), text: told, reads: told }];
+  return [{ before: sentence.slice(0, found.index), text: told, reads: told.replace(/^so /iu, "") }];
 }
 
 /** Somebody of the speaker's and what is so with them: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */

@@ -79,11 +79,31 @@ function closenessOf(now: Read, then: Read): number {
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
   const share = shared / Math.max(1, topic.length - gone);
   const isOfIt = share >= NEAR && shared > (namesOld ? 0 : 1);
-  if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
+  if (another && (isOfIt || isOfOnePerson(now, then) || saysNothingElse(now, then) || comesBackTo(now, then)))
     return Math.max(share, CLOSE);
   if (shared > 1) return share;
   return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
+
+/** Where somebody lives or works was told, and is told of the same one again. */
+function isOfOnePerson(now: Read, then: Read): boolean {
+  const isSame = RELATIONS.some((relation) => relation.test(now.text) && relation.test(then.text));
+  const subject = then.key?.subject ?? then.content;
+  return (
+    isSame &&
+    [...subject].some((term) => !isReplaceable(term) && holds(now.content, term) && !isOwner(term, now.text))
+  );
+}
+
+/** It is of somebody's somebody that it speaks: `Lena's boyfriend`. */
+function isOwner(term: string, text: string): boolean {
+  return text.toLowerCase().replaceAll("’", "'").includes(`${term}'s `);
+}
+
+const RELATIONS: readonly RegExp[] = [
+  /(?<![\p{L}])(?:lives?|living|based|moved(?: \p{L}+)? (?:in|to|into|back)|resides?|wohn(?:e|t)|(?:um)?gezogen|habite|vit|déménagé|vive|mora|mudou|se mudó|живёт|переехал\p{L}?)(?![\p{L}])|住|搬|引っ越/iu,
+  /(?<![\p{L}])(?:works? (?:at|for)|started at|employed|hired by|arbeitet|travaille|trabaja|trabalha|работает)(?![\p{L}])|勤/iu,
+];
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
 function saysNothingElse(now: Read, then: Read): boolean {

@@ -22,7 +22,7 @@ const OF_THE_TASK: RegExp = rule(
 
 /** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
 const PRACTICE =
-  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links)";
+  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links|tables|lists|paragraphs|sentences|posts)";
 /** What the agent does again and again. */
 const DOES =
   "(?:use|write|put|keep|make|name|format|indent|spell|leave|give|show|list|answer|reply|respond|address|sign|start|begin|end|close|avoid|prefer|quote|round|sort|mark|label|call|stick)";
@@ -31,6 +31,8 @@ const HABIT: RegExp = rule(
   `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
   "^(?:please )?use .{2,50} for (?:indentation|formatting|naming|logging|testing|styling|translations?|navigation) in \\S",
   `^(?:please )?${DOES}.{3,120} (?:in|for|across|throughout) (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$`,
+  "^(?:please )?use .{2,40} (?:with|for|around) me(?![\\p{L}])",
+  "^(?:bitte )?(?:duze|sieze) (?:mich|uns)(?![\\p{L}])",
   "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
   // What is always done in one way.
   `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by|after)(?![\\p{L}])`,

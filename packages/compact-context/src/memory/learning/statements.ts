@@ -91,27 +91,38 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
   const isStory = sentencesOf(typed).length > MOST_OF_TALK;
-  const said = sentences.flatMap((sentence, index): Found[] => {
-    const next = sentences[index + 1] ?? "";
+  const found = sentences.flatMap((sentence, index): Told[] => {
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
-    const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
+    if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
+    const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
     const asked = isAsked || instead.has(sentence);
-    const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
-    if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
-    const section = sectionOf(text, { asked, isStory }, known);
-    if (section !== undefined) return [{ section, text, from: message.id, asked }];
-    const news = isStory ? undefined : newsOf(sentence, known);
-    if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
-    return [{ section: "Facts", text: capitalized(news), from: message.id, asked }];
+    return toldIn(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, { asked, isStory }, known);
   });
-  if (isStory) return said;
-  const asides = ownAsides(typed).flatMap(({ text, reads }): Found[] => {
-    const isTold = said.some((one) => one.text.toLowerCase().includes(text.toLowerCase()));
+  const said = [...found, ...(isStory ? [] : asidesIn(typed, found))];
+  return said.map((told) => ({ ...told, text: capitalized(told.text), from: message.id }));
+}
+
+type Told = Omit<Found, "from">;
+
+/** What a sentence settles: as it stands, or as far as it tells something new of what is known. */
+function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
+  if (!isStatement(text)) return [];
+  const { asked, isStory } = heard;
+  const section = sectionOf(text, heard, known);
+  if (section !== undefined) return [{ section, text, asked }];
+  const news = isStory ? undefined : newsOf(text, known);
+  if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+  return [{ section: "Facts", text: news, asked }];
+}
+
+/** Facts told beside what a message asks for, but for those that stand in what was found. */
+function asidesIn(typed: string, found: readonly Told[]): Told[] {
+  return ownAsides(typed).flatMap(({ text, reads }): Told[] => {
+    const isTold = found.some((one) => one.text.includes(text));
     if (isTold || !isStatement(text) || TRANSIENT.test(text) || !tellsFact(reads)) return [];
-    return [{ section: "Facts", text: capitalized(text), from: message.id, asked: false }];
+    return [{ section: "Facts", text, asked: false }];
   });
-  return [...said, ...asides];
 }
 
 /** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
@@ -160,27 +171,27 @@ function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
-interface Told {
+interface Heard {
   readonly asked: boolean;
   readonly isStory: boolean;
 }
 
-function sectionOf(text: string, told: Told, known: readonly string[]): DurableSection | undefined {
-  const { asked } = told;
+function sectionOf(text: string, heard: Heard, known: readonly string[]): DurableSection | undefined {
+  const { asked } = heard;
   if (!asked && TRANSIENT.test(text))
     return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
-  const isFact = isToldAsFact(text, told);
+  const isFact = isToldAsFact(text, heard);
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
-  return isWish(text, told) ? "Constraints" : sectionOfChange(text, known);
+  return isWish(text, heard) ? "Constraints" : sectionOfChange(text, known);
 }
 
-function isToldAsFact(text: string, { asked, isStory }: Told): boolean {
+function isToldAsFact(text: string, { asked, isStory }: Heard): boolean {
   return tellsFact(text) && (asked || !isStory || tellsState(text));
 }
 
 /** In a story, and of what came before, only an imperative is one. */
-function isWish(text: string, { isStory }: Told): boolean {
+function isWish(text: string, { isStory }: Heard): boolean {
   return isRule(text) && (!(isStory || DEICTIC.test(text)) || rulesIn(text).length > 0);
 }
 
