@@ -51,6 +51,8 @@ export interface Read {
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
   readonly isChange: boolean;
+  /** Words of a change that can mean nothing else. */
+  readonly isStrong: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
@@ -78,6 +80,7 @@ export function read(text: string): Read {
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
+    isStrong: STRONG_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
     gone: goneIn(text, GONE),
     lost: goneIn(text, [LOST, GIVEN_UP]),
@@ -114,6 +117,8 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
+    // The country, and not us.
+    .replace(/(?<![\p{L}])US(?![\p{L}])/gu, "USA")
     // One spelling of a number: 18,000 and 18k, the 3rd.
     .replace(/(?<=\d)[,'’](?=\d{3}(?!\d))/g, "")
     .replace(/(?<![\p{L}\d.])(\d{1,4})k(?![\p{L}\d])/giu, "$1000")

@@ -57,9 +57,9 @@ function closeness(now: Read, then: Read): number {
 
 /** A statement, and each of its clauses where it tells of a change. */
 function partsOf(now: Read): Read[] {
-  const { isChange, tellsChange } = now;
+  const { isChange, isStrong, tellsChange } = now;
   const clauses = tellsChange ? clausesOf(now.text) : [];
-  return [now, ...clauses.map((clause) => ({ ...read(clause), isChange, tellsChange }))];
+  return [now, ...clauses.map((clause) => ({ ...read(clause), isChange, isStrong, tellsChange }))];
 }
 
 /**
@@ -129,6 +129,7 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
+  if (!now.isStrong && tellsTwoOthers(now, then)) return false;
   if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then)))
     return false;
   if (told.another || now.gone.length > 0) return true;
@@ -150,6 +151,16 @@ export function tellsAnotherValue(now: Read, then: Read): boolean {
     const kind = kindOf(term, now);
     return kind !== undefined && old.has(kind) && !holds(then.content, term);
   });
+}
+
+/** It has another name and another number, and hardly tells of a change: `3 in Paris`, `5 in Madrid now`. */
+function tellsTwoOthers(now: Read, then: Read): boolean {
+  const kinds = new Set(
+    [...now.content].flatMap((term) => (holds(then.content, term) ? [] : (kindOf(term, now) ?? []))),
+  );
+  const left = [...then.content].filter((term) => !holds(now.content, term));
+  const old = new Set(left.map((term) => kindOf(term, then)));
+  return (["name", "number"] as const).every((kind) => kinds.has(kind) && old.has(kind));
 }
 
 /** It speaks of a value of the older one beside what it is of, and tells another of its kind. */

@@ -22,7 +22,7 @@ const OF_THE_TASK: RegExp = rule(
 
 /** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
 const PRACTICE =
-  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links|tables|lists|paragraphs|sentences|posts)";
+  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links|tables|lists|paragraphs|sentences|posts|code(?: samples| examples| snippets)?|examples|(?:\\p{L}+ )?labels)";
 /** What the agent does again and again. */
 const DOES =
   "(?:use|write|put|keep|make|name|format|indent|spell|leave|give|show|list|answer|reply|respond|address|sign|start|begin|end|close|avoid|prefer|quote|round|sort|mark|label|call|stick)";
