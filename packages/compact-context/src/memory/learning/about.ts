@@ -1,7 +1,8 @@
 import { DEICTIC, isOfThisMoment } from "./facts.ts";
 import { LEAD, rule, TASK, word } from "./language.ts";
-import { list, type Read, read, shareIn } from "./meaning.ts";
-import { isOrdinary, tellsAnotherValue } from "./relation.ts";
+import { list, read } from "./meaning.ts";
+import { tellsAnotherValue } from "./relation.ts";
+import { holds, isOrdinary } from "./values.ts";
 
 /**
  * What of a sentence speaks of something known and says something new about it, in the speaker's words: the sentence, or the
@@ -26,16 +27,12 @@ function tellsMoreOf(text: string, older: string): boolean {
   if (DEICTIC.test(plain) || INTENT.test(plain) || TASK.test(plain) || ORDER.test(plain)) return false;
   if (isOfThisMoment(plain)) return false;
   const [now, then] = [read(text), read(older)];
-  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now, term));
-  const names = [...then.names].filter((name) => holds(now, name));
+  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const names = [...then.names].filter((name) => holds(now.content, name));
   const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
   const another = tellsAnotherValue(now, then);
   if (shared.length < 2 && !isNamed) return shared.length === 1 && another && now.tellsChange;
-  return now.isChange || another || (isNamed && [...now.names].some((name) => !holds(then, name)));
-}
-
-function holds({ content }: Read, term: string): boolean {
-  return shareIn(new Set([term]), content) === 1;
+  return now.isChange || another || (isNamed && [...now.names].some((name) => !holds(then.content, name)));
 }
 
 /** It says what is spoken of: no value, no verb of having, no word that work with an agent is full of. */

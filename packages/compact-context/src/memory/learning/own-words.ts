@@ -147,7 +147,7 @@ const FICTION =
 
 /** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
 const ASIDE =
-  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,?\s(?=so ))(?=(?:so )?(?:i['’]?m|i['’]ve|i (?:am|have|only|don['’]t|can['’]t|never|always|live|work|teach|use|run|own|commute|earn|speak|play|study|drive)|we['’]re|we (?:are|have|only|don['’]t|never|always|live|use|run)|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
+  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,?\s(?=so ))(?=(?:so )?(?:i['’]?m|i['’]ve|i \p{L}[\p{L}'’]+|we['’]re|we \p{L}[\p{L}'’]+|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
 
 function clausesAside(sentence: string): Aside[] {
   const found = ASIDE.exec(sentence);
@@ -173,7 +173,7 @@ function toldOf(sentence: string, next: string): Aside[] {
 
 /** A question without its mark. */
 const ASKS =
-  /^(?:is|are|was|were|do|does|did|has|can|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])|^(?:what|how|why|which|where|who)(?:['’]s| is| are| do| does| did| can| should| would| much| many) /iu;
+  /^(?:is|are|was|were|do|does|did|has|can|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])|^why\s|^(?:what|how|which|where|who)(?:['’]s| is| are| do| does| did| can| should| would| much| many) /iu;
 
 const GIVES_TEXT =
   /[:：]|(?<![\p{L}])(?:says?|saying|in which|where i|whose|titled|called|containing|with the (?:text|words)|dass|que|die sagt|что|который)(?![\p{L}])|写着|内容/iu;

@@ -46,7 +46,7 @@ const HABIT: RegExp = rule(
   "^i (?:hate|can['’]t stand|dislike|don['’]t like|do not like|love|like|prefer) (?:it )?when you ",
   "^i(?:['’]d| would) (?:rather|prefer|like|love)(?: to have| to get)? (?:you(?:r| to)?|(?:\\p{L}+ ){0,2}(?:answers|replies|explanations|summaries))(?![\\p{L}])",
   `^(?:please,? )?no (?:more )?(?:\\S+ ){1,3}(?:in|at|from) (?:(?:the|your|my|our|any|\\p{L}+) )?${PRACTICE}`,
-  "^(?!.*[この今回]).{2,20}は.{1,30}(?:で|に)(?:書いて|答えて|返信して|出して|まとめて|統一して)(?:ください|ほしい)",
+  "^(?!.*(?:この|今回|その)).{2,20}は.{1,30}(?:で|に)(?:書いて|答えて|返信して|出して|まとめて|統一して)(?:ください|ほしい)",
 );
 
 /** Facts may say "always" too; a wish begins with its verb, or forbids. */
