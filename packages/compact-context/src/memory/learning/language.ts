@@ -110,7 +110,7 @@ export const STRONG_CHANGE: RegExp = rule(
     "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
     "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
+    "(?:cambi(?:ó|amos|é)|se movió|movimos|migramos|mudamos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
     "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
     "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
@@ -134,7 +134,7 @@ export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
   word(
-    "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my|we|i|it['’]s) )|(?:after|thanks to|since|with) the (?:new |\\S+ )?(?:work|upgrade|migration|move|renovation|refactor\\p{L}*|relaunch|rebrand|merger|acquisition|hires?|job)|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|started (?:at|as)|all the way",
+    "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my|we|i|it['’]s|(?:\\p{L}+ ){1,3}?(?:is|are)) )|(?:after|thanks to|since|with) the (?:new |\\S+ )?(?:work|upgrade|migration|move|renovation|refactor\\p{L}*|relaunch|rebrand|merger|acquisition|hires?|job)|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|started (?:at|as)|all the way",
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
     "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",

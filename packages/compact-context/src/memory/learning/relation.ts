@@ -124,7 +124,8 @@ function saysNothingElse(now: Read, then: Read): boolean {
       !GENERIC.has(term) &&
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
-  return said.length > 0 && said.every((term) => holds(then.content, term));
+  const spoken = said.length > 0 ? said : [...subject];
+  return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
 }
 
 /** It names the thing first and then says what it is: `about the wiki, it's on Notion now`. */
@@ -132,7 +133,7 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
   const subject = key?.subject ?? NONE;
   return (
     subject.size > 0 &&
-    /[,;] (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
+    /(?:[,;]|\s(?:so|and)) (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
     shareIn(bare(subject), content) === 1
   );
 }
@@ -197,7 +198,9 @@ function contrasts(now: Read, then: Read): boolean {
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(other, now);
+  // A word that a second mention leaves out tells two things apart where the newer one has such a word too.
+  const told = newIn(bare(own), then) ? bare(other) : other;
+  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
@@ -211,9 +214,9 @@ function isNarrower({ text, names }: Read, { content, key, names: then }: Read):
   const named = text.matchAll(
     /(?<![\p{L}])(?:the|our|my|their|his|her)\s(?!other |same |old |previous |former |first |whole )(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
   );
-  return [...named].some(([, which = "", thing = ""]) => {
+  return [...named].some(({ index, 1: which = "", 2: thing = "" }) => {
     const [modifier, head] = [topicTerms(which), topicTerms(thing)];
-    const isName = then.size > 0 && shareIn(modifier, names) === 1;
+    const isName = index > 0 && then.size > 0 && shareIn(modifier, names) === 1;
     if (isName || bare(modifier).size === 0 || head.size === 0) return false;
     return shareIn(head, subject) === 1 && shareIn(modifier, content) === 0;
   });

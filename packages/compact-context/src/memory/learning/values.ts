@@ -44,7 +44,7 @@ const UNITS = list(
 /** Verbs that a statement of a value and one of its change do not share. */
 export const PLAIN = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
-  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell turned slid shifted put stretch started climbed improved limit percent since new latest used only pushed back upped got gave`);
+  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell turned slid shifted put stretch started total altogether overall climbed improved limit percent since new latest used only pushed back upped got gave`);
 
 /** Verbs and particles around a value that another statement of it says otherwise. */
 const HAVING = list(`
