@@ -29,7 +29,8 @@ const QUESTION = new RegExp(
 );
 
 /** Between what others said and what is so for that reason. */
-const SO = /, (?=so (?:the|our|my|we|i|it['’]s|(?:\p{L}+ ){1,3}?(?:is|are|has|have|goes|runs?))(?![\p{L}]))/iu;
+const SO =
+  /, (?=so (?:the|our|my|we|i|it['’]s|(?:\p{L}+ ){1,3}?(?:is|are|has|have|goes|runs?))(?![\p{L}]))/iu;
 
 /** `…, ok?`: a statement all the same. */
 const TAG =
