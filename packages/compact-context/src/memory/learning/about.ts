@@ -2,7 +2,7 @@ import { DEICTIC, isOfThisMoment } from "./facts.ts";
 import { LEAD, rule, TASK, word } from "./language.ts";
 import { list, read } from "./meaning.ts";
 import { tellsAnotherValue } from "./relation.ts";
-import { holds, isOrdinary } from "./values.ts";
+import { holds, isOrdinary, toolsLike } from "./values.ts";
 
 /**
  * What of a sentence speaks of something known and says something new about it, in the speaker's words: the sentence, or the
@@ -37,7 +37,7 @@ function tellsMoreOf(text: string, older: string): boolean {
 
 /** It says what is spoken of: no value, no verb of having, no word that work with an agent is full of. */
 function isDistinctive(term: string): boolean {
-  return !isOrdinary(term) && !COMMON.has(term) && term.length > 2;
+  return toolsLike(term) !== undefined || (!isOrdinary(term) && !COMMON.has(term) && term.length > 2);
 }
 
 /** Words of which talk with an agent is full. */

@@ -141,7 +141,7 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
-  if (!now.isStrong && tellsTwoOthers(now, then)) return false;
+  if ((!now.isStrong && tellsTwoOthers(now, then)) || isOfSomebodyElse(now, then)) return false;
   if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then)))
     return false;
   if (told.another || now.gone.length > 0) return true;
@@ -206,6 +206,13 @@ function contrasts(now: Read, then: Read): boolean {
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
 function isSibling(now: Read, then: Read): boolean {
   return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
+}
+
+/** What the speaker does was told, and now what somebody of theirs does: `I run …`, `My son runs …`. */
+function isOfSomebodyElse({ text }: Read, then: Read): boolean {
+  const somebody = /^(?:my|mein\p{L}*|mon|ma|mi|meu|minha) (\p{L}+)[^,;]*$/iu.exec(text)?.[1];
+  const isOwn = /^(?:i|we|ich|wir|je|yo|eu)(?:['’]\p{L}+)? /iu.test(then.text);
+  return isOwn && somebody !== undefined && shareIn(topicTerms(somebody), then.content) === 0;
 }
 
 /** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */

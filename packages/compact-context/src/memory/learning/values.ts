@@ -61,6 +61,9 @@ const KINDS: readonly ReadonlySet<string>[] = [
   "deutsch englisch französisch spanisch anglais allemand français espagnol portugais inglés alemán francés español",
   "heroku fly vercel netlify render railway",
   "maven gradle bazel",
+  "react vue angular svelte",
+  "django flask fastapi rails laravel",
+  "postgres mysql mariadb mongodb sqlite oracle",
 ].map(list);
 
 export function toolsLike(term: string): ReadonlySet<string> | undefined {
