@@ -119,7 +119,8 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
-    // The country, the union and the trade are no pronouns.
+    // The country, the union and the trade are no pronouns, and a child is no verb of Spanish.
+    .replace(/(?<=(?<![\p{L}])(?:my|our|his|her|their)\s)sons?(?![\p{L}])/giu, "boy")
     .replace(/(?<![\p{L}])(US|EU|IT)(?![\p{L}])/gu, "$1_")
     .replace(/每(?=周[一二三四五六日天])/gu, "每 ")
     // One spelling of a number: 18,000 and 18k, the 3rd.
