@@ -9,8 +9,9 @@ import { holds, isOrdinary, toolsLike } from "./values.ts";
  * clause of it that does; undefined where nothing does.
  */
 export function newsOf(sentence: string, known: readonly string[]): string | undefined {
-  const isNews = (piece: string): boolean => known.some((older) => tellsMoreOf(piece, older));
-  return [sentence, ...clausesOf(sentence)].find(isNews);
+  return [sentence, ...clausesOf(sentence)].find(
+    (piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)),
+  );
 }
 
 const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
@@ -18,14 +19,16 @@ const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 const FEWEST = 4;
 
 function clausesOf(sentence: string): readonly string[] {
-  const clauses = sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
-  return clauses.length > 0 ? clauses : [];
+  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+}
+
+/** It says how something is: it wants, asks and orders nothing, and is not of this moment. */
+function states(text: string): boolean {
+  const plain = text.replace(LEAD, "");
+  return ![DEICTIC, INTENT, TASK, ORDER].some((other) => other.test(plain)) && !isOfThisMoment(plain);
 }
 
 function tellsMoreOf(text: string, older: string): boolean {
-  const plain = text.replace(LEAD, "");
-  if (DEICTIC.test(plain) || INTENT.test(plain) || TASK.test(plain) || ORDER.test(plain)) return false;
-  if (isOfThisMoment(plain)) return false;
   const [now, then] = [read(text), read(older)];
   const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
   const names = [...then.names].filter((name) => holds(now.content, name));

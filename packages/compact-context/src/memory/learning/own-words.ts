@@ -20,7 +20,7 @@ const ALSO =
 
 /** Between a statement and a question about something else, with its mark or without. */
 const ASKED =
-  "(?:what|how|why|where|who|which|when|any|got|can you|could you|would you|(?:should|shall|do|does|is|are|am|may|can|could) (?:i|we|you|it|they|he|she|there|this|that)|does|was|wie|warum|wo|wer|welche[rsnm]?|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel(?:le)?s?|que puis-je|aide-moi|puedes|podrías|me ayudas?|qué|cuál\\p{L}*|(?:você )?pode|poderia|me ajuda|como|o que|que|qual|quais|что|как\\p{L}{0,3}|почему|можешь|где|is|are|does|do|can|will|would)(?![\\p{L}])[^.!。！]*[?？]|¿|(?<=^(?:i|we|my|our|i['’](?:m|ve)|we['’]re)\\s[^?]*, )(?:\\S+ ){0,2}\\S+\\?$";
+  "(?:what|how|why|where|who|which|when|any|got|can you|could you|would you|(?:should|shall|do|does|is|are|am|may|can|could) (?:i|we|you|it|they|he|she|there|this|that)|does|was|wie|warum|wo|wer|welche[rsnm]?|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel(?:le)?s?|que puis-je|aide-moi|puedes|podrías|me ayudas?|qué|cuál\\p{L}*|(?:você )?pode|poderia|me ajuda|como|o que|que|qual|quais|что|как\\p{L}{0,3}|почему|можешь|где|is|are|does|do|can|will|would)(?![\\p{L}])[^.!。！]*[?？]|¿|(?<=^(?:i|we|my|our|i['’](?:m|ve)|we['’]re)\\s[^?]{0,160}, )(?:\\S+ ){0,2}\\S+\\?$";
 const ASKED_UNMARKED =
   "(?:what|how|which|where|why|who|when)(?:['’]s)?\\s(?:\\S+\\s){0,3}?(?:is|are|do|does|did|can|could|should|would|will|to|much|many|works?|fits?|goes)(?![\\p{L}])|(?:can|could|would|will) (?:you|u)\\s|(?:got |have )?any (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?|thoughts|recommendations?)(?![\\p{L}])|need (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?)(?![\\p{L}])";
 const QUESTION = new RegExp(

@@ -66,11 +66,17 @@ function closeness(now: Read, then: Read): number {
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
 }
 
+const parts = new WeakMap<Read, readonly Read[]>();
+
 /** A statement, and each of its clauses where it tells of a change. */
-function partsOf(now: Read): Read[] {
+function partsOf(now: Read): readonly Read[] {
+  const known = parts.get(now);
+  if (known !== undefined) return known;
   const { isChange, isStrong, tellsChange } = now;
   const clauses = tellsChange ? clausesOf(now.text) : [];
-  return [now, ...clauses.map((clause) => ({ ...read(clause), isChange, isStrong, tellsChange }))];
+  const made = [now, ...clauses.map((clause) => ({ ...read(clause), isChange, isStrong, tellsChange }))];
+  parts.set(now, made);
+  return made;
 }
 
 /**

@@ -14,7 +14,7 @@ export function isRule(text: string): boolean {
 /** It binds the work at hand, or is no rule. */
 const OF_THE_TASK: RegExp = rule(
   word(
-    "^(?:it|he|she|they)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| and )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
+    "^(?:it|he|she|they)|^you (?:must|have to|need to|should)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| and )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
     "diese[rsnm]?|noch nicht|(?:wir|ich) (?:müssen|muss|will|möchte|wollen)|cette|je veux|est[aeo]s?|todavía|(?:quiero|quero|gostaria) que|ess[ae]s?|isso|isto|эт\\p{L}+|пока|хочу",
   ),
   "这|この|その|それ|今回",
