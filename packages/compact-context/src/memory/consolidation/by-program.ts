@@ -100,13 +100,19 @@ function withoutForgotten(
     const asked =
       found === 0 ? [] : wish.said.filter((text) => heldBy(topic, text) === 1 && topicTerms(text).size > 1);
     asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
-    const isAsking = forgottenBy(asked, []);
+    const isToldAgain = forgottenBy(asked, []);
+    const isAsking = (text: string): boolean =>
+      isToldAgain(text) || asked.some((sentence) => wordsIn(sentence).includes(wordsIn(text)));
     rest = rest.filter(
       (statement) => !said.includes(statement) && !(statement.from === from && isAsking(statement.text)),
     );
     left = left.filter((item) => !known.texts.includes(item));
   }
   return { forget: [...forget, ...asking], rest };
+}
+
+function wordsIn(text: string): string {
+  return ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")} `;
 }
 
 const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;

@@ -26,7 +26,7 @@ export const REMEMBER_THAT: RegExp =
 /** Something is to hold from now on, or each time. */
 export const LASTING: RegExp = rule(
   word(
-    "always|never|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
+    "always|never|(?:don['’]?t|do not|not) ever|ever again|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
     "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
     "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
     "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
@@ -38,6 +38,7 @@ export const LASTING: RegExp = rule(
 /** A choice that was made. */
 export const CHOSEN: RegExp = rule(
   word(
+    "(?:^|(?<=[,;.:–—-] |so ))(?:we|i)(?:['’]ve| have)? (?:went|gone|opted|settled|landed|ended up) (?:with|for|on)|(?:^|(?<=[,;.:–—-] |so ))we(?:['’]ve| have)? (?:picked|ruled out)|we(?:['’]re| are) going with",
     "let['’]s (?:use|go with|keep(?! (?:going|at|it))|stick|switch)",
     "(?:we|i)(?:['’]ve| have)?(?: also| finally| all)? (?:decided|agreed|chosen|chose|settled|made (?:the|a) decision)|decision:",
     "we(?:['’]ll| will) (?:use|go with|keep)|wir (?:haben (?:uns )?entschieden|nehmen)",
@@ -104,15 +105,16 @@ export const STRONG_CHANGE: RegExp = rule(
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
     "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
+    "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
     "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
     "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
     "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é)|se movió|movimos|aplazado|pasamos)|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
+    "(?:cambi(?:ó|amos|é)|se movió|movimos|migramos|mudamos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
     "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
     "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
+  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
@@ -125,20 +127,21 @@ export const WEAK_CHANGE: RegExp = rule(
 
 /** Words before a statement that are no part of it. */
 export const LEAD: RegExp =
-  /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
+  /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
 /** Any word of a change or of a mistake put right; says nothing about what it was. */
 export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
   word(
+    "(?:^|(?<=[,;.!–—-] ))so(?= (?:the|our|my|we|i|it['’]s|(?:\\p{L}+ ){1,3}?(?:is|are)) )|(?:after|thanks to|since|with) the (?:new |\\S+ )?(?:work|upgrade|migration|move|renovation|refactor\\p{L}*|relaunch|rebrand|merger|acquisition|hires?|job)|(?:stretch|push|raise|lower|cut|extend)(?:ed)? (?:\\S+ ){1,4}?to(?= [\\d$€£])|(?:died|stolen|expired|quit|left|sold|bought|picked up|passed)|over the weekend|started (?:at|as)|all the way",
     "misspoke|mistakes?|mistaken|typo|turns out|should read|make that|after all|(?:on )?second thoughts?|out of date|outdated|lifted|again|no more|(?:scratch|ignore|disregard|never mind) (?:what|the)",
     "wrong|mixed up|upped|joined|ended|removed|stopped|too (?:strict|pricey|expensive|slow|short|long)|turned out|starting|since|from here on|swapped|nope|renewed|abandoned|voted|new|new home|pushed|pulled out|gone|gets? rid of|got rid of|is all|cut|in the end|i go by|decommissioned|sunset|phased out|superseded|swapped|became|has become|finally|isn['’]t|used to",
-    "vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
-    "finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
-    "actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
+    "umzug|raus|aufgehört|vertan|geirrt|doch|gegangen|weg|abgeschafft|nun|neu(?:e[rsn]?)?|seit (?:heute|gestern|dieser|letzter)|aufgehoben|wieder|abgelöst|ersetzt",
+    "quitté\\p{L}*|parti(?= à)|depuis|finalement|erreur|maintenant|trompée?|remplac\\p{L}+|de nouveau|nouve(?:au|lle)",
+    "terminamos a migração|actualización|lo pensé mejor|desde|subimos|bajamos|quedó|aplaz\\p{L}+|equivoqu\\p{L}+|nuev[oa]|vuelve|volver|lo pasamos|al final",
     "abandonamos|transferid[oa]|na verdade|virou|foi parar|nov[oa]|voltar|enganei|erro meu|no fim|cancelamos",
-    "правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
+    "не вышло|правильно|отказал\\p{L}+|всё-таки|ошиб\\p{L}+|уволи\\p{L}+|снят\\p{L}?|снова|друг\\p{L}{2}|нов\\p{L}{2}|поменял\\p{L}+",
   ),
   "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
@@ -174,7 +177,7 @@ export const SUPPOSED: RegExp = rule(
     "suppos(?:e|ing)|imagin(?:e|ing)|assum(?:e|ing)|pretend|what if|let['’]s say|say (?:we|i|you)",
     "in (?:the|my|this|a) (?:novel|story|game|movie|film|book|scenario|dream|example|play)|speaking as|role-?play\\p{L}*",
     "im (?:roman|spiel|film)|dans (?:le roman|le film|l['’]histoire)|en la (?:novela|película)|no (?:romance|filme)|в (?:романе|фильме)",
-    "hypothetically|in theory|for (?:example|instance)|e\\.g\\.|maybe|perhaps|might|not sure",
+    "hypothetically|in theory|for (?:example|instance)|maybe|perhaps|might|not sure",
     "(?:we|i|you) (?:could|would(?! (?:like|prefer|rather)))|angenommen|stell dir vor|vielleicht",
     "zum beispiel|könnten|supposons|imagine(?:z|ons)?|peut-être|par exemple|supongamos|imagina|quizás?",
     "tal vez|por (?:ejemplo|exemplo)|suponha(?:mos)?|imagine|talvez|предположим|допустим|представь",

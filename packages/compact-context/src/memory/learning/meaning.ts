@@ -1,3 +1,4 @@
+import { goneIn, lostIn } from "./gone.ts";
 import {
   FORBIDS,
   LASTING,
@@ -51,10 +52,14 @@ export interface Read {
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
   readonly isChange: boolean;
+  /** Words of a change that can mean nothing else. */
+  readonly isStrong: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
   readonly gone: readonly ReadonlySet<string>[];
+  /** Who or what it says is gone for good, or was given up. */
+  readonly lost: readonly ReadonlySet<string>[];
   /** Terms that are written as names. */
   readonly names: ReadonlySet<string>;
   readonly permits: boolean;
@@ -76,8 +81,10 @@ export function read(text: string): Read {
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
+    isStrong: STRONG_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
-    gone: goneIn(text),
+    gone: things(goneIn(text)),
+    lost: things(lostIn(text)),
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
@@ -90,13 +97,19 @@ export function read(text: string): Read {
 }
 
 /** Where another clause begins. */
-const CLAUSE = /[,;:!?–—]\s+|\s(?:so|and|since|but)\s/u;
+const CLAUSE =
+  /[,;:!?–—]\s+|\s(?:so|and|since|but|because|porque|weil|denn|parce que|car|así que|donc|então)\s/u;
 
-function clausesOf(text: string): readonly string[] {
+export function clausesOf(text: string): readonly string[] {
   const clauses = text.split(CLAUSE);
-  return clauses.length > 1
-    ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause))
-    : [];
+  const told =
+    clauses.length > 1 ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause)) : [];
+  return [...told, ...clauses.flatMap(tailsOf)];
+}
+
+/** What is left of a clause from each of the things on that it names: `with the new hires | the team is at 8`. */
+function tailsOf(clause: string): readonly string[] {
+  return [...clause.matchAll(/(?<=\S\s)(?:the|our|my) /giu)].map(({ index }) => clause.slice(index));
 }
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
@@ -106,6 +119,10 @@ const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
+    // The country, the union and the trade are no pronouns, and a child is no verb of Spanish.
+    .replace(/(?<=(?<![\p{L}])(?:my|our|his|her|their)\s)sons?(?![\p{L}])/giu, "boy")
+    .replace(/(?<![\p{L}])(US|EU|IT)(?![\p{L}])/gu, "$1_")
+    .replace(/每(?=周[一二三四五六日天])/gu, "每 ")
     // One spelling of a number: 18,000 and 18k, the 3rd.
     .replace(/(?<=\d)[,'’](?=\d{3}(?!\d))/g, "")
     .replace(/(?<![\p{L}\d.])(\d{1,4})k(?![\p{L}\d])/giu, "$1000")
@@ -158,7 +175,7 @@ const FUNCTION = list(`
   no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
   и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
   никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
-  我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
+  已经 我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
   私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
   これから 今後 必ず 絶対 いい よい よ ね では じゃ あり なく で は おい 覚え ください まし
 `);
@@ -186,7 +203,7 @@ const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
 const ENDING_PAIR =
-  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
+  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|s ed|ed s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
 
 export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
@@ -203,11 +220,11 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ["name", "зовут|heiße|m['’]appelle|me llamo|chamo-me|call me"],
     [
       "live",
-      "live|living|moved to|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|переехала?|work from",
+      "live|living|moved to|sitze in|lebe jetzt|(?<=^(?:ich bin|wir sind) )nach(?= .{2,40}gezogen)|(?:ai|avons) déménagé(?: à)?|(?:me|nos) mud(?:é|amos) a|me mudei para|mudei para|переехали|wohne|lebe|habite|vis|vivo|moro|живу|живём|переехала?|work from",
     ],
     [
       "use",
-      `${OURS}(?:use|using|used|switched to|migrated to|support)|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
+      `${OURS}(?:use|using|used|switched to|migrated to|support)|nos pasamos a|verwenden|nutzen|benutzen|utilisons|utilise|usamos|используем`,
     ],
     ["prefer", "prefer|prefers|préfère|prefiero|prefiro|предпочитаю|bevorzuge"],
     [
@@ -216,19 +233,20 @@ const VERBS: readonly (readonly [VerbClass, RegExp])[] = (
     ],
     [
       "be",
-      "is|are|was|am|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
+      "is|are|was|am|go(?:es)? out|comes? out|weighs|allows|accepts|rejects|requires|['’]m|runs|run|lives|lasts|takes place|takes|starts|begins|ends|listens|happens?|meets|costs|sits?|stands?|has been|ist|sind|bin|dauert|läuft|liegt|steht|beträgt|heißt|findet|beginnt|endet|kostet|s['’]appelle|se trouve|a lieu|commence|finit|coûte|est|suis|écoute|dure|se llama|empieza|termina|cuesta|es|soy|está|se chama|começa|custa|é|sou|fica|находится|стоит|начинается|длится|проходит|называется",
     ],
   ] as const
 ).map(([verb, words]) => [verb, new RegExp(`(?<![\\p{L}])(?:${words})(?![\\p{L}])`, "iu")]);
 /** The same in Chinese and Japanese. */
 const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
   ["owner", /负责|が(?=.{1,20}担当)/u],
+  ["live", /住在|搬到了?|搬去了?|に(?:住んで|引っ越し)/u],
   ["use", /改用|使用|用|使って|使い/u],
   ["be", /是|在|为|叫|は/u],
 ];
 /** A change said of a subject: what follows is the new value. */
 const BECAME =
-  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded)(?: (?:from \S+(?: \S+)? )?to| back to)?|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|cambió a(?: los)?|mudou para|foi (?:adiado|movido) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
+  /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:adiado |movido )?para|(?:ficou|passou) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
 /** `Standup's at 9`, and not `Ann's desk`. */
 const IS =
@@ -236,13 +254,17 @@ const IS =
 
 const LEADS: readonly RegExp[] = [
   LEAD,
-  /现在|如今/gu,
-  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|month|sprint))[.!]*$/iu,
+  /现在|如今|(?:上|这)(?:个?月|周)|去年|昨天|最近|先週|先月|昨日|去年|最近/gu,
+  /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|weekend|month|year|sprint))[.!]*$/iu,
 ];
 
 /** Somebody's change of a thing: `We migrated the wiki to Notion`. */
 const CHANGED =
-  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$/iu;
+  /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$|^(?:hemos )?(?:migramos|movimos|mudamos|cambiamos|pasamos|migrado|movido)\s(?:el |la |los |las |o |a |os |as )?(.+?)\s(?:a|al|para)\s(.+)$/iu;
+
+/** Where people have a thing: `We host the docs on Netlify`. */
+const LOCATED =
+  /^(?:we|i) (?:now |also )?(?:host|keep|store|track|write|build|run|manage|serve|publish|archive|document|eat|have|hold) (?:the |our |my |all )*((?:[\p{L}\d-]+ ){1,3}?)(?:in|on|at|with|via|under|by) ([^,;]+)$/iu;
 
 /** Without words around what is stated. */
 function plainly(text: string): string {
@@ -251,9 +273,16 @@ function plainly(text: string): string {
 
 function keyOf(text: string): Key | undefined {
   const plain = plainly(text);
-  const [, changed = "", to = ""] = CHANGED.exec(plain) ?? [];
+  const [, changed = "", to = "", ...others] = CHANGED.exec(plain) ?? [];
   const [, bare = "", told = ""] = BARE_VALUE.exec(plain) ?? [];
-  return isKey(changed, to) ?? becameIn(plain) ?? statedIn(plain) ?? isKey(bare, told);
+  const [, thing = "", place = ""] = LOCATED.exec(plain) ?? [];
+  return (
+    isKey(changed || (others[0] ?? ""), to || (others[1] ?? "")) ??
+    becameIn(plain) ??
+    isKey(thing, place) ??
+    statedIn(plain) ??
+    isKey(bare, told)
+  );
 }
 
 /** One thing is another. */
@@ -293,7 +322,7 @@ const BARE_VALUE =
 const PURPOSE =
   /(?<![\p{L}])(?:for|für|pour|para|для|as (?:the|our)|in (?:this|the) (?:project|repo\p{L}*))(?![\p{L}])\s*([^,;]*).*$|做\s*(.+)$/iu;
 const LINK =
-  /^\s*(?:(?:now|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
+  /^\s*(?:(?:now|straight|directly|only|jetzt|maintenant|ahora|agora|теперь)\s+)?(at|on|in|with|by|from|to|via|auf|mit|über|sur|avec|con|en|em|com|на|в|freitags|montags)(?![\p{L}])/iu;
 
 function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | undefined {
   const before = text.slice(0, found.index);
@@ -308,7 +337,8 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
       value: topicTerms(before),
       purpose: NONE,
     };
-  const isJapanese = /(?:は|が|を)/u.test(before) && verb === "use";
+  // The value stands before the verb in Japanese.
+  const isJapanese = verb === "use" ? /(?:は|が|を)/u.test(before) : found[0].startsWith("に");
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
   const link = LINK.exec(after)?.[1];
@@ -323,44 +353,14 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
 
 // ---- what held before, and names
 
-/** Verbs before what is left behind, and words behind it. */
-const LEAVES =
-  "stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
-const LEFT =
-  "dead|gone|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
-/** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
-const GONE: readonly RegExp[] = [
-  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,
-  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
-  new RegExp(
-    `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
-    "giu",
-  ),
-  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
-  new RegExp(
-    `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,
-    "giu",
-  ),
-  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
-  /(?:^|[,;] )(\p{Lu}[\p{L}'’-]+) (?:left|quit|resigned|retired|moved on)(?= (?:so|and|us|the|last|this|in)|[,;.]|$)/gu,
-  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
-  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
-  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
-  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
-  /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
-  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
-  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/gu,
-];
-
 /** In `not using Figma any more` Figma is what is gone. */
 const USING = list("use uses used using run runs running go goes");
 
-function goneIn(text: string): ReadonlySet<string>[] {
-  const named = GONE.flatMap((pattern) => [...text.matchAll(pattern)]);
-  return named.flatMap(([, ...said]) => {
-    const terms = [...topicTerms(said.join(" "))];
-    const things = terms.filter((term) => !USING.has(term));
-    return terms.length === 0 ? [] : [new Set(things.length > 0 ? things : terms)];
+/** The terms of each phrase. */
+function things(phrases: readonly string[]): ReadonlySet<string>[] {
+  return phrases.flatMap((phrase) => {
+    const terms = [...topicTerms(phrase)].filter((term) => !USING.has(term));
+    return terms.length === 0 ? [] : [new Set(terms)];
   });
 }
 

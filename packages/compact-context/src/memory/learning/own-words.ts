@@ -5,7 +5,7 @@ import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
-  `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
+  `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|${TITLES.toLowerCase()}|St|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
   "u",
 );
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
@@ -18,9 +18,19 @@ const INSTEAD =
 const ALSO =
   /,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:keep in mind|remember|note)(?: that)? |(?:merke? dir|denk daran)|(?:souviens-toi|retiens)|(?:recuerda|ten en cuenta)|(?:lembre-se|lembra)|(?:ricorda(?:ti)?)|(?:учти|запомни)|(?:from now on|going forward|ab jetzt|ab sofort|désormais|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|daqui (?:pra|para) frente|отныне|с этого дня)(?![\p{L}]))/iu;
 
-/** Between a statement and a question about something else. */
-const QUESTION =
-  /(?:,? (?:and|but|now|also|und|et|y|e|и)[, ]+|, )(?=(?:what|how|why|where|who|which|when|can you|could you|would you|do you|does|is there|are there|was|wie|warum|wo|wer|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel|puedes|podrías|(?:você )?pode|poderia|como|что|как|почему|можешь|где)(?![\p{L}])[^.!。！]*[?？]|¿)/iu;
+/** Between a statement and a question about something else, with its mark or without. */
+const ASKED =
+  "(?:what|how|why|where|who|which|when|any|got|can you|could you|would you|(?:should|shall|do|does|is|are|am|may|can|could) (?:i|we|you|it|they|he|she|there|this|that)|does|was|wie|warum|wo|wer|welche[rsnm]?|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel(?:le)?s?|que puis-je|aide-moi|puedes|podrías|me ayudas?|qué|cuál\\p{L}*|(?:você )?pode|poderia|me ajuda|como|o que|que|qual|quais|что|как\\p{L}{0,3}|почему|можешь|где|is|are|does|do|can|will|would)(?![\\p{L}])[^.!。！]*[?？]|¿|(?<=^(?:i|we|my|our|i['’](?:m|ve)|we['’]re)\\s[^?]{0,160}, )(?:\\S+ ){0,2}\\S+\\?$";
+const ASKED_UNMARKED =
+  "(?:what|how|which|where|why|who|when)(?:['’]s)?\\s(?:\\S+\\s){0,3}?(?:is|are|do|does|did|can|could|should|would|will|to|much|many|works?|fits?|goes)(?![\\p{L}])|(?:can|could|would|will) (?:you|u)\\s|(?:got |have )?any (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?|thoughts|recommendations?)(?![\\p{L}])|need (?:\\p{L}+ ){0,3}?(?:ideas?|tips?|advice|suggestions?)(?![\\p{L}])";
+const QUESTION = new RegExp(
+  `(?:,? (?:and|but|so|now|also|und|also|et|donc|alors|y|así que|e|então|и|так)[, ]+|, |; | [–—-]+ |，)(?=${ASKED}|${ASKED_UNMARKED})|[,，](?=\\s?(?:帮我|请|有什么|怎么|推荐))`,
+  "iu",
+);
+
+/** Between what others said and what is so for that reason. */
+const SO =
+  /, (?=so (?:the|our|my|we|i|it['’]s|(?:\p{L}+ ){1,3}?(?:is|are|has|have|goes|runs?))(?![\p{L}]))/iu;
 
 /** `…, ok?`: a statement all the same. */
 const TAG =
@@ -45,6 +55,7 @@ export function rawSentencesOf(text: string): string[] {
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
     .flatMap((line) => partedFrom(line, QUESTION))
+    .flatMap((line) => (REPORTED.test(line.split(SO, 1)[0] ?? "") ? partedFrom(line, SO) : [line]))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
       const request = readForgetRequest(sentence);
@@ -94,22 +105,78 @@ export function ownStatements(text: string): string[] {
 
 function isOwn(said: string): boolean {
   const sentence = said.replace(TAG, ".");
-  if (
-    /[?？¿]|[吗か]。?$/.test(sentence) ||
-    ASKS.test(sentence) ||
-    hasLongQuote(sentence) ||
-    isLabelled(sentence)
-  )
-    return false;
+  if (/[?？¿]|[吗か]。?$/.test(sentence) || ASKS.test(sentence)) return false;
+  return isInOwnName(sentence) && !givesText(sentence);
+}
+
+/** It asks for a text, and says what that is to say. */
+function givesText(sentence: string): boolean {
+  return TASK.test(sentence) && GIVES_TEXT.test(sentence);
+}
+
+function isInOwnName(sentence: string): boolean {
+  if (hasLongQuote(sentence) || isLabelled(sentence) || BY_PROGRAM.test(sentence)) return false;
   if (readForgetRequest(sentence)?.sure === true) return false;
   if (DENIED.test(sentence) || SUPPOSED.test(sentence)) return false;
-  if (TASK.test(sentence) && GIVES_TEXT.test(sentence)) return false;
-  return !REPORTED.test(sentence.replace(LEAD, ""));
+  return !REPORTED.test(sentence.replace(LEAD, "").replace(OUR_RULES, ""));
+}
+
+const BY_PROGRAM = /(?<![\p{L}])(?:npm (?:ERR!|WARN)|(?:WARN|ERROR|FATAL)\s?[:\]!])/u;
+
+/** What the speaker's own rules say is no hearsay. */
+const OUR_RULES =
+  /^our (?:\p{L}+ )?(?:style(?: ?guide)?|polic(?:y|ies)|rules?|conventions?|guidelines?|contract|standards?|lease) (?:says?|states?|demands?)(?![\p{L}])/iu;
+
+/** Something that is told amid a request or a question: the user's words, and how they read as a sentence of their own. */
+export interface Aside {
+  /** What stands before it. */
+  readonly before: string;
+  readonly text: string;
+  readonly reads: string;
+}
+
+/** What a message tells of the speaker or their people beside what it asks for. */
+export function ownAsides(text: string): Aside[] {
+  const own = typedBefore(text);
+  if (asksNotToKeep(text) || isTalk(own) || FICTION.test(own)) return [];
+  const asides = sentencesOf(own).flatMap((sentence, index, all) =>
+    isInOwnName(sentence) ? [...clausesAside(sentence), ...toldOf(sentence, all[index + 1] ?? "")] : [],
+  );
+  return asides.filter(({ before, text: told }) => !givesText(before) && isOwn(told));
+}
+
+const FICTION =
+  /(?<![\p{L}])(?:(?:stor(?:y|ies)|tale|novel|scene|fiction(?:al)?|character|dialogue|screenplay|geschichte|roman|histoire|cuento|historia|conto|história|рассказ)(?![\p{L}])(?! for (?:my|our) )|(?:role|text) game|role-?play\p{L}*|you are (?:an?|the|my)|act as|how (?:do|would) (?:you|i|we) say)(?![\p{L}])|小说|故事|小説|物語/iu;
+
+/** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
+const ASIDE =
+  /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,?\s(?=so ))(?=(?:so )?(?:i['’]?m|i['’]ve|i \p{L}[\p{L}'’]+|we['’]re|we \p{L}[\p{L}'’]+|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
+
+function clausesAside(sentence: string): Aside[] {
+  const found = ASIDE.exec(sentence);
+  const told = found?.[1]?.replace(/[,:;\s]+$/, "");
+  if (found === null || told === undefined) return [];
+  return [{ before: sentence.slice(0, found.index), text: told, reads: told.replace(/^so /iu, "") }];
+}
+
+/** Somebody of the speaker's and what is so with them: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
+const OF_SOMEBODY =
+  /(?<![\p{L}])((?:my|our) (?:[\p{L}-]+ ){0,3}?[\p{L}-]+(?:, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)?|the [\p{L}-]+, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)(?:[?!.,;:]*\s[–—-]?\s?)(who|(?:he|she|they)(?:['’](?:s|re))?)\s([^.?!:;]+)/u;
+
+function toldOf(sentence: string, next: string): Aside[] {
+  const isPerson = /^(?:he|she|they)(?![\p{L}])/iu.test(next);
+  const whole = isPerson ? `${sentence} ${next.charAt(0).toLowerCase()}${next.slice(1)}` : sentence;
+  const found = OF_SOMEBODY.exec(whole);
+  const [, somebody = "", pronoun = "", rest = ""] = found ?? [];
+  if (found === null) return [];
+  const verb = /['’]s$/.test(pronoun) ? "is " : /['’]re$/.test(pronoun) ? "are " : "";
+  const reads = `${somebody.replace(/^the(?= )/iu, "my")} ${verb}${rest}`;
+  return [{ before: whole.slice(0, found.index), text: `${somebody}, ${pronoun} ${rest}`.trim(), reads }];
 }
 
 /** A question without its mark. */
 const ASKS =
-  /^(?:is|are|was|were|does|did|has|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])/iu;
+  /^(?:is|are|was|were|do|does|did|has|can|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])|^why\s|^(?:what|how|which|where|who)(?:['’]s| is| are| do| does| did| can| should| would| much| many) /iu;
 
 const GIVES_TEXT =
   /[:：]|(?<![\p{L}])(?:says?|saying|in which|where i|whose|titled|called|containing|with the (?:text|words)|dass|que|die sagt|что|который)(?![\p{L}])|写着|内容/iu;

@@ -1,5 +1,16 @@
 import { TELLS_CHANGE } from "./language.ts";
-import { type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+import { clausesOf, type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+import {
+  bare,
+  GENERIC,
+  holds,
+  isReplaceable,
+  isValue,
+  kindOf,
+  PLAIN,
+  shareKind,
+  toolsLike,
+} from "./values.ts";
 
 /** What a newer statement is to an older one. */
 export type Relation =
@@ -18,9 +29,9 @@ export function relationOf(newer: string, older: string): Relation {
   if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
     return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
-  if (!sharesKey(now, then) && !sameButForValues(now, then))
+  if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
-  return now.isChange || now.tellsChange ? "replaces" : "conflicts";
+  return now.isChange || now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
 /** What "that" is stands in another sentence. */
@@ -49,13 +60,31 @@ const NEAR = 0.34;
 /** So much closer than to the next one: it means this one. */
 const CLOSER = 0.15;
 
+/** How far a newer statement, or one of its clauses, is about the same as an older one. */
+function closeness(now: Read, then: Read): number {
+  if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+  return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
+}
+
+const parts = new WeakMap<Read, readonly Read[]>();
+
+/** A statement, and each of its clauses where it tells of a change. */
+function partsOf(now: Read): readonly Read[] {
+  const known = parts.get(now);
+  if (known !== undefined) return known;
+  const { isChange, isStrong, tellsChange } = now;
+  const clauses = tellsChange ? clausesOf(now.text) : [];
+  const made = [now, ...clauses.map((clause) => ({ ...read(clause), isChange, isStrong, tellsChange }))];
+  parts.set(now, made);
+  return made;
+}
+
 /**
  * How far a newer statement that tells of a change is about the same as an older one, 0 to 1: the share of the older one's
  * words, but for its values, names that are gone, and verbs of having them. 0 where it leaves nothing of it behind, or where
  * it speaks of a neighbour.
  */
-function closeness(now: Read, then: Read): number {
-  if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
+function closenessOf(now: Read, then: Read): number {
   const namesOld = namesOldValue(now, then);
   const another = namesOld || tellsAnotherValue(now, then);
   if (!tellsChangeOf(now, then, { another, namesOld })) return 0;
@@ -67,11 +96,31 @@ function closeness(now: Read, then: Read): number {
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
   const share = shared / Math.max(1, topic.length - gone);
   const isOfIt = share >= NEAR && shared > (namesOld ? 0 : 1);
-  if (another && (isOfIt || saysNothingElse(now, then) || comesBackTo(now, then)))
+  if (another && (isOfIt || isOfOnePerson(now, then) || saysNothingElse(now, then) || comesBackTo(now, then)))
     return Math.max(share, CLOSE);
   if (shared > 1) return share;
   return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
+
+/** Where somebody lives or works was told, and is told of the same one again. */
+function isOfOnePerson(now: Read, then: Read): boolean {
+  const isSame = RELATIONS.some((relation) => relation.test(now.text) && relation.test(then.text));
+  const subject = then.key?.subject ?? then.content;
+  return (
+    isSame &&
+    [...subject].some((term) => !isReplaceable(term) && holds(now.content, term) && !isOwner(term, now.text))
+  );
+}
+
+/** It is of somebody's somebody that it speaks: `Lena's boyfriend`. */
+function isOwner(term: string, text: string): boolean {
+  return text.toLowerCase().replaceAll("’", "'").includes(`${term}'s `);
+}
+
+const RELATIONS: readonly RegExp[] = [
+  /(?<![\p{L}])(?:lives?|living|based|moved(?: \p{L}+)? (?:in|to|into|back)|resides?|wohn(?:e|t)|(?:um)?gezogen|habite|vit|déménagé|vive|mora|mudou|se mudó|живёт|переехал\p{L}?)(?![\p{L}])|住|搬|引っ越/iu,
+  /(?<![\p{L}])(?:works? (?:at|for)|started at|employed|hired by|arbeitet|travaille|trabaja|trabalha|работает)(?![\p{L}])|勤/iu,
+];
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
 function saysNothingElse(now: Read, then: Read): boolean {
@@ -81,7 +130,8 @@ function saysNothingElse(now: Read, then: Read): boolean {
       !GENERIC.has(term) &&
       (subject.has(term) || !(isReplaceable(term) || (then.names.size > 0 && now.names.has(term)))),
   );
-  return said.length > 0 && said.every((term) => holds(then.content, term));
+  const spoken = said.length > 0 ? said : [...subject];
+  return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
 }
 
 /** It names the thing first and then says what it is: `about the wiki, it's on Notion now`. */
@@ -89,15 +139,17 @@ function comesBackTo({ text, content }: Read, { key }: Read): boolean {
   const subject = key?.subject ?? NONE;
   return (
     subject.size > 0 &&
-    /[,;] (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
-    shareIn(subject, content) === 1
+    /(?:[,;]|\s(?:so|and)) (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
+    shareIn(bare(subject), content) === 1
   );
 }
 
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
-  if (isForAnother(now, then) || (!told.namesOld && contrasts(now, then))) return false;
+  if ((!now.isStrong && tellsTwoOthers(now, then)) || isOfSomebodyElse(now, then)) return false;
+  if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then)))
+    return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure where the older one has none of its kind is told of something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
@@ -110,13 +162,23 @@ const ALSO_OF_TIME =
   /(?<![\p{L}])(?:now|new|starting|since|finally|jetzt|nun|seit|maintenant|ahora|desde|agora|теперь)(?![\p{L}])|现在|今は/giu;
 
 /** It has a value in the place of one of its kind that the older one has. */
-function tellsAnotherValue(now: Read, then: Read): boolean {
+export function tellsAnotherValue(now: Read, then: Read): boolean {
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const old = new Set(left.map((term) => kindOf(term, then)));
   return [...now.content].some((term) => {
     const kind = kindOf(term, now);
     return kind !== undefined && old.has(kind) && !holds(then.content, term);
   });
+}
+
+/** It has another name and another number, and hardly tells of a change: `3 in Paris`, `5 in Madrid now`. */
+function tellsTwoOthers(now: Read, then: Read): boolean {
+  const kinds = new Set(
+    [...now.content].flatMap((term) => (holds(then.content, term) ? [] : (kindOf(term, now) ?? []))),
+  );
+  const left = [...then.content].filter((term) => !holds(now.content, term));
+  const old = new Set(left.map((term) => kindOf(term, then)));
+  return (["name", "number"] as const).every((kind) => kinds.has(kind) && old.has(kind));
 }
 
 /** It speaks of a value of the older one beside what it is of, and tells another of its kind. */
@@ -134,22 +196,6 @@ function namesOldValue(now: Read, then: Read): boolean {
 const UNDOES =
   /(?<![\p{L}])(?:forget|ignore|not|isn['’]t|was|were|old|should be|let['’]s|i meant|rolled back|i['’]d rather|left|last day|olvida|oublie|esquece|забудь|vergiss|partie?|saiu|salió|se fue|dejamos)(?![\p{L}])|忘|说错|不是/iu;
 
-type ValueKind = "number" | "day" | "address" | "name" | ReadonlySet<string>;
-
-/** What kind of value a term is; undefined for a plain word. */
-function kindOf(term: string, { names }: Read): ValueKind | undefined {
-  const kind = kindAlone(term);
-  return kind ?? (names.has(term) ? "name" : undefined);
-}
-
-function kindAlone(term: string): ValueKind | undefined {
-  if (DAYS.has(term)) return "day";
-  if (isValue(term)) return "number";
-  const kind = toolsLike(term);
-  if (kind !== undefined) return kind;
-  return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
-}
-
 /** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
 function contrasts(now: Read, then: Read): boolean {
   const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
@@ -158,12 +204,35 @@ function contrasts(now: Read, then: Read): boolean {
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(other, now);
+  // A word that a second mention leaves out tells two things apart where the newer one has such a word too.
+  const told = newIn(bare(own), then) ? bare(other) : other;
+  return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
 }
 
 /** Two of a kind: `unit tests`, `end-to-end tests`. */
 function isSibling(now: Read, then: Read): boolean {
   return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
+}
+
+/** What the speaker does was told, and now what somebody of theirs does: `I run …`, `My son runs …`. */
+function isOfSomebodyElse({ text }: Read, then: Read): boolean {
+  const somebody = /^(?:my|mein\p{L}*|mon|ma|mi|meu|minha) (\p{L}+)[^,;]*$/iu.exec(text)?.[1];
+  const isOwn = /^(?:i|we|ich|wir|je|yo|eu)(?:['’]\p{L}+)? /iu.test(then.text);
+  return isOwn && somebody !== undefined && shareIn(topicTerms(somebody), then.content) === 0;
+}
+
+/** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */
+function isNarrower({ text, names }: Read, { content, key, names: then }: Read): boolean {
+  const subject = key?.subject ?? content;
+  const named = text.matchAll(
+    /(?<![\p{L}])(?:the|our|my|their|his|her)\s(?!other |same |old |previous |former |first |whole )(\p{L}+)(?:['’]s)?\s(?=(\p{L}+))/giu,
+  );
+  return [...named].some(({ index, 1: which = "", 2: thing = "" }) => {
+    const [modifier, head] = [topicTerms(which), topicTerms(thing)];
+    const isName = index > 0 && then.size > 0 && shareIn(modifier, names) === 1;
+    if (isName || bare(modifier).size === 0 || head.size === 0) return false;
+    return shareIn(head, subject) === 1 && shareIn(modifier, content) === 0;
+  });
 }
 
 /** Longer ones are half a sentence. */
@@ -183,15 +252,6 @@ function numberOf({ key }: Read): ReadonlySet<string> {
 function namesAnother(now: Read, then: Read): boolean {
   const isName = (term: string): boolean => now.names.has(term) || toolsLike(term) !== undefined;
   return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
-}
-
-/** A value, or a verb of having it. */
-function isReplaceable(term: string): boolean {
-  return isValue(term) || PLAIN.has(term) || HAVING.has(term) || toolsLike(term) !== undefined;
-}
-
-function holds(terms: ReadonlySet<string>, term: string): boolean {
-  return shareIn(new Set([term]), terms) === 1;
 }
 
 /** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
@@ -219,85 +279,31 @@ const LIFTED =
 const CHANGES =
   /(?<![\p{L}])(?:edit|touch|change|modify|write|update|ändern|bearbeiten|anfassen|modifier|toucher|editar|modificar|tocar|cambiar|mexer|alterar|менять|править|трогать)\p{L}{0,3}(?![\p{L}])|修改|改|編集|変更/iu;
 
-const bare = (terms: ReadonlySet<string>): ReadonlySet<string> =>
-  new Set([...terms].filter((term) => !GENERIC.has(term)));
-
-/** Things of which a project has one of a kind. */
-const KINDS: readonly ReadonlySet<string>[] = [
-  "npm pnpm yarn bun",
-  "english german french spanish portuguese russian chinese japanese italian dutch polish british american",
-  "deutsch englisch französisch spanisch anglais allemand français espagnol portugais inglés alemán francés español",
-  "heroku fly vercel netlify render railway",
-  "maven gradle bazel",
-].map(list);
-
-function toolsLike(term: string): ReadonlySet<string> | undefined {
-  return KINDS.find((kind) => kind.has(term));
-}
-
-/** Each names a tool, and these are of one kind. */
-function shareKind(one: Iterable<string>, other: Iterable<string>): boolean {
-  const kinds = new Set([...other].flatMap((term) => toolsLike(term) ?? []));
-  return [...one].some((term) => kinds.has(toolsLike(term) ?? NONE));
-}
-
 function sharesKey(newer: Read, older: Read): boolean {
   const then = older.key;
   if (then === undefined) return false;
-  const told = newer.isChange || newer.tellsChange ? newer.clauses : [];
+  const told = newer.isChange || newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
   return [newer.key ?? [], told]
     .flat()
     .some(
       (now) =>
-        sameSubject(now, then, newer.isChange) &&
+        sameSubject(now, then, newer.isChange || newer.tellsChange) &&
         !same(now.value, then.value) &&
         !differ(now.purpose, then.purpose) &&
         isOneAttribute(now, then),
     );
 }
 
-/** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
-const GENERIC = list(`
-  server serveur servidor сервер service system project projekt projet proyecto projeto проект environment host machine instance tool team customer client kunde kunden cliente
-  version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
+/** It speaks of the value too that the older one tells. */
+function tellsOldValue({ content }: Read, { key }: Read): boolean {
+  return key !== undefined && shareIn(key.value, content) === 1;
+}
 
 /** The same thing is spoken of; where a change is told, general words may be left out. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
-  return isChange && sameTerms(bare(now), bare(then));
+  return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
 }
-
-const DAYS = list(`
-  monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags freitags samstags
-  sonntags lundis mardis mercredis jeudis vendredis noon midnight week weeks day days month months fridays saturdays lundi mardi mercredi jeudi
-  vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
-  понедельник вторник среда среду четверг пятница пятницу субботу понедельникам вторникам средам четвергам пятницам
-  周一 周二 周三 周四 周五 月曜日 火曜日 水曜日 木曜日 金曜日 mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
-
-const NUMBERS = list(`
-  one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
-  deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez dois duas três quatro sete oito nove dez
-  два две три четыре пять шесть семь восемь девять десять первый второй third second first fourth fifth troisième quatrième
-  deuxième premier 一 二 两 兩 三 四 五 六 七 八 九 十 两个 三个 四个 五个 二人 三人 四人 一人 五人`);
-
-/** Days, numbers and times: what a statement may say otherwise of the same thing. */
-function isValue(term: string): boolean {
-  return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
-}
-
-/** Verbs that a statement of a value and one of its change do not share. */
-const PLAIN = list(`
-  run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
-  lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell climbed improved limit percent since new latest used only pushed back upped got gave`);
-
-/** Verbs and particles around a value that another statement of it says otherwise. */
-const HAVING = list(`
-  begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
-  starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
-  say says speak speaks build builds built deploy deploys host hosted off out over under
-  support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません
-  bauen nutzen wohnen liegt läuft steht est écoute fait rédige écris utilisons escribe usamos escreva hospedamos называется составляет`);
 
 /** Two facts of the same words but for such values. */
 function sameButForValues(now: Read, then: Read): boolean {
@@ -314,6 +320,7 @@ function isOneAttribute(now: Key, then: Key): boolean {
   const named = now.subject.size > 0;
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
     return named && ["be", "do", "live", "owner"].includes(then.verb);
+  if (now.verb === "live" && then.verb === "be") return named;
   if (now.verb !== then.verb) return false;
   if (now.verb === "use")
     return (now.purpose.size > 0 && then.purpose.size > 0) || shareKind(now.value, then.value);
@@ -339,7 +346,7 @@ function namesOld(newer: Read, then: Read): boolean {
   const isOfAnother =
     own.size > 0 && other.size > 0 && shareIn(own, other) === 0 && shareIn(other, own) === 0;
   if (isOfAnother) return false;
-  if (gone.some((old) => isValueOf(then, old, newer))) return true;
+  if (gone.some((old) => isValueOf(then, old, newer)) || tellsLossOf(newer, then)) return true;
   if (isSibling(newer, then)) return false;
   const without = (terms: ReadonlySet<string>, old: ReadonlySet<string>): ReadonlySet<string> =>
     new Set([...terms].filter((term) => !holds(old, term)));
@@ -352,6 +359,17 @@ function namesOld(newer: Read, then: Read): boolean {
     return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
 }
+
+/** Who or what is gone for good is all that the older statement is about, but for words of the speaker's having it. */
+function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolean {
+  const value = key?.value ?? (HAS.test(text) ? content : NONE);
+  return (
+    lost.some((old) => shareIn(old, value) === 1) ||
+    (key?.link !== undefined && gone.some((old) => sameTerms(old, value) && key.verb === "do"))
+  );
+}
+
+const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
 
 /** Verbs of giving something up. */
 const LEAVING = list(`

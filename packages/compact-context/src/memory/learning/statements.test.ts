@@ -44,3 +44,53 @@ describe("plain facts", () => {
     expect(withoutToldSecrets(text)).not.toContain(secret);
   });
 });
+
+describe("what is told in passing", () => {
+  it.each([
+    ["Plan a hike. My knee is bad - which trail is flat?", "My knee is bad"],
+    [
+      "give me a dinner plan, i'm coeliac so nothing with wheat ever",
+      "I'm coeliac so nothing with wheat ever",
+    ],
+    ["what's a good gift for my brother Tim? he's into woodworking", "My brother Tim, he's into woodworking"],
+    ["the billing service runs on java 21", "The billing service runs on java 21"],
+    ["In Go code, use tabs.", "In Go code, use tabs."],
+    ["Stop apologizing in every answer.", "Stop apologizing in every answer."],
+    ["give me dates as YYYY-MM-DD", "Give me dates as YYYY-MM-DD"],
+    ["We went with kafka because we need replay.", "We went with kafka because we need replay."],
+  ])("learns %j", (text, expected) => {
+    expect(learned(text)).toEqual([expected]);
+  });
+
+  it.each([
+    "In this function, use a map instead of the loop.",
+    "Stop the server and restart it.",
+    "When you're done, run the tests.",
+    "Make a story about my friend Anna, who lives in a lighthouse.",
+    "How would you say in Thai, I'm allergic to nuts?",
+  ])("learns nothing of %j", (text) => {
+    expect(learned(text)).toEqual([]);
+  });
+
+  it.each([
+    ["Standup is at 9:15.", "with the new folks in Lima the standup slid to 15:00"],
+    ["My boss is Karen.", "karen retired in june, i report to Luis these days"],
+    ["my bike is a trek domane", "the trek got stolen last week. bought a canyon endurace"],
+    ["The rent is 950 euros.", "landlord put the rent up to 1020 euros"],
+  ])("MEM-14 %s is replaced by: %s", (first, then) => {
+    const before = learned(first);
+    const after = learned(then, before);
+    expect(after.map((text) => relationOf(text, before[0] ?? ""))).toEqual([
+      expect.stringMatching(/replaces|likely/),
+    ]);
+  });
+
+  it.each([
+    ["Our wifi is called Falcon.", "The guest wifi got renamed, it's called Heron now."],
+    ["I run 5 km every morning.", "My son is up to 3 km every morning."],
+    ["We have 3 servers in Paris.", "We have 5 servers in Madrid now."],
+    ["My sister Lena lives in Oslo.", "My friend Lena's mum moved to Bergen."],
+  ])("MEM-14 %s stands beside: %s", (first, then) => {
+    expect(relationOf(then, first)).toBe("apart");
+  });
+});

@@ -1,23 +1,22 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { newsOf } from "./about.ts";
+import { DEICTIC, tellsFact, tellsState } from "./facts.ts";
 import {
   CHOSEN,
-  FORBIDS,
-  LASTING,
-  LEAD,
   PERMITS,
   REMEMBER,
   REMEMBER_THAT,
-  rule,
   SAID_ON,
+  STRONG_CHANGE,
   TELLS_CHANGE,
   TRANSIENT,
-  word,
 } from "./language.ts";
 import { heldBy, shareIn, topicTerms } from "./meaning.ts";
-import { insteadOfForgotten, ownStatements, sentencesOf } from "./own-words.ts";
+import { insteadOfForgotten, ownAsides, ownStatements, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
+import { isRule } from "./rules.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";
@@ -90,16 +89,37 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
   const isStory = sentencesOf(typed).length > MOST_OF_TALK;
-  return sentences.flatMap((sentence, index): Found[] => {
-    const next = sentences[index + 1] ?? "";
+  const found = sentences.flatMap((sentence, index): Told[] => {
     const lead = REMEMBER.exec(sentence)?.[0] ?? "";
     const plain = sentence.slice(lead.length);
-    const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(next);
+    if (TO_DO.test(plain) || isBareRequest(sentence)) return [];
+    const isAsked = lead !== "" || REMEMBER_THAT.test(plain) || isBareRequest(sentences[index + 1] ?? "");
     const asked = isAsked || instead.has(sentence);
-    const text = capitalized(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain);
-    if (!isStatement(text) || TO_DO.test(plain) || isBareRequest(sentence)) return [];
-    const section = sectionOf(text, { asked, isStory }, known);
-    return section === undefined ? [] : [{ section, text, from: message.id, asked }];
+    return toldIn(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, { asked, isStory }, known);
+  });
+  const said = [...found, ...(isStory ? [] : asidesIn(typed, found))];
+  return said.map((told) => ({ ...told, text: capitalized(told.text), from: message.id }));
+}
+
+type Told = Omit<Found, "from">;
+
+/** What a sentence settles: as it stands, or as far as it tells something new of what is known. */
+function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
+  if (!isStatement(text)) return [];
+  const { asked, isStory } = heard;
+  const section = sectionOf(text, heard, known);
+  if (section !== undefined) return [{ section, text, asked }];
+  const news = isStory ? undefined : newsOf(text, known);
+  if (news === undefined || !isStatement(news) || TRANSIENT.test(news.replace(SAID_ON, " "))) return [];
+  return [{ section: "Facts", text: news, asked }];
+}
+
+/** Facts told beside what a message asks for, but for those that stand in what was found. */
+function asidesIn(typed: string, found: readonly Told[]): Told[] {
+  return ownAsides(typed).flatMap(({ text, reads }): Told[] => {
+    const isTold = found.some((one) => one.text.includes(text));
+    if (isTold || !isStatement(text) || TRANSIENT.test(text) || !tellsFact(reads)) return [];
+    return [{ section: "Facts", text, asked: false }];
   });
 }
 
@@ -115,14 +135,19 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
       last !== undefined &&
       both.length < LONGEST &&
       (GOES_ON.test(sentence)
-        ? corrects(last)
+        ? corrects(last) || isBareChange(last)
         : TELLS_CHANGE.test(last) &&
           !corrects(sentence) &&
           corrected(last).every((older) => isNear(sentence, older)));
-    if (goesOn && corrects(both)) result[result.length - 1] = both;
+    if (goesOn && (corrects(both) || isBareChange(last))) result[result.length - 1] = both;
     else result.push(sentence);
   }
   return result;
+}
+
+/** It says that something changed, and not to what: `We relicensed.` */
+function isBareChange(sentence: string): boolean {
+  return STRONG_CHANGE.test(sentence) && sentence.split(/\s+/).length <= 3;
 }
 
 /** It corrects this statement. */
@@ -135,34 +160,36 @@ function isNear(one: string, other: string): boolean {
   return shareIn(topicTerms(one), topicTerms(other)) > 0;
 }
 
-const GOES_ON = /^(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?\s/iu;
+/** What is spoken of was named before, or who does it. */
+const GOES_ON =
+  /^(?:(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?|(?:just |finally |already )?(?:picked up|bought|got|ordered|went with|switched to|moved (?:to|in)|joined|using|typing this on|now (?:on|at|in|with|using)))\s/iu;
 
 /** `Remember that.`: the sentence before is meant. */
 function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
 
-interface Told {
+interface Heard {
   readonly asked: boolean;
   readonly isStory: boolean;
 }
 
-function sectionOf(text: string, told: Told, known: readonly string[]): DurableSection | undefined {
-  const { asked } = told;
+function sectionOf(text: string, heard: Heard, known: readonly string[]): DurableSection | undefined {
+  const { asked } = heard;
   if (!asked && TRANSIENT.test(text))
     return TRANSIENT.test(text.replace(SAID_ON, " ")) ? undefined : sectionOfChange(text, known);
-  const isFact = isToldAsFact(text, told);
+  const isFact = isToldAsFact(text, heard);
   if (CHOSEN.test(text)) return /\s[a-d1-9][.!]?$/i.test(text) ? undefined : "Decisions";
   if (asked || isFact) return isRule(text) && !isFact ? "Constraints" : "Facts";
-  return isWish(text, told) ? "Constraints" : sectionOfChange(text, known);
+  return isWish(text, heard) ? "Constraints" : sectionOfChange(text, known);
 }
 
-function isToldAsFact(text: string, { asked, isStory }: Told): boolean {
+function isToldAsFact(text: string, { asked, isStory }: Heard): boolean {
   return tellsFact(text) && (asked || !isStory || tellsState(text));
 }
 
 /** In a story, and of what came before, only an imperative is one. */
-function isWish(text: string, { isStory }: Told): boolean {
+function isWish(text: string, { isStory }: Heard): boolean {
   return isRule(text) && (!(isStory || DEICTIC.test(text)) || rulesIn(text).length > 0);
 }
 
@@ -170,33 +197,6 @@ function isWish(text: string, { isStory }: Told): boolean {
 function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
   if (!known.some((older) => means(text, older))) return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";
-}
-
-/** A wish that is to hold: `always …`, `never …`, `from now on …`. */
-function isRule(text: string): boolean {
-  if (/[:：]$/.test(text)) return false;
-  if (HABIT.test(text)) return true;
-  return LASTING.test(text) ? isImperative(text) : false;
-}
-
-/** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
-const PRACTICE =
-  "(?:commit messages?|commits|branch(?: name)?s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|prices|amounts|error messages|e-?mails|answers|replies)";
-const HABIT: RegExp = rule(
-  `^(?:all |every |the |our )?${PRACTICE} (?:should|must|have to|need to|ought to|shall) (?:(?!work|pass|now)\\p{L})`,
-  `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
-  "^(?:please )?(?:use|keep|write|avoid|prefer|put|name|format|indent|spell|leave|answer|reply).{3,120} in (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$",
-  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
-);
-
-/** Facts may say "always" too; a wish begins with its verb, or forbids. */
-function isImperative(text: string): boolean {
-  return (
-    rulesIn(text).length > 0 ||
-    FORBIDS.test(text.slice(0, 40)) ||
-    LASTING.test(text.slice(0, 24)) ||
-    /[\u3040-\u9fff]/u.test(text)
-  );
 }
 
 function isStatement(text: string): boolean {
@@ -207,141 +207,3 @@ function isStatement(text: string): boolean {
 function capitalized(text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1);
 }
-
-// ---- which sentences tell how something is with the people who speak
-
-/**
- * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
- * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
- */
-function tellsFact(sentence: string): boolean {
-  const plain = sentence.replace(LEAD, "").replace(FOLLOWS, "");
-  if (SETTING.test(plain) || NAMED_SETTING.test(plain))
-    return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
-  if (PASSING.test(plain) || CODE.test(plain)) return false;
-  if (OURS.test(plain))
-    return /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s/iu.test(plain) || !WISH.test(plain);
-  if (DEICTIC.test(plain) || WISH.test(plain)) return false;
-  if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
-  return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
-}
-
-const MOST_WORDS = 18;
-
-/** `The Osprey repo uses pnpm`: a name makes it clear whose. */
-const NAMED_SETTING =
-  /^(?:[Tt]he|[Oo]ur) (?:\p{Ll}+\s){0,2}\p{Lu}\S*(?:\s\p{Ll}+){0,2}\s(?:uses|runs(?: on)?|requires|supports)\s/u;
-
-/** What follows from a statement, or is asked for besides. */
-const FOLLOWS =
-  /(?:,? so (?:that |when |if |the |this |it |i |we |you |please )|, (?:give|tell|show|help|fix|write|make|suggest|please|keep that|can you|could you|what|how|why)(?![\p{L}])).*$/isu;
-
-/** How something is set up, whatever the value is called: where it is kept or runs, what it is run with, which tool a project uses. */
-const SETTING: RegExp = rule(
-  "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
-  "^(?:in|on|for) (?:the )?(?:staging|production|prod|dev|development|test|testing|qa|live|ci)(?: environment| system| cluster)?,? .{2,40}\\s(?:is|are)\\s",
-  "^(?:os|as|o|a|los|las|el|la|les|le|die|der|das) (?:\\S+\\s){1,6}?(?:roda(?:m)?|corren?|se ejecutan?|tourne(?:nt)?|laufen|läuft|vencen?|scade|caduca) (?:com|con|avec|mit|em|en|im?|auf|no|el|le|am|a|unter|sous)\\s",
-  "^для .{2,30} мы использу",
-  "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
-);
-
-/** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
-function tellsState(sentence: string): boolean {
-  const plain = sentence.replace(LEAD, "");
-  return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
-}
-
-const MINE: RegExp = rule(
-  "^(?:my|our|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?|наш\\p{L}{0,2}|мо[йяеиё]\\p{L}?)\\s",
-);
-const STATES: RegExp = rule(
-  "^(?:i|we)(?:['’](?:m|re)|\\s(?:am|are))\\s(?:an?|the|based|from|allergic|vegetarian|called|named|using|moving|switching|migrating|pivoting|responsible|no longer|not using)\\s",
-  "^(?:i|we)\\s(?:(?:also|now|always|mostly|usually|only|no longer)\\s)*(?:work|live|use|prefer|lead|own|manage|maintain|host|deploy|ship|support|speak|moved|switched|migrated|dropped|hired|joined|renamed|decided)\\s",
-  "^(?:ich|wir)\\s(?:bin|sind|arbeite\\p{L}?|wohne\\p{L}?|lebe\\p{L}?|nutzen?|verwenden?|leite\\p{L}?|deployen|bevorzuge\\p{L}?)\\s",
-  "^(?:je suis|j['’]habite|je travaille|je préfère|j['’]utilise|nous (?:utilisons|sommes|travaillons)|on (?:utilise|travaille))\\s",
-  "^(?:soy|vivo|trabajo|usamos|uso|prefiero|somos|sou|moro|trabalho|prefiro)\\s|^(?:я|мы)\\s(?:работа|жив|использу|предпочита)\\p{L}*\\s",
-  "^我们?(?:用|使用|住在|在|是|喜欢|偏好)|^(?:私|うち|弊社).{0,8}は",
-  "^(?:\\p{Lu}[\\p{L}'’-]+\\s){1,3}(?:(?:is|was)\\s(?:now\\s)?(?:our|my|the)|owns|leads|maintains|manages|handles|replaced|replaces|took over)\\s",
-);
-
-function isThing(plain: string): boolean {
-  const verb = THING.exec(plain);
-  if (verb !== null && !OF_CODE.test(verb[0])) {
-    const after = plain.slice(verb[0].length - 1);
-    return VALUE.test(after) || /(?<=\s)\p{Lu}\p{L}/u.test(after);
-  }
-  return (
-    /^\p{Script=Cyrillic}/u.test(plain) && !/^\p{L}+(?:й|йте|ьте|ите)\s/u.test(plain) && VALUE.test(plain)
-  );
-}
-
-/** The speaker, or what is theirs, begins the sentence. */
-const OURS: RegExp = rule(
-  "^(?:my|our|the team['’]s|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
-  "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
-  "^(?:in|on|at|for|within) (?:our|my)\\s|^(?:\\S+\\s){1,4}\\p{L}+en wir\\s|^(?:\\S+\\s){1,3}у нас\\s",
-  "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|mudé|mudamos|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
-  // Spanish and Portuguese leave the pronoun out.
-  "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
-  "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
-  "^(?:наш|мо[йяеиё]|нашег?о?|моег?о?|наш[аиуе]й?|мою|моей|нашему|моему|наших|моих|у (?:меня|нас)|меня зовут|мне \\d+)\\s",
-  "^(?:tests?|commits?|comments|docs|releases?)\\s.* in (?:this|our) (?:project|repo|codebase)[.]?$",
-  "^(?:我|咱|本人|私|僕|俺|わたし|うち|弊社)",
-);
-
-const WISH: RegExp = rule(
-  // What was done is no habit, unless it changes how things are.
-  "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
-  "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
-  "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
-  "^(?:ich|wir)\\s(?:(?:auch|jetzt)\\s)?(?:möchte|will|wollen|brauche|muss|müssen|soll|kann|könn|denke|glaube|finde|bekomme|sehe|hoffe|versuche|würde|hätte|habe gerade|verstehe|weiß|werde)",
-  "^(?:je|nous|on|j['’])\\s?(?:n['’]?e?\\s?)?(?:veux|voudrai|aimerai|ai besoin|avons besoin|dois|devons|doit|voulons|pense|crois|vois|peux|peut|pouvons|ai (?:essayé|lancé|vu|trouvé|ajouté|corrigé)|essaie|espère|trouve|vais|allons|va|comprends|sais|faut)(?![\\p{L}])",
-  "^(?:yo |nosotros |eu |nós |a gente |no |não )*(?:quier[oe]|queremos|necesit|deb[oe]|puedo|podemos|creo|creemos|pienso|veo|vemos|espero|voy|vamos|intent|me gustaría|hay que|tengo que|tenemos que|quero|preciso|precisamos|devo|devemos|posso|acho|achamos|vejo|vou|gostaria|tent|tenho que|temos que|estou tentando|entiendo|entendo|sé|sei)",
-  "^(?:я|мы)\\s(?:не\\s)?(?:хо(?:чу|тим|тел)|думаю|считаю|виж|мог|можем|надеюсь|пыта|попробовал|долж|получа|бы|понима|знаю|запустил|добавил|исправил)|^(?:мне|нам) (?:нужно|надо)|^(?:нужно|надо)\\s",
-  "^(?:我们?|咱们?)(?:也|还|就|都|正)?(?:不?想|要|需要|觉得|认为|希望|试|看|应该|可以|能|会|刚|得|打算|遇到|发现|不知道|不明白|怀疑)|帮我|^请",
-  "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え)",
-);
-
-/** What is wrong, on the way, or of this moment. */
-const PASSING: RegExp = rule(
-  word(
-    "(?<!(?:for|our|all|track|of|on|with) )(?:errors?(?! (?:track|report|monitor|budget))|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|down|wrong|slow|red|green|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only|seems?|seemed|oh|hm+|lol|haha",
-  ),
-  "错误|报错|失败|问题|坏了|崩溃|エラー|バグ|失敗|問題|壊れ|動かない|動きません|听说|据说|らしい|そうです(?:。|$)",
-);
-const CODE =
-  /[`{}<>=;]|\w\(|=>|\.(?:tsx?|jsx?|py|go|rs|java|css|html|md|json|ya?ml|sh|c|cpp|sql)(?![\p{L}])/u;
-const DEICTIC =
-  /^(?:this|that|these|those|it|there|here|he|she|they|you|what|which|why|how|who|where|when|let['’]s|everything|nothing|something|das (?:ist|war|geht|sollte|macht)|dies\p{L}*|es|er|sie|du|ihr|ce(?:la|tte|ci|s)?|ça|c['’]|il|elle|ils|elles|tu|vous|est[aeo]s?|es[aeo]s?|él|ella|tú|iss?t?o|ess[ae]s?|ele|ela|você|это|эт\p{L}+|он[аои]?|ты|вы)(?![\p{L}])|^(?:这|那|它|你|他|她|この|その|これ|それ|あの|ここ)/iu;
-
-const NOT_NAMES =
-  "(?!(?:The|A|An|And|But|So|If|When|While|After|Before|Because|Since|Please|Tests?|Code|Note|Sure|Yes|No|Ok|Also|Then|Let|Add|Fix|Make|Use|Run|Try|Write|Der|Die|Le|La|Les|El|Los|Las|O|Os|As|Un|Une|Una|Um|Uma)\\s)";
-/** A name and what that person is or does. */
-const PERSON: RegExp = new RegExp(
-  `^(?:[Зз]а\\s.{2,40}\\sотвечает\\s|[Cc]['’]est\\s(?:\\p{Lu}\\S+\\s){1,3}qui\\s)|^(?:(?:O|A|Der|Die|El|La)\\s)?${NOT_NAMES}\\p{Lu}[\\p{L}'’-]+(?:\\s\\p{Lu}[\\p{L}'’.-]+){0,2}(?:['’]s\\s\\p{Ll}[\\p{L}-]+)?\\s(?:(?:now|also|no longer|jetzt|ahora|agora|теперь)\\s)?(?:(?:is|are|was|has been)\\s(?:now\\s|also\\s|not\\s|no longer\\s)*(?:our|my|the|on|in|from|based|away|allergic|responsible|an?)|owns|leads?|maintains|manages|handles|runs|heads|joined|left|takes? (?:over|care)|took over|works|lives|speaks|reports|approves|prefers|likes|moved|replaced|replaces|became|covers|teaches|reviews|designs|coordinates|organi[sz]es|signs off|is on call|has taken over|leitet|verantwortet|betreut|übernimmt|kümmert sich|ist\\s(?:jetzt\\s)?(?:unsere?|meine?|die|der|im|bei|für)|arbeitet|wohnt|gère|dirige|s['’]occupe|est\\s(?:maintenant\\s|désormais\\s)?(?:notre|mon|ma|le|la|responsable)|travaille|habite|gestiona|lidera|lleva|se encarga|es\\s(?:ahora\\s)?(?:nuestr[oa]|mi|el|la)|trabaja|vive|cuida|gerencia|é\\s(?:agora\\s)?(?:noss[oa]|meu|minha|o|a)|trabalha|mora|отвечает|ведёт|руководит|работает|живёт|занимается)(?![\\p{L}])`,
-  "u",
-);
-
-/** A few words, and a verb that says what, where or when they are. */
-const THING =
-  /^(?!(?:if|when|while|please|let|make)\s)(?:\S+\s){1,11}?(?:(?:is|are|has|have|go(?:es)? to|tiene[n]?|hat|haben|se fait|se hace[n]?|se faz(?:em)?|se \p{L}+[ae]n|was \p{L}+ed|were \p{L}+ed|(?:has|have) (?:been )?\p{L}+ed|moved|changed|switched|runs?|lives?|sits?|starts?|begins?|ends?|happens?|takes? place|belongs?|costs?|opens?|closes?|lasts?|meets?|go(?:es)? (?:out|live)|ships?|expires?|listens?|uses?|allows?|supports?|accepts?|rejects?|requires?|usan?|utilizan?|caducan?|expiran?|tourne(?:nt)?|собира(?:ется|ются)|slipped|went (?:up|down)|is on|ist|nutzt|verwendet|utilise|sind|steht|stehen|liegt|liegen|findet|finden|beginnt|endet|dauert|kostet|heißt|läuft|wurden?|startet|gehört|öffnet|schließt|n['’]est|est|sont|a lieu|ont lieu|commence|finit|dure|coûte|s['’]appelle|se trouvent?|a été|ouvre|ferme|(?:ahora |agora |ya no |não )?(?:es|son|está|están|empieza|termina|dura|cuesta|se llama|fue|se movió|se mudó|cambió|pasó|abre|cierra|tiene lugar|é|são|ficam?|começa|custa|se chama|chama-se|foi|mudou|passou|fecha|acontece)|находится|находятся|стоит|начинается|длится|проходит|называется|перенесли|переехал\p{L}?))\s/iu;
-const OF_CODE: RegExp = rule(
-  word(
-    "functions?|methods?|class(?:es)?|tests?(?! (?:database|server|environment|system|account|cluster|user|run|suite))|builds?(?! (?:server|machine|system))|arrays?|lists?|loops?|code(?! (?:freeze|review))|buttons?|variables?|types?|files?|outputs?|results?|values?|index|strings?|scripts?|components?|imports?|the logs?|regex|quer(?:y|ies)|fields?|columns?|rows?|headers?|footers?|colou?rs?|margins?|funktion|datei|función|archivo|fonction|fichier|função|arquivo|функция|файл|тест",
-  ),
-);
-
-const VALUE: RegExp = rule(
-  "\\d",
-  word(
-    "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november|december|noon|midnight|every|each|once|twice|weekly|daily|monthly|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|midi|minuit|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|mediodía|segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|meio-dia|понедельник\\p{L}*|вторник\\p{L}*|сред[аыуе]|средам|четверг\\p{L}*|пятниц\\p{L}*|суббот\\p{L}*|воскресень\\p{L}*|полдень|полночь|находится|называется",
-  ),
-  word(
-    "forbidden|required|mandatory|verboten|pflicht|obligatoire|interdite?s?|prohibid[oa]s?|proibid[oa]s?|obligatori[oa]s?|запрещен\\p{L}*|обязател\\p{L}*",
-  ),
-  "(?<=\\s)[#@][\\p{L}\\d]|(?:called|named)\\s\\S",
-  "(?:https?://|\\p{L}\\.(?:com|org|net|io|dev|internal|local)(?![\\p{L}])|[\\p{L}\\d-]+(?:\\.[\\p{L}\\d-]+){2,})",
-);
-
-const UNSPACED_THING =
-  /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$/u;
