@@ -193,6 +193,32 @@ export const factsOf = (
       : `${language}: ${message} || ${items.join(" ;; ")}`;
   });
 
+/** Two statements of two sessions that are both so, and what tells each. */
+export const bothOf = (
+  cases: readonly (readonly [
+    language: string,
+    one: string,
+    other: string,
+    core: RegExp,
+    otherCore: RegExp,
+  ])[],
+): Promise<Tally> =>
+  tally(cases, async ([language, one, other, core, otherCore], channel) => {
+    await channel.session(talk("a").user(one).reply(done).user(work).reply("Done."));
+    await channel.session(talk("b").user(other).reply(done));
+    const items = channel.items("MEMORY.md");
+    const stand = [core, otherCore].every((told) => items.some((item) => told.test(item)));
+    return stand ? undefined : `${language}: ${one} + ${other} || ${items.join(" ;; ")}`;
+  });
+
+/** Messages of which nothing is worth keeping. */
+export const nothingOf = (cases: readonly (readonly [language: string, message: string])[]): Promise<Tally> =>
+  tally(cases, async ([language, message], channel) => {
+    await channel.session(talk("a").user(message).reply(done));
+    const items = channel.items("MEMORY.md");
+    return items.length === 0 ? undefined : `${language}: ${message} || ${items.join(" ;; ")}`;
+  });
+
 function constraintsOf({ channelDir }: Channel): readonly string[] {
   const text = readFileSync(join(channelDir, "SESSION.md"), "utf8");
   const section = /^# Constraints\n([\s\S]*?)(?=^# |$(?![\s\S]))/m.exec(text)?.[1] ?? "";
