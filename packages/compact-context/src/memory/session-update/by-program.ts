@@ -1,5 +1,6 @@
 import { type Message, messageText } from "../../core/message.ts";
 import type { FileEffect } from "../../summarizers/extractive/actions.ts";
+import { tookEffect } from "../../summarizers/extractive/outcomes.ts";
 import { type Reading, readConversation } from "../../summarizers/extractive/reading.ts";
 import { keyOf, type OpenError, openTasks, type Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
@@ -109,7 +110,7 @@ function activeFiles(steps: readonly Step[], last: readonly string[]): string[] 
 function filesOf(steps: readonly Step[]): [path: string, effect: FileEffect][] {
   const files = new Map<string, FileEffect>();
   for (const { action, outcome } of steps) {
-    if (outcome.state === "failed") continue;
+    if (!tookEffect(outcome)) continue;
     for (const { path, effect } of action.files) {
       const before = files.get(path) ?? "read";
       const known = effect === "read" || (effect === "edited" && before === "created") ? before : effect;

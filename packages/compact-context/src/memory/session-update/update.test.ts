@@ -38,6 +38,16 @@ describe("an update of SESSION.md", () => {
     });
   });
 
+  it("a call that the user refused changed no file", () => {
+    const refused = talk()
+      .user("Write the notes")
+      .call("write_file", { path: "notes.md", content: "x" }, "The user did not allow this call.")
+      .reply("I leave it.");
+    const { activeFiles, worklog } = sessionStateOf(refused.messages, emptySessionMemory());
+    expect(activeFiles).toEqual([]);
+    expect(worklog.join("\n")).not.toContain("changed");
+  });
+
   it("MEM-5 a step that was done leaves, a newer task list takes the place of the older", () => {
     const before = {
       ...emptySessionMemory(),

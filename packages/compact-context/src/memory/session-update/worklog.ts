@@ -1,7 +1,7 @@
 import { type Message, messageText } from "../../core/message.ts";
 import { turnStarts } from "../../core/units.ts";
 import { commandKey, isLookingCommand } from "../../summarizers/extractive/commands.ts";
-import type { Outcome } from "../../summarizers/extractive/outcomes.ts";
+import { type Outcome, tookEffect } from "../../summarizers/extractive/outcomes.ts";
 import type { Reading } from "../../summarizers/extractive/reading.ts";
 import type { Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
@@ -84,7 +84,7 @@ function outcomeIn(messages: readonly Message[], calls: readonly Step[]): string
 }
 
 function changes({ action, outcome }: Step): string[] {
-  if (outcome.state === "failed") return [];
+  if (!tookEffect(outcome)) return [];
   return action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path);
 }
 

@@ -1107,6 +1107,21 @@ describe.skipIf(!present)("built-in summarizer on real sessions", () => {
   });
 });
 
+it("tells no change of a call that the user refused", async () => {
+  const refusal =
+    "The user doesn't want to proceed with this tool use. The tool use was rejected (eg. if it was a file edit, the new_string was NOT written to the file).";
+  const { text: written } = await builtinSummarizer.summarize(
+    [
+      user("Write the notes down."),
+      ...step("w", "Write", { file_path: "/srv/notes.md", content: "# Notes" }, refusal),
+      reply("I leave them."),
+    ],
+    { maxTokens: 600 },
+  );
+  expect(written).not.toContain("Changed");
+  expect(written).toContain("refused");
+});
+
 describe("built-in summarizer, cost", () => {
   const time = async (messages: readonly Message[]): Promise<number> => {
     const spent: number[] = [];

@@ -1,7 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
-import { HOST_LINE, type Outcome } from "./outcomes.ts";
+import { HOST_LINE, type Outcome, tookEffect } from "./outcomes.ts";
 import type { Decision, Entry, Episode, Reading } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
@@ -174,7 +174,7 @@ export interface FileStory {
 /** The files that steps changed, the one that was changed last at the end; changes that failed are none. */
 export function filesChanged(steps: readonly Step[]): FileStory[] {
   const stories = new Map<string, FileStory>();
-  const done = steps.filter(({ stays, outcome }) => !stays && outcome.state !== "failed");
+  const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
   const changes = done.flatMap((step) => step.action.files.map((file) => ({ ...file, step })));
   for (const { path, effect, what, step } of changes) {
     if (effect === "read") continue;
@@ -316,7 +316,7 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   const changed = (last.files.get(step) ?? []).map((story): Piece => {
     return { kind: "changed", text: shorten(changeWords(story)), weight: WEIGHTS.changed };
   });
-  if (action.kind === "edit" && outcome.state !== "failed") return [...changed, ...codePieces(step, scope)];
+  if (action.kind === "edit" && tookEffect(outcome)) return [...changed, ...codePieces(step, scope)];
   if (changed.length > 0) return changed;
   const runs = last.runs.get(keyOf(step)) ?? [];
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];

@@ -41,6 +41,14 @@ export function readOutcome(action: Action, result: Result | undefined): Outcome
   return outcomeOfTool(action, lines, result);
 }
 
+const REFUSAL = "refused by the user";
+const CANCELLATION = "cancelled";
+
+/** False for what failed, what the user refused, and what the host cancelled: nothing came of it. */
+export function tookEffect({ state, detail }: Outcome): boolean {
+  return state !== "failed" && detail !== REFUSAL && detail !== CANCELLATION;
+}
+
 const UNKNOWN: Outcome = { state: "unknown", detail: "", errors: [], failing: [], verifies: false };
 
 function passed(detail: string, verifies = false): Outcome {
@@ -74,8 +82,8 @@ const ABORTED = /^(?:Command|Operation) aborted\b/i;
 
 function stoppedBy(lines: readonly string[]): string | undefined {
   const first = lines.find((line) => line.trim() !== "") ?? "";
-  if (REFUSED.test(first)) return "refused by the user";
-  if (CANCELLED.test(first)) return "cancelled";
+  if (REFUSED.test(first)) return REFUSAL;
+  if (CANCELLED.test(first)) return CANCELLATION;
   if (lines.slice(-3).some((line) => ABORTED.test(line.trim()))) return "aborted";
   return lines.slice(0, 12).some((line) => STILL_RUNNING.test(line.trim())) ? "still running" : undefined;
 }

@@ -2,7 +2,7 @@ import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand } from "./commands.ts";
-import type { Outcome } from "./outcomes.ts";
+import { type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson } from "./text.ts";
 
 // What the calls of a conversation come to: what is verified, broken, running, committed and still to be done.
@@ -261,7 +261,7 @@ export function readRepository(steps: readonly Step[]): string[] {
   if (branch === "" && commit === "") return [];
   const since = steps
     .slice(at + 1)
-    .filter(({ outcome }) => outcome.state !== "failed")
+    .filter(({ outcome }) => tookEffect(outcome))
     .flatMap(({ action }) => action.files.filter(({ effect }) => effect !== "read").map(({ path }) => path));
   const changed = [...new Set(since)].slice(-CHANGED_AFTER).join(", ");
   const rows = [
