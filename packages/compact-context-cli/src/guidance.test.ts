@@ -139,6 +139,29 @@ describe("what to do next", () => {
     expect((await run(["repair", name])).out).not.toContain("compact repair");
   });
 
+  it("lint holds a session of the Gemini CLI to Gemini's rules", async () => {
+    const call = {
+      id: "read_file-1767225600000-0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+      name: "read_file",
+      args: {},
+      result: [{ functionResponse: { name: "read_file", response: { output: "x" } } }],
+    };
+    const name = file("gemini.json", {
+      projectHash: "h",
+      sessionId: "s",
+      messages: [
+        { id: "1", type: "user", content: "look" },
+        { id: "2", type: "gemini", content: "", toolCalls: [call] },
+        { id: "3", type: "gemini", content: "seen" },
+      ],
+    });
+    const { code, out } = await run(["lint", name]);
+    expect([code, out]).toEqual([0, expect.stringContaining("keep every rule of gemini.")]);
+    expect((await run(["repair", name])).out).toContain("Nothing to mend for gemini.");
+    const one = file("one.json", [{ role: "user", content: "hi" }]);
+    expect((await run(["lint", one])).out).toContain("1 entry keeps every rule");
+  });
+
   it("inspect tells problems whole on a narrow screen", async () => {
     const id = `call_${"x".repeat(40)}`;
     const call = { id, type: "function", function: { name: "read_a_file", arguments: "{}" } };

@@ -79,10 +79,19 @@ export function earlySettings(request: ConfigRequest & { readonly flags: Flags }
     origins,
     window,
     strategy: oneOf(flags.strategy, "--strategy", STRATEGIES) ?? config.policy.strategy,
-    onOverflow:
-      oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
-      (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow),
+    onOverflow: overflowOf(flags, { config, origins }),
   };
+}
+
+/** A person at a terminal wants a result: where nobody says what is to happen, what is too large is cut. */
+export function overflowOf(
+  flags: Flags,
+  { config, origins }: Pick<CliConfig, "config" | "origins">,
+): "elide" | "error" {
+  return (
+    oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
+    (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow)
+  );
 }
 
 function checkTargetAgainst(window: number, target: string | undefined): void {
