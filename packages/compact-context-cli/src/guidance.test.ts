@@ -114,6 +114,18 @@ describe("what to do next", () => {
     expect(await flat(narrow, { COMPACT_TARGET_CONTEXT_TOKENS: "1500" })).not.toContain(aim);
   });
 
+  it("a session that was deleted can be compacted into another archive folder", async () => {
+    const name = file("gone.json", talk);
+    const argv = [name, "--target", "1500", "--json", "--archive"];
+    const { session_id: id } = JSON.parse((await run([...argv, "one"])).out) as { session_id: string };
+    expect((await run(["archive", "delete", id, "--yes", "--archive", "one"])).code).toBe(0);
+    const refused = await run([...argv, "one"]);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("--archive DIR")]);
+    expect(refused.err).not.toContain("session id");
+    expect((await run([...argv, "two"])).code).toBe(0);
+    expect((await run(["archive", "delete", "--help"])).out).toMatch(/30\s+days/);
+  });
+
   it("help says what decides window and aim", async () => {
     const { out } = await run(["help"]);
     for (const text of ["- for standard input", "else 128,000", "else half of what there is"]) {

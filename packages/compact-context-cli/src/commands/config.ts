@@ -16,21 +16,25 @@ import { overflowOf } from "../settings.ts";
 
 /** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const found = words[0] ?? findConfig(ports.cwd);
-  const file = words[0] ?? (found === undefined ? undefined : basename(found));
+  const file = words[0] ?? fileHere(ports.cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
   const problems = checkConfig(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
   // What is only odd is told in full where the settings hold.
   const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);
-  if (flags.json === true) terminal.printJson({ file: file ?? null, valid, problems, warnings });
-  else {
-    if (valid) terminal.print([validLine(file, terminal)]);
-    for (const problem of problems) ports.stderr.write(`${oneLine(formatProblem(problem))}\n`);
-    if (!valid) ports.stderr.write(`${placesOf(problems, file)}\n`);
-    for (const warning of warnings) terminal.warn(warning);
+  if (flags.json === true) {
+    terminal.printJson({ file: file ?? null, valid, problems, warnings });
+    return valid ? 0 : 1;
   }
+  if (valid) terminal.print([validLine(file, terminal)]);
+  else for (const line of problemLines(problems, file)) ports.stderr.write(`${line}\n`);
+  for (const warning of warnings) terminal.warn(warning);
   return valid ? 0 : 1;
+}
+
+function fileHere(cwd: string): string | undefined {
+  const found = findConfig(cwd);
+  return found === undefined ? undefined : basename(found);
 }
 
 function validLine(file: string | undefined, { paint }: Terminal): string {
@@ -39,15 +43,15 @@ function validLine(file: string | undefined, { paint }: Terminal): string {
   return `${paint("good", "ok")}  ${what} is valid`;
 }
 
-/** How many problems are in the file, and how many in the environment over it. */
-function placesOf(problems: readonly ConfigProblem[], file: string | undefined): string {
+/** Each problem, then how many are in the file, and how many in the environment over it. */
+function problemLines(problems: readonly ConfigProblem[], file: string | undefined): string[] {
   const inFile = problems.filter(({ place }) => place === file || place.startsWith(`${file}:`)).length;
   const outside = problems.length - inFile;
   const counted = [
     ...(inFile > 0 ? [`${plural(inFile, "problem")} in ${oneLine(file ?? "")}`] : []),
     ...(outside > 0 ? [`${plural(outside, "problem")} in what the environment sets`] : []),
   ];
-  return counted.join(", ");
+  return [...problems.map((problem) => oneLine(formatProblem(problem))), counted.join(", ")];
 }
 
 /** Prints each setting that holds here with the place that it comes from. */

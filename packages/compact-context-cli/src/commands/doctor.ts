@@ -7,6 +7,7 @@ import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf } from "../archive.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
+import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
 import { probeStorage } from "../probe.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
@@ -70,7 +71,7 @@ function found(check: Finding["check"], status: Finding["status"], message: stri
 
 /** `failed` with the words and the hint of what was thrown. */
 function failed(check: Finding["check"], error: unknown, hint = "Mend this first."): Finding {
-  const own = CompactError.isInstance(error) ? error.hint : "";
+  const own = hintOf(error);
   return found(check, "failed", errorMessage(error), own === "" ? hint : own);
 }
 

@@ -96,7 +96,7 @@ const archive: Command = {
       flags: ["config", "archive", "tenant", "user", "yes", "json"],
       flagHelp: { user: "the sessions of this user" },
       notes: [
-        "Transcripts, summaries, events, state, search index and queued work go; nothing is stored under the same id for 30 days.",
+        "Transcripts, summaries, events, state, search index and queued work go. For 30 days nothing is stored under the same id: compact refuses the same file, unless --archive names another folder.",
         "A session of a tenant or user is named with --tenant and --user beside it.",
       ],
       examples: [
