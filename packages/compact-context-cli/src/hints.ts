@@ -25,8 +25,12 @@ const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
   [/policy\.maxRequestBytes/, "policy.max_request_bytes"],
 ];
 
+/** The library's advice in the words of the command line. */
+export function inCommandWords(advice: string): string {
+  return TRANSLATIONS.reduce((text, [library, command]) => text.replace(library, command), advice);
+}
+
 /** What to do about an error, in the words of the command line; empty where there is no advice. */
 export function hintOf(error: unknown): string {
-  if (!CompactError.isInstance(error)) return "";
-  return TRANSLATIONS.reduce((hint, [library, command]) => hint.replace(library, command), error.hint);
+  return CompactError.isInstance(error) ? inCommandWords(error.hint) : "";
 }

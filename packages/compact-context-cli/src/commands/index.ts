@@ -418,7 +418,7 @@ export const COMMANDS: Command = {
       summary: "tries what compact needs here: settings, store, rights, disk, clock, model; says what to do",
       flags: ["config", "archive", "upstream", "json"],
       notes: [
-        "The store is written, read and deleted once. A provider whose key is in the environment is asked for its list of models, which costs nothing.",
+        "The store is written, read and deleted once. A provider whose key is in the environment is asked for its list of models, which costs nothing; without a key the server that --upstream names is tried, no more.",
         "Exit code 1 when a check failed, 0 otherwise; a warning is no failure.",
       ],
       examples: ["compact doctor", "compact doctor --config compact.yaml --json"],
