@@ -101,6 +101,7 @@ describe("what to do next", () => {
     )?.[1];
     const whole = await run(["archive", "show", "a b", next ?? "", "--archive", "kept here"]);
     expect(whole.out).toContain("5407");
+    expect(whole.out).toContain(`  ${next}\n`);
   });
 
   it("says which aim was taken where nobody named one", async () => {
@@ -110,6 +111,7 @@ describe("what to do next", () => {
     const flat = async (argv: readonly string[], env = {}) =>
       (await run(argv, { env })).out.replaceAll(/\s+/g, " ");
     expect(await flat(narrow)).toContain(aim);
+    expect(await flat([name, "--window", "4k"])).toContain("tokens: a quarter of the messages");
     expect(await flat([...narrow, "--target", "1500"])).not.toContain("The aim");
     expect(await flat(narrow, { COMPACT_TARGET_CONTEXT_TOKENS: "1500" })).not.toContain(aim);
   });
@@ -128,7 +130,12 @@ describe("what to do next", () => {
 
   it("help says what decides window and aim", async () => {
     const { out } = await run(["help"]);
-    for (const text of ["- for standard input", "else 128,000", "else half of what there is"]) {
+    for (const text of [
+      "- for standard input",
+      "else 128,000",
+      "else half of what there is",
+      "compact --version",
+    ]) {
       expect(out.replaceAll(/\s+/g, " ")).toContain(text);
     }
   });
@@ -149,6 +156,21 @@ describe("what to do next", () => {
     expect([code, out]).toEqual([1, expect.stringContaining("3 entries, 1 error, 0 warnings")]);
     expect(out).toContain("compact repair 'dead call.json' --provider openai-chat -o FILE");
     expect((await run(["repair", name])).out).not.toContain("compact repair");
+  });
+
+  it("repair names the block that it takes out", async () => {
+    const name = file("empty block.json", [
+      { role: "user", content: "hi" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "" },
+          { type: "text", text: "hello" },
+        ],
+      },
+    ]);
+    const { out } = await run(["repair", name, "--provider", "anthropic", "--format", "anthropic"]);
+    expect(out).toMatch(/dropped +messages\[1\]\.content\[0\] /);
   });
 
   it("lint holds a session of the Gemini CLI to Gemini's rules", async () => {

@@ -811,6 +811,11 @@ describe("config check", () => {
     expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in what the environment sets\n$/);
   });
 
+  it("guesses a name with two letters swapped", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "modle: gpt-4o\n");
+    expect((await run(["config", "check"])).err).toContain("did you mean model?");
+  });
+
   it("tells of variables that are no settings, and stays valid", async () => {
     const told = await run(["config", "check"], { env: { COMPACT_NOPE: "1" } });
     expect([told.code, told.err]).toEqual([0, expect.stringContaining("COMPACT_NOPE is not a setting")]);

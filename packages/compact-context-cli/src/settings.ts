@@ -196,6 +196,14 @@ function windowOf(
   return { window: found.window, windowFrom: found.known ? "model" : "default" };
 }
 
+/** How the aim was chosen that nobody named. */
+export function aimWords({ target, budget, window, config }: Settings): string {
+  if (target >= budget) return "all that a request may have";
+  return target > usualTarget(config, budget, window)
+    ? "a quarter of the messages, as less loses too much at once"
+    : "half of what there was, at most half of where a compaction starts";
+}
+
 /** Half of what there is when a compaction starts. */
 function usualTarget({ policy }: CompactConfig, budget: number, window: number): number {
   return Math.floor(Math.min(budget, window * policy.triggerPct) * DEFAULT_SHARE);

@@ -101,7 +101,7 @@ export async function showArchived(invocation: Invocation): Promise<number> {
     });
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
-  else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
+  else invocation.terminal.print(wholeMessage(found, invocation.terminal));
   return 0;
 }
 
@@ -141,7 +141,10 @@ async function showStep(
   ]);
 }
 
-function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): string[] {
+function wholeMessage(
+  { message, archiveId, redacted }: { message: Message; archiveId: string; redacted: boolean },
+  terminal: Terminal,
+): string[] {
   const blocks = message.parts.map((part) => {
     if (part.type === "text" || part.type === "reasoning") return part.text;
     if (part.type === "toolCall") return `${part.name} ${argumentsText(part)}`;
@@ -149,7 +152,7 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
   });
   return [
     "",
-    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(message.id))}`,
+    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(archiveId))}`,
     ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
     "",
     ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),

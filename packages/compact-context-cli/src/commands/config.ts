@@ -10,7 +10,7 @@ import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { plural } from "../render/numbers.ts";
-import { type Cell, labelled, table } from "../render/table.ts";
+import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph } from "../render/width.ts";
 import { overflowOf } from "../settings.ts";
 
@@ -114,7 +114,7 @@ function ownLines(own: readonly OwnDefault[], terminal: Terminal): string[] {
   if (own.length === 0) return [];
   return [
     ...paragraph("Defaults are the library's. Where nothing is set, this command takes:", terminal.width),
-    ...own.flatMap(({ path, value }) => labelled(path, value, 20, terminal)),
+    ...own.flatMap(({ path, value }) => [`  ${terminal.paint("strong", path)}`, `      ${oneLine(value)}`]),
     "",
   ];
 }

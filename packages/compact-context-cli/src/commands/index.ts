@@ -219,7 +219,7 @@ export const COMMANDS: Command = {
     "[transcript] is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
     "The window is --window, else the configuration's, else the one that the session was compacted at, else the model's, else 128,000.",
     "The aim is --target, else the configuration's, else half of what there is, at most half of where a compaction starts; a session that is smaller is left as it is.",
-    "Exit codes: 0 done, 1 the work failed, 2 wrong use.",
+    "Exit codes: 0 done, 1 the work failed, 2 wrong use. `compact --version` says which version this is.",
   ],
   examples: [
     "compact",

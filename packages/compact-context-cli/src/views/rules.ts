@@ -85,7 +85,7 @@ interface RepairOutcome {
 /** What was mended, what is left, and where the result is. */
 export function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
   const told = mends.flatMap((mend) => [
-    `  ${terminal.paint("good", mend.action.padEnd(9))} messages[${mend.index}]  ${mend.rule}`,
+    `  ${terminal.paint("good", mend.action.padEnd(9))} ${mend.path ?? `messages[${mend.index}]`}  ${mend.rule}`,
     ...indented(mend.explanation, terminal),
   ]);
   const end =
