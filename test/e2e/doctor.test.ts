@@ -98,6 +98,14 @@ describe("compact doctor", () => {
     expect(of("store").status).toBe("skipped");
   });
 
+  it("tries the server that --upstream names without a key, too", async () => {
+    const there = await doctor(["--archive", "kept", "--upstream", await provider(404)]);
+    expect([there.code, there.of("model").status]).toEqual([0, "ok"]);
+    const dead = await doctor(["--archive", "kept", "--upstream", "http://127.0.0.1:9"]);
+    expect([dead.code, dead.of("model").status]).toEqual([1, "failed"]);
+    expect((await doctor(["--archive", "kept"])).of("model").status).toBe("skipped");
+  });
+
   it("says where a store cannot be: a file in its place", async () => {
     writeFileSync(join(folder, "kept"), "");
     const { code, of } = await doctor(["--archive", "kept"]);
@@ -133,7 +141,7 @@ describe("compact doctor", () => {
       expect(checks.find(({ check }) => check === "store")).toMatchObject({
         status: "failed",
         message: expect.stringContaining("EACCES"),
-        hint: "Let this user read and write the archive folder, or choose another one.",
+        hint: "Let this user read and write the archive folder, or choose another folder with --archive DIR.",
       });
     },
   );

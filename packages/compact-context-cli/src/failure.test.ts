@@ -29,6 +29,17 @@ describe("failures", () => {
     });
   });
 
+  it.each([
+    ["Go on under a new session id; this one can be used again 30 days after its deletion.", "--archive DIR"],
+    ["Once. `recall(sessionId).restore()` gives earlier lists.", "Once. compact archive restore SESSION"],
+    ['Raise it, or set onOverflow to "elide" so that', "or add --on-overflow elide so that"],
+    ["Let this user write, or choose another one.", "choose another folder with --archive DIR."],
+    ["The file system is read-only: choose another archive folder.", "archive folder with --archive DIR."],
+    ["Look at the list of changes for its id.", "compact memory log lists the changes"],
+  ])("advise in the words of the command: %s", (hint, words) => {
+    expect(report(new CompactError("NotFound", "no", { hint })).text).toContain(words);
+  });
+
   it("of use exit with 2", () => {
     expect(report(new CompactError("InvalidUsage", "no such flag")).code).toBe(2);
   });

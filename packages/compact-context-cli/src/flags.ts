@@ -38,7 +38,7 @@ export const FLAGS = {
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
     value: "NAME",
-    help: "whose rules: openai-chat, anthropic, gemini, …; the session's own when left out",
+    help: "whose rules: openai-chat, anthropic, gemini, …; the session's own, else openai-chat, when left out",
   },
   channel: { value: "DIR", help: "the channel's folder, with SESSION.md and MEMORY.md" },
   workspace: { value: "DIR", help: "the workspace's folder; the one above the channel when left out" },

@@ -101,6 +101,7 @@ describe("what to do next", () => {
     )?.[1];
     const whole = await run(["archive", "show", "a b", next ?? "", "--archive", "kept here"]);
     expect(whole.out).toContain("5407");
+    expect(whole.out).toContain(`  ${next}\n`);
   });
 
   it("says which aim was taken where nobody named one", async () => {
@@ -110,13 +111,31 @@ describe("what to do next", () => {
     const flat = async (argv: readonly string[], env = {}) =>
       (await run(argv, { env })).out.replaceAll(/\s+/g, " ");
     expect(await flat(narrow)).toContain(aim);
+    expect(await flat([name, "--window", "4k"])).toContain("tokens: a quarter of the messages");
     expect(await flat([...narrow, "--target", "1500"])).not.toContain("The aim");
     expect(await flat(narrow, { COMPACT_TARGET_CONTEXT_TOKENS: "1500" })).not.toContain(aim);
   });
 
+  it("a session that was deleted can be compacted into another archive folder", async () => {
+    const name = file("gone.json", talk);
+    const argv = [name, "--target", "1500", "--json", "--archive"];
+    const { session_id: id } = JSON.parse((await run([...argv, "one"])).out) as { session_id: string };
+    expect((await run(["archive", "delete", id, "--yes", "--archive", "one"])).code).toBe(0);
+    const refused = await run([...argv, "one"]);
+    expect([refused.code, refused.err]).toEqual([1, expect.stringContaining("--archive DIR")]);
+    expect(refused.err).not.toContain("session id");
+    expect((await run([...argv, "two"])).code).toBe(0);
+    expect((await run(["archive", "delete", "--help"])).out).toMatch(/30\s+days/);
+  });
+
   it("help says what decides window and aim", async () => {
     const { out } = await run(["help"]);
-    for (const text of ["- for standard input", "else 128,000", "else half of what there is"]) {
+    for (const text of [
+      "- for standard input",
+      "else 128,000",
+      "else half of what there is",
+      "compact --version",
+    ]) {
       expect(out.replaceAll(/\s+/g, " ")).toContain(text);
     }
   });
@@ -137,6 +156,44 @@ describe("what to do next", () => {
     expect([code, out]).toEqual([1, expect.stringContaining("3 entries, 1 error, 0 warnings")]);
     expect(out).toContain("compact repair 'dead call.json' --provider openai-chat -o FILE");
     expect((await run(["repair", name])).out).not.toContain("compact repair");
+  });
+
+  it("repair names the block that it takes out", async () => {
+    const name = file("empty block.json", [
+      { role: "user", content: "hi" },
+      {
+        role: "assistant",
+        content: [
+          { type: "text", text: "" },
+          { type: "text", text: "hello" },
+        ],
+      },
+    ]);
+    const { out } = await run(["repair", name, "--provider", "anthropic", "--format", "anthropic"]);
+    expect(out).toMatch(/dropped +messages\[1\]\.content\[0\] /);
+  });
+
+  it("lint holds a session of the Gemini CLI to Gemini's rules", async () => {
+    const call = {
+      id: "read_file-1767225600000-0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+      name: "read_file",
+      args: {},
+      result: [{ functionResponse: { name: "read_file", response: { output: "x" } } }],
+    };
+    const name = file("gemini.json", {
+      projectHash: "h",
+      sessionId: "s",
+      messages: [
+        { id: "1", type: "user", content: "look" },
+        { id: "2", type: "gemini", content: "", toolCalls: [call] },
+        { id: "3", type: "gemini", content: "seen" },
+      ],
+    });
+    const { code, out } = await run(["lint", name]);
+    expect([code, out]).toEqual([0, expect.stringContaining("keep every rule of gemini.")]);
+    expect((await run(["repair", name])).out).toContain("Nothing to mend for gemini.");
+    const one = file("one.json", [{ role: "user", content: "hi" }]);
+    expect((await run(["lint", one])).out).toContain("1 entry keeps every rule");
   });
 
   it("inspect tells problems whole on a narrow screen", async () => {

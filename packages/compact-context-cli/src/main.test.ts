@@ -607,6 +607,23 @@ describe("diff", () => {
   });
 });
 
+describe("a broken line", () => {
+  it("is told by plan, replay, diff and lint as by the main job", async () => {
+    const entry = (n: number) =>
+      JSON.stringify({ role: n % 2 === 0 ? "user" : "assistant", content: `${n}` });
+    session("broken.jsonl", [entry(0), entry(1), '{"role":', entry(2), entry(3)].join("\n"));
+    const words = "line 3: not JSON, left out";
+    for (const command of [["plan"], ["plan", "--target", "1k"], ["replay"], ["lint"], ["inspect"], []]) {
+      expect((await run([...command, "broken.jsonl"])).out, command.join(" ")).toContain(words);
+    }
+    expect((await run(["diff", "broken.jsonl", "broken.jsonl"])).out.split(words)).toHaveLength(3);
+    for (const command of [["plan"], ["replay"], ["lint"], ["repair"]]) {
+      const { out } = await run([...command, "broken.jsonl", "--json"]);
+      expect(JSON.parse(out), command.join(" ")).toMatchObject({ problems: [{ line: 3 }] });
+    }
+  });
+});
+
 describe("plan", () => {
   it("is what the main job then does, and touches nothing", async () => {
     const plan = JSON.parse((await run(["plan", session(), "--json", "--target", "2500"])).out) as {
@@ -786,5 +803,33 @@ describe("config check", () => {
     expect(wrong.err).toMatch(
       /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in what the/,
     );
+    writeFileSync(join(folder, "compact.yaml"), "model: gpt-4o\n");
+    const besideFile = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
+    expect(besideFile.err).toMatch(/\n1 problem in what the environment sets\n$/);
+    writeFileSync(join(folder, "compact.yaml"), "policy:\n  trigger_pct: 7\n");
+    const both = await run(["config", "check"], { env: { COMPACT_HARD_CAP_BUFFER: "x" } });
+    expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in what the environment sets\n$/);
+  });
+
+  it("guesses a name with two letters swapped", async () => {
+    writeFileSync(join(folder, "compact.yaml"), "modle: gpt-4o\n");
+    expect((await run(["config", "check"])).err).toContain("did you mean model?");
+  });
+
+  it("tells of variables that are no settings, and stays valid", async () => {
+    const told = await run(["config", "check"], { env: { COMPACT_NOPE: "1" } });
+    expect([told.code, told.err]).toEqual([0, expect.stringContaining("COMPACT_NOPE is not a setting")]);
+    const json = await run(["config", "check", "--json"], { env: { COMPACT_NOPE: "1" } });
+    expect(JSON.parse(json.out)).toMatchObject({ valid: true, warnings: [expect.stringContaining("NOPE")] });
+  });
+});
+
+describe("config show", () => {
+  it("names the command's own defaults beside the library's, and none that somebody set", async () => {
+    const flat = (await run(["config", "show"])).out.replaceAll(/\s+/g, " ");
+    expect(flat).toContain("this command takes: storage.root");
+    expect(flat.slice(flat.indexOf("this command takes"))).toContain("policy.on_overflow elide");
+    writeFileSync(join(folder, "compact.yaml"), "policy:\n  on_overflow: error\nstorage:\n  root: kept\n");
+    expect((await run(["config", "show"])).out).not.toContain("this command takes");
   });
 });

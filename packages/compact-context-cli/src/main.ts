@@ -1,5 +1,6 @@
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
+import { hintOf } from "./hints.ts";
 import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
@@ -59,7 +60,8 @@ export function reportFailure(error: unknown, ports: CliPorts): number {
   }
   say(paint("bad", "error   "), `${error.code}: ${error.message}`);
   if (error.place !== undefined && !error.message.includes(error.place)) say("at      ", error.place);
-  if (error.hint !== "") say("try     ", error.hint);
+  const hint = hintOf(error);
+  if (hint !== "") say("try     ", hint);
   return error.code === "InvalidUsage" ? 2 : 1;
 }
 

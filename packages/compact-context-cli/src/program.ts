@@ -119,6 +119,7 @@ function optionOf(name: FlagName, command: Command, argv: readonly string[]): Op
     const isInline = argv.includes(`--${name}=${given}`) || argv.includes(`-${spec.short}${given}`);
     const flag = (isInline ? undefined : argv[argv.lastIndexOf(given) - 1]) ?? `--${name}`;
     if (given === "") throw noValue(flag, spec);
+    if (name === "output" && given === "-") throw noOutput();
     if (given.startsWith("-") && !isInline) throw flagForValue(flag, name, given);
     if (earlier !== undefined && earlier !== given) throw twice(flag);
     return given;
@@ -205,6 +206,14 @@ function usageError(error: CommanderError, place: Place, argv: readonly string[]
 
 function noValue(given: string, spec: FlagSpec): CompactError {
   return wrong(`${given} needs a value`, `Write ${given} ${spec.value}: ${spec.help}.`);
+}
+
+/** Elsewhere - is a standard stream. */
+function noOutput(): CompactError {
+  return wrong(
+    "-o - names no file: results are not written to standard output",
+    "Name a file: -o FILE. One that is called - is ./-",
+  );
 }
 
 /** Whoever writes `-o --json` forgot the file: nobody means one of that name. */

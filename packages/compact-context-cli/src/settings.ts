@@ -79,10 +79,19 @@ export function earlySettings(request: ConfigRequest & { readonly flags: Flags }
     origins,
     window,
     strategy: oneOf(flags.strategy, "--strategy", STRATEGIES) ?? config.policy.strategy,
-    onOverflow:
-      oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
-      (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow),
+    onOverflow: overflowOf(flags, { config, origins }),
   };
+}
+
+/** A person at a terminal wants a result: where nobody says what is to happen, what is too large is cut. */
+export function overflowOf(
+  flags: Flags,
+  { config, origins }: Pick<CliConfig, "config" | "origins">,
+): "elide" | "error" {
+  return (
+    oneOf(flags["on-overflow"], "--on-overflow", ["elide", "error"] as const) ??
+    (origins["policy.on_overflow"] === undefined ? "elide" : config.policy.onOverflow)
+  );
 }
 
 function checkTargetAgainst(window: number, target: string | undefined): void {
@@ -185,6 +194,14 @@ function windowOf(
   if (session !== undefined) return { window: session, windowFrom: "session" };
   const found = lookUpModel(model ?? "", config.models);
   return { window: found.window, windowFrom: found.known ? "model" : "default" };
+}
+
+/** How the aim was chosen that nobody named. */
+export function aimWords({ target, budget, window, config }: Settings): string {
+  if (target >= budget) return "all that a request may have";
+  return target > usualTarget(config, budget, window)
+    ? "a quarter of the messages, as less loses too much at once"
+    : "half of what there was, at most half of where a compaction starts";
 }
 
 /** Half of what there is when a compaction starts. */

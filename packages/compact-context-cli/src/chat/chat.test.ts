@@ -106,7 +106,7 @@ describe("a chat", () => {
     chat.type("/undo\n");
     await chat.shows("the context holds again what the newest compaction took out");
     chat.type("/undo\n");
-    await chat.shows(/no\s+compaction\s+to\s+undo/);
+    await chat.shows(/no\s+compaction\s+to\s+undo[\s\S]+compact\s+archive\s+restore/);
     chat.type("/compact look after parcels\n");
     await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: \d+ summarized, \d+ kept, all archived/);
     chat.type("/context\n");

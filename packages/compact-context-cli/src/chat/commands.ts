@@ -2,6 +2,7 @@ import type { Agent, Skill } from "compact-context/agents";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/event";
 import { closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
+import { inCommandWords } from "../hints.ts";
 import { formatCount, formatShort, plural } from "../render/numbers.ts";
 import { table } from "../render/table.ts";
 import { firstWords, oneLine, padEnd, paragraph, wrap } from "../render/width.ts";
@@ -101,7 +102,7 @@ export async function runChatCommand(text: string, chat: Chat, working: Working)
   } catch (error) {
     const { hint, ...what } = diagnosticOf(error);
     chat.screen.tell("error", diagnosticText(what), 4);
-    if (hint !== undefined) chat.screen.tell("try", hint, 3);
+    if (hint !== undefined) chat.screen.tell("try", inCommandWords(hint), 3);
   }
 }
 

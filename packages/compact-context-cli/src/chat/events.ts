@@ -11,6 +11,7 @@ import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-age
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/tools";
+import { inCommandWords } from "../hints.ts";
 import { formatDuration, plural } from "../render/numbers.ts";
 import { firstWords, safeLines } from "../render/width.ts";
 import { compactionWords } from "./lines.ts";
@@ -80,7 +81,7 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
   warning: ({ diagnostic }, screen, folder) => screen.tell("note", problemText(diagnostic, folder), 4),
   error: ({ diagnostic: { hint, ...what } }, screen, folder) => {
     screen.tell("error", problemText(what, folder), 4);
-    if (hint !== undefined) screen.tell("try", hint, 3);
+    if (hint !== undefined) screen.tell("try", inCommandWords(hint), 3);
   },
   ended: ({ end }, screen) => {
     const words = ENDS[end];
@@ -98,7 +99,7 @@ const MEANING: Readonly<Record<string, string>> = {
 /** A diagnostic as a person reads it, with paths relative to the folder. */
 export function problemText(diagnostic: Diagnostic, folder: string): string {
   const meaning = MEANING[diagnostic.code];
-  const text = diagnosticText(diagnostic).replaceAll(`${folder}/`, "");
+  const text = inCommandWords(diagnosticText(diagnostic)).replaceAll(`${folder}/`, "");
   return meaning === undefined ? text : `${meaning}: ${text}`;
 }
 

@@ -2,6 +2,7 @@ import { join } from "node:path";
 import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/event";
 import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../flags.ts";
+import { inCommandWords } from "../hints.ts";
 import { createTerminal } from "../ports.ts";
 import { oneLine, safeLines } from "../render/width.ts";
 import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
@@ -142,7 +143,7 @@ async function takeTurn(chat: Chat, text: string): Promise<void> {
       for await (const event of agent.send(text, { signal })) showEvent(event, screen, chat.folder);
     });
   } catch (error) {
-    screen.tell("error", diagnosticText(diagnosticOf(error)), 4);
+    screen.tell("error", inCommandWords(diagnosticText(diagnosticOf(error))), 4);
   }
 }
 

@@ -57,6 +57,12 @@ describe("ARC-6 compact archive", () => {
     expect(existsSync(join(folder, "chat-1"))).toBe(false);
     expect((await archive("delete", "chat-1", "--yes")).out).toContain("nothing of session chat-1");
     expect((await archive("delete", "--yes")).code).toBe(2);
+    const nothing = await archive("delete", "chat-3");
+    expect([nothing.code, nothing.err]).toEqual([1, expect.stringContaining("nothing of session chat-3")]);
+    expect(nothing.err).toContain("Did you mean chat-2?");
+    expect((await archive("delete", "chat-1", "--tenant", "acme")).code).toBe(1);
+    const owned = await archive("delete", "chat-1", "--tenant", "acme", "--user", "max");
+    expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("deleted for good")]);
   });
 
   it("delete takes all of a tenant or a user, and list shows them", async () => {

@@ -1,6 +1,6 @@
 import { CompactManager, type Message, ownedSession } from "compact-context";
 import { argumentsText, resultText } from "compact-context/internal/core/message";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, closest } from "compact-context/internal/errors";
 import { restoreStep } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import type { Archive, Restored, Retention, SessionOwner } from "compact-context/recall";
@@ -101,7 +101,7 @@ export async function showArchived(invocation: Invocation): Promise<number> {
     });
   }
   if (invocation.flags.json === true) invocation.terminal.printJson(found);
-  else invocation.terminal.print(wholeMessage(found.message, found.redacted, invocation.terminal));
+  else invocation.terminal.print(wholeMessage(found, invocation.terminal));
   return 0;
 }
 
@@ -141,7 +141,10 @@ async function showStep(
   ]);
 }
 
-function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): string[] {
+function wholeMessage(
+  { message, archiveId, redacted }: { message: Message; archiveId: string; redacted: boolean },
+  terminal: Terminal,
+): string[] {
   const blocks = message.parts.map((part) => {
     if (part.type === "text" || part.type === "reasoning") return part.text;
     if (part.type === "toolCall") return `${part.name} ${argumentsText(part)}`;
@@ -149,7 +152,7 @@ function wholeMessage(message: Message, redacted: boolean, terminal: Terminal): 
   });
   return [
     "",
-    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(message.id))}`,
+    `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(archiveId))}`,
     ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
     "",
     ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),
@@ -305,16 +308,17 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
     ...(flags.user === undefined ? [] : [`of user ${oneLine(flags.user)}`]),
     ...(flags.tenant === undefined ? [] : [`of tenant ${oneLine(flags.tenant)}`]),
   ].join(" ");
+  const what = given === undefined ? (owner ?? {}) : owner === undefined ? given : ownedSession(given, owner);
   if (flags.yes !== true) {
+    await checkListed(archive, what, { owner, named });
     throw new CompactError(
       "InvalidUsage",
       `${named} in ${oneLine(archive.location)} would be deleted for good`,
       {
-        hint: "Say it again with --yes.",
+        hint: "Say it again with --yes; for 30 days nothing is archived here under the same id.",
       },
     );
   }
-  const what = given === undefined ? (owner ?? {}) : owner === undefined ? given : ownedSession(given, owner);
   const deleted = await archive.delete(what);
   if (flags.json === true) terminal.printJson({ location: archive.location, ...deleted });
   else if (deleted.values === 0)
@@ -324,6 +328,22 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
     terminal.print(["", `  Deleted ${named}: ${counted}.`, ""]);
   }
   return 0;
+}
+
+/** Throws `NotFound` where the archive lists nothing of what is to be deleted. */
+async function checkListed(
+  archive: Archive,
+  what: string | SessionOwner,
+  { owner, named }: { readonly owner: SessionOwner | undefined; readonly named: string },
+): Promise<void> {
+  const listed = await archive.sessions(owner);
+  const isListed = typeof what === "string" ? listed.includes(what) : listed.length > 0;
+  // Sessions of an owner are listed only under it: an id that names one itself is taken as it is.
+  if (isListed || (owner === undefined && typeof what === "string" && what.startsWith("~"))) return;
+  const near = typeof what === "string" ? closest(what, listed) : undefined;
+  throw new CompactError("NotFound", `there is nothing of ${named} in ${oneLine(archive.location)}`, {
+    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
+  });
 }
 
 /** Deletes what has expired by the flags, else by the settings. */

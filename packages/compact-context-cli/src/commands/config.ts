@@ -1,39 +1,65 @@
 import { basename, relative, resolve } from "node:path";
 import type { CompactConfig } from "compact-context";
-import { describeConfig } from "compact-context/internal/config/environment";
-import { formatProblem } from "compact-context/internal/config/layer";
+import { loadConfig } from "compact-context/config";
+import { describeConfig, environmentLayer } from "compact-context/internal/config/environment";
+import { type ConfigProblem, formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
-import { readConfig } from "../files/config.ts";
+import { driverOf } from "../archive.ts";
+import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { plural } from "../render/numbers.ts";
 import { type Cell, table } from "../render/table.ts";
-import { oneLine } from "../render/width.ts";
+import { oneLine, paragraph } from "../render/width.ts";
+import { overflowOf } from "../settings.ts";
 
 /** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
-  const found = words[0] ?? findConfig(ports.cwd);
-  const file = words[0] ?? (found === undefined ? undefined : basename(found));
+  const file = words[0] ?? fileHere(ports.cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
   const problems = checkConfig(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
-  const what = file === undefined ? "what the environment sets" : oneLine(file);
-  if (flags.json === true) terminal.printJson({ file: file ?? null, valid, problems });
-  else if (valid) {
-    const none = file === undefined ? "there is no compact.yaml here; " : "";
-    terminal.print([`${terminal.paint("good", "ok")}  ${none}${what} is valid`]);
-  } else {
-    for (const problem of problems) ports.stderr.write(`${oneLine(formatProblem(problem))}\n`);
-    ports.stderr.write(`${plural(problems.length, "problem")} in ${what}\n`);
+  // What is only odd is told in full where the settings hold.
+  const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);
+  if (flags.json === true) {
+    terminal.printJson({ file: file ?? null, valid, problems, warnings });
+    return valid ? 0 : 1;
   }
+  if (valid) terminal.print([validLine(file, terminal)]);
+  else for (const line of problemLines(problems, file)) ports.stderr.write(`${line}\n`);
+  for (const warning of warnings) terminal.warn(warning);
   return valid ? 0 : 1;
+}
+
+function fileHere(cwd: string): string | undefined {
+  const found = findConfig(cwd);
+  return found === undefined ? undefined : basename(found);
+}
+
+function validLine(file: string | undefined, { paint }: Terminal): string {
+  const what =
+    file === undefined ? "there is no compact.yaml here; what the environment sets" : oneLine(file);
+  return `${paint("good", "ok")}  ${what} is valid`;
+}
+
+/** Each problem, then how many are in the file, and how many in the environment over it. */
+function problemLines(problems: readonly ConfigProblem[], file: string | undefined): string[] {
+  const inFile = problems.filter(({ place }) => place === file || place.startsWith(`${file}:`)).length;
+  const outside = problems.length - inFile;
+  const counted = [
+    ...(inFile > 0 ? [`${plural(inFile, "problem")} in ${oneLine(file ?? "")}`] : []),
+    ...(outside > 0 ? [`${plural(outside, "problem")} in what the environment sets`] : []),
+  ];
+  return [...problems.map((problem) => oneLine(formatProblem(problem))), counted.join(", ")];
 }
 
 /** Prints each setting that holds here with the place that it comes from. */
 export async function showConfig(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const { config, origins, path } = readConfig(invocation);
+  const settled = readConfig(invocation);
+  const { config, origins, path } = settled;
+  const own = ownDefaults(invocation, settled);
   const shown = describeConfig().map(({ path: name, env }) => ({
     path: name,
     value: settingIn(config, name),
@@ -41,7 +67,7 @@ export async function showConfig(invocation: Invocation): Promise<number> {
     env,
   }));
   if (flags.json === true) {
-    terminal.printJson({ file: path ?? null, settings: shown });
+    terminal.printJson({ file: path ?? null, settings: shown, commandDefaults: own });
     return 0;
   }
   const rows = shown.map(({ path: name, value, origin }): Cell[] => {
@@ -59,8 +85,38 @@ export async function showConfig(invocation: Invocation): Promise<number> {
     "",
     ...settingLines(rows, terminal),
     "",
+    ...ownLines(own, terminal),
   ]);
   return 0;
+}
+
+interface OwnDefault {
+  readonly path: string;
+  readonly value: string;
+}
+
+/** What the command takes where nobody set it and the library has another default. */
+function ownDefaults(invocation: Invocation, settled: CliConfig): OwnDefault[] {
+  const { config, origins } = settled;
+  const own: OwnDefault[] = [];
+  if (origins["storage.root"] === undefined && config.storage.kind === "fs") {
+    const { location } = driverOf(invocation, settled);
+    if (location !== resolve(invocation.ports.cwd, config.storage.root)) {
+      own.push({ path: "storage.root", value: location });
+    }
+  }
+  const onOverflow = overflowOf(invocation.flags, settled);
+  if (onOverflow !== config.policy.onOverflow) own.push({ path: "policy.on_overflow", value: onOverflow });
+  return own;
+}
+
+function ownLines(own: readonly OwnDefault[], terminal: Terminal): string[] {
+  if (own.length === 0) return [];
+  return [
+    ...paragraph("Defaults are the library's. Where nothing is set, this command takes:", terminal.width),
+    ...own.flatMap(({ path, value }) => [`  ${terminal.paint("strong", path)}`, `      ${oneLine(value)}`]),
+    "",
+  ];
 }
 
 /** Columns from which on a setting fits on one line. */

@@ -11,7 +11,7 @@ import { foldedRows, type Row, table } from "../render/table.ts";
 import { openTranscript } from "../sessions/discover.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { callNames, headline, messageGist } from "../views/headline.ts";
+import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
 import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
 
 export async function diffSessions(invocation: Invocation): Promise<number> {
@@ -56,6 +56,8 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
     layers_before: before.layers,
     layers_after: after.layers,
     changes,
+    problems_before: before.transcript.problems,
+    problems_after: after.transcript.problems,
   };
 }
 
@@ -95,6 +97,8 @@ function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptio
   );
   return [
     ...headline(before.transcript, settings, terminal),
+    ...problemLines(before.transcript, terminal),
+    ...problemLines(after.transcript, terminal),
     ...totalBars(before.tokens, after.tokens, terminal),
     ...layerComparison(before, after, terminal),
     "",

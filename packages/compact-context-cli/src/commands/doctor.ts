@@ -7,6 +7,7 @@ import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf } from "../archive.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
+import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
 import { probeStorage } from "../probe.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
@@ -42,6 +43,7 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
       return key === "" ? [] : [askProvider(PROVIDERS[name], upstreams[name], key)];
     }),
   );
+  if (answers.length === 0 && flags.upstream !== undefined) answers.push(await askUpstream(upstreams.openai));
   findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
@@ -70,7 +72,7 @@ function found(check: Finding["check"], status: Finding["status"], message: stri
 
 /** `failed` with the words and the hint of what was thrown. */
 function failed(check: Finding["check"], error: unknown, hint = "Mend this first."): Finding {
-  const own = CompactError.isInstance(error) ? error.hint : "";
+  const own = hintOf(error);
   return found(check, "failed", errorMessage(error), own === "" ? hint : own);
 }
 
@@ -191,21 +193,42 @@ const NO_KEY = found(
 );
 const ANSWER_MS = 10_000;
 
+interface Answer {
+  readonly finding: Finding;
+  /** The server's clock. */
+  readonly date?: number;
+}
+
 /** Asks for the list of models, which costs nothing. */
-async function askProvider(
+function askProvider(
   { title, version, keyVariable, headers }: Provider,
   upstream: URL,
   key: string,
-): Promise<{ finding: Finding; date?: number }> {
+): Promise<Answer> {
   const place = `${title} at ${upstream.origin}`;
+  const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
+  return ask({ place, url, headers: headers(key) }, (status) => judge(status, place, keyVariable));
+}
+
+/** Without a key only whether the server that was named answers at all. */
+function askUpstream(upstream: URL): Promise<Answer> {
+  const place = upstream.origin;
+  return ask({ place, url: upstream.href, headers: {} }, (status) => {
+    if (status >= 500) return inTrouble(place, status);
+    return found("model", "ok", `${place} answers (${status}); without a key nothing more is asked`);
+  });
+}
+
+async function ask(
+  { place, url, headers }: { place: string; url: string; headers: Readonly<Record<string, string>> },
+  findingOf: (status: number) => Finding,
+): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(ANSWER_MS);
-    const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
-    const response = await fetch(url, { headers: headers(key), signal, redirect: "manual" });
+    const response = await fetch(url, { headers, signal, redirect: "manual" });
     await response.body?.cancel();
     const told = Date.parse(response.headers.get("date") ?? "");
-    const date = Number.isNaN(told) ? undefined : told;
-    return { finding: judge(response.status, place, keyVariable), date };
+    return { finding: findingOf(response.status), date: Number.isNaN(told) ? undefined : told };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
@@ -222,10 +245,12 @@ function judge(status: number, place: string, variable: string): Finding {
   }
   if (status === 429)
     return found(check, "warning", `${place} takes no calls now (429)`, "Wait, or raise the limit.");
-  if (status >= 500) {
-    const hint = "The server is in trouble: try again later.";
-    return found(check, "failed", `${place} answers ${status}`, hint);
-  }
+  if (status >= 500) return inTrouble(place, status);
   // A server without a list of models answers 404, and serves calls all the same.
   return found(check, "ok", `${place} answers (${status})`);
+}
+
+function inTrouble(place: string, status: number): Finding {
+  const hint = "The server is in trouble: try again later.";
+  return found("model", "failed", `${place} answers ${status}`, hint);
 }

@@ -96,7 +96,7 @@ const archive: Command = {
       flags: ["config", "archive", "tenant", "user", "yes", "json"],
       flagHelp: { user: "the sessions of this user" },
       notes: [
-        "Transcripts, summaries, events, state, search index and queued work go; nothing is stored under the same id for 30 days.",
+        "Transcripts, summaries, events, state, search index and queued work go. For 30 days nothing is stored under the same id: compact refuses the same file, unless --archive names another folder.",
         "A session of a tenant or user is named with --tenant and --user beside it.",
       ],
       examples: [
@@ -219,7 +219,7 @@ export const COMMANDS: Command = {
     "[transcript] is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
     "The window is --window, else the configuration's, else the one that the session was compacted at, else the model's, else 128,000.",
     "The aim is --target, else the configuration's, else half of what there is, at most half of where a compaction starts; a session that is smaller is left as it is.",
-    "Exit codes: 0 done, 1 the work failed, 2 wrong use.",
+    "Exit codes: 0 done, 1 the work failed, 2 wrong use. `compact --version` says which version this is.",
   ],
   examples: [
     "compact",
@@ -418,7 +418,7 @@ export const COMMANDS: Command = {
       summary: "tries what compact needs here: settings, store, rights, disk, clock, model; says what to do",
       flags: ["config", "archive", "upstream", "json"],
       notes: [
-        "The store is written, read and deleted once. A provider whose key is in the environment is asked for its list of models, which costs nothing.",
+        "The store is written, read and deleted once. A provider whose key is in the environment is asked for its list of models, which costs nothing; without a key the server that --upstream names is tried, no more.",
         "Exit code 1 when a check failed, 0 otherwise; a warning is no failure.",
       ],
       examples: ["compact doctor", "compact doctor --config compact.yaml --json"],

@@ -21,8 +21,9 @@ export async function lintSession(invocation: Invocation): Promise<number> {
   const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
   if (flags.json === true) {
-    const { format } = transcript;
-    terminal.printJson({ format, provider: held.provider, messages: held.list.length, errors, violations });
+    const { format, problems } = transcript;
+    const { provider, list } = held;
+    terminal.printJson({ format, provider, messages: list.length, errors, violations, problems });
   } else {
     terminal.print([
       ...headline(transcript, settings, terminal),
@@ -58,7 +59,8 @@ export async function repairSession(invocation: Invocation): Promise<number> {
   }
   const output = destination?.path ?? null;
   if (flags.json === true) {
-    terminal.printJson({ format: transcript.format, provider: held.provider, mends, left, output });
+    const { format, problems } = transcript;
+    terminal.printJson({ format, provider: held.provider, mends, left, output, problems });
   } else {
     terminal.print([
       ...headline(transcript, settings, terminal),

@@ -11,7 +11,7 @@ import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
 import { paragraph, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
-import { callNames, headline, messageGist } from "../views/headline.ts";
+import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
 
 export async function planSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
@@ -22,11 +22,12 @@ export async function planSession(invocation: Invocation): Promise<number> {
     ? told(planned, settings)
     : undefined;
   if (flags.json === true) {
-    terminal.printJson(planJson(plan, settings));
+    terminal.printJson({ ...planJson(plan, settings), problems: transcript.problems });
     return 0;
   }
   terminal.print([
     ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
     ...(plan === undefined
       ? untouchedView(
           settings,

@@ -11,7 +11,7 @@ import { type Economy, type Replay, replaySession } from "../replay.ts";
 import type { Settings } from "../settings.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
-import { headline } from "../views/headline.ts";
+import { headline, problemLines } from "../views/headline.ts";
 import { replayWatched } from "../watched-replay.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
@@ -23,10 +23,12 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
         ? replaySession(transcript, settings, replayPorts)
         : replayWatched(transcript, settings, { ...replayPorts, store });
     const replay = await playing.finally(() => progress.end());
-    if (flags.json === true) terminal.printJson(replayJson(replay, settings));
+    const { problems } = transcript;
+    if (flags.json === true) terminal.printJson({ ...replayJson(replay, settings), problems });
     else
       terminal.print([
         ...headline(transcript, settings, terminal),
+        ...problemLines(transcript, terminal),
         ...replayView(replay, settings, terminal),
       ]);
     return replay.overBudget === 0 ? 0 : 1;

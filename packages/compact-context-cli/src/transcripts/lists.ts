@@ -47,7 +47,7 @@ export function readEntryLines(format: Format, entries: readonly unknown[], log:
 }
 
 /** Where a document keeps its list: under a key, or the document is the list. */
-function listIn(value: unknown): { entries: readonly unknown[]; key: string | undefined } | undefined {
+export function listIn(value: unknown): { entries: readonly unknown[]; key: string | undefined } | undefined {
   if (Array.isArray(value)) return { entries: value, key: undefined };
   const key = ["messages", "input", "contents"].find((word) => Array.isArray(recordOf(value)[word]));
   return key === undefined ? undefined : { entries: listOf(recordOf(value)[key]), key };

@@ -219,6 +219,19 @@ describe("plain lists", () => {
     expect(rewritten(transcript)).toBe(JSON.stringify(body));
   });
 
+  it("are read from a single line as from several", async () => {
+    const blocks = { role: "user", content: [{ type: "text", text: "hi there" }] };
+    for (const text of [
+      lines({ role: "user", content: "hi there" }),
+      lines(blocks),
+      JSON.stringify(blocks),
+    ]) {
+      expect(texts(await readTranscript(text))).toEqual(["hi there"]);
+      expect(texts(await readTranscript(text, { format: "openai-chat" }))).toEqual(["hi there"]);
+    }
+    await expect(readTranscript(lines({ a: 1 }))).rejects.toMatchObject({ code: "UnknownFormat" });
+  });
+
   it("can be named when they are not recognised", async () => {
     const transcript = await readTranscript(JSON.stringify([{ role: "user", content: "hi" }]), {
       format: "anthropic",

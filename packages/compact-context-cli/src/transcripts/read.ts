@@ -1,3 +1,4 @@
+import type { Format } from "compact-context";
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { DOCUMENT_FORMATS, RECORD_FORMATS, TRANSCRIPT_FORMATS } from "./formats.ts";
@@ -10,7 +11,7 @@ import {
   lineCursor,
   parseLine,
 } from "./json.ts";
-import { readEntryLines } from "./lists.ts";
+import { listIn, readEntryLines } from "./lists.ts";
 import type {
   DocumentFormat,
   Problem,
@@ -169,11 +170,21 @@ function readDocument(text: string, source: Source): Session {
   const value = parseDocument(text);
   const readers = documentsOf(source);
   const recognised = readers.find((reader) => reader.recognises(value));
+  const entryFormat = recognised === undefined ? formatOfEntry(value, source) : undefined;
+  if (entryFormat !== undefined) {
+    return guarded(source, () => readEntryLines(entryFormat, [value], source.log));
+  }
   const reader =
     recognised ?? (source.format === undefined || typeof value === "string" ? undefined : readers.at(-1));
   if (reader !== undefined) return guarded(source, () => reader.read({ value, text }, source.log));
   if (typeof value === "string" && /^\s*[[{]/.test(text)) throw brokenJson(text, source);
   throw unknownFormat(source);
+}
+
+/** The format of a value that is itself an entry, the only line of its file; undefined for one that holds a list. */
+function formatOfEntry(value: unknown, { format: asked }: Source): Format | undefined {
+  if (!isRecord(value) || listIn(value) !== undefined) return undefined;
+  return asked === undefined ? detectListFormat([value]) : FORMATS.find((format) => format === asked);
 }
 
 /** Names the file in errors of the codecs. */

@@ -5,7 +5,7 @@ import type { Terminal } from "../ports.ts";
 import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import { type Row, table } from "../render/table.ts";
 import { paragraph, safeLines, truncate } from "../render/width.ts";
-import type { Settings } from "../settings.ts";
+import { aimWords, type Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { reportLines } from "./headline.ts";
 import { layerComparison, totalBars } from "./layer-table.ts";
@@ -25,7 +25,7 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
     ),
     "",
     ...fatesOf(report, terminal),
-    ...[askNote, relaxedNote, aimNote, rangeNote]
+    ...[clearedNote, askNote, relaxedNote, aimNote, rangeNote]
       .flatMap((note) => note(report, settings))
       .concat(reportLines(settings))
       .flatMap((text) => paragraph(text, terminal.width)),
@@ -51,7 +51,8 @@ function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
     if (of.length === 0) return [];
     const before = tokensOf(of, "tokens");
     const after = action === "summarize" ? report.summaryTokens : tokensOf(of, "tokensAfter");
-    const change = action === "keep" ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
+    const alone = action === "keep" || (action === "summarize" && report.clearedCount > 0);
+    const change = alone ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
     return [[label, plural(of.length, "message"), `${change} tokens`]];
   });
   return table(rows, ["left", "right", "left"], terminal);
@@ -77,6 +78,14 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
   ];
 }
 
+/** What a summary says of cleared outputs makes it longer than the messages that it stands for. */
+function clearedNote({ clearedCount, summaryTokens }: CompactionReport): string[] {
+  if (clearedCount === 0 || summaryTokens === 0) return [];
+  return [
+    `The summary has ${formatCount(summaryTokens)} tokens: it also covers the outputs that were cleared.`,
+  ];
+}
+
 /** Which aim was taken where nobody named one, and any that was missed. */
 function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
   const { target, targetIsDefault } = settings;
@@ -85,9 +94,7 @@ function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): s
     return [`The aim was ${formatCount(target)} tokens; ${beside} leaves too little of it.`];
   }
   return targetIsDefault
-    ? [
-        `The aim was ${formatCount(target)} tokens: half of what there was, at most half of where a compaction starts; --target sets another.`,
-      ]
+    ? [`The aim was ${formatCount(target)} tokens: ${aimWords(settings)}; --target sets another.`]
     : [];
 }
 

@@ -2,7 +2,7 @@ import type { Message, Part } from "compact-context";
 import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
 import { sessionNameOf } from "../job.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount } from "../render/numbers.ts";
+import { formatCount, plural } from "../render/numbers.ts";
 import { firstWords, oneLine, truncate, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -60,7 +60,7 @@ export function problemLines(transcript: Transcript, terminal: Terminal): string
   return [
     ...shown,
     ...(more > 0
-      ? [`  ${terminal.paint("warn", "!")} and ${formatCount(more)} more problems; see compact inspect`]
+      ? [`  ${terminal.paint("warn", "!")} and ${plural(more, "more problem")}; see compact inspect`]
       : []),
     "",
   ];

@@ -5,7 +5,7 @@ import type { Terminal } from "../ports.ts";
 import { formatCount, plural } from "../render/numbers.ts";
 import { oneLine, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
-import type { Transcript } from "../transcripts/transcript.ts";
+import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 
 type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
 /** What was changed so that a provider takes the list. */
@@ -21,17 +21,18 @@ const SHOWN = 3;
 
 /** What is broken, rule by rule, the worst first. */
 export function violationLines(violations: readonly Violation[], { held, terminal }: Frame): string[] {
-  const entries = formatCount(held.list.length);
+  const count = held.list.length;
+  const entries = count === 1 ? "1 entry" : `${formatCount(count)} entries`;
   if (violations.length === 0) {
     return [
-      `  ${terminal.paint("good", "clean")}  ${entries} entries keep every rule of ${held.provider}.`,
+      `  ${terminal.paint("good", "clean")}  ${entries} ${count === 1 ? "keeps" : "keep"} every rule of ${held.provider}.`,
       "",
     ];
   }
   const errors = violations.filter(({ severity }) => severity === "error").length;
   const warnings = violations.length - errors;
   return [
-    `  ${held.provider}: ${entries} entries, ${plural(errors, "error")}, ${plural(warnings, "warning")}`,
+    `  ${held.provider}: ${entries}, ${plural(errors, "error")}, ${plural(warnings, "warning")}`,
     "",
     ...byRule(violations).flatMap((group) => ruleLines(group, terminal)),
   ];
@@ -63,7 +64,7 @@ function ruleLines(group: readonly Violation[], terminal: Terminal): string[] {
   return [
     `  ${terminal.paint(style, first.severity)}  ${first.rule}${group.length > 1 ? ` (${formatCount(group.length)})` : ""}`,
     ...shown,
-    ...(more > 0 ? [`      and at ${formatCount(more)} more places`] : []),
+    ...(more > 0 ? [`      and at ${plural(more, "more place")}`] : []),
     `      ${terminal.paint("faint", oneLine(first.link))}`,
     "",
   ];
@@ -84,7 +85,7 @@ interface RepairOutcome {
 /** What was mended, what is left, and where the result is. */
 export function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
   const told = mends.flatMap((mend) => [
-    `  ${terminal.paint("good", mend.action.padEnd(9))} messages[${mend.index}]  ${mend.rule}`,
+    `  ${terminal.paint("good", mend.action.padEnd(9))} ${mend.path ?? `messages[${mend.index}]`}  ${mend.rule}`,
     ...indented(mend.explanation, terminal),
   ]);
   const end =
@@ -103,9 +104,13 @@ interface ProviderList {
   readonly list: readonly unknown[];
 }
 
-/** The session's own format where it is a provider's; else the one asked for, else OpenAI chat. */
+/** Tools that speak to one provider alone and keep their sessions in a format of their own. */
+const OWN_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
+
+/** The one asked for, else the session's own format where it is a provider's, else its tool's provider, else OpenAI chat. */
 export function providerList(transcript: Transcript, asked: string | undefined): ProviderList {
-  const provider = oneOf(asked, "--provider", FORMATS) ?? transcript.list ?? "openai-chat";
+  const { list, format } = transcript;
+  const provider = oneOf(asked, "--provider", FORMATS) ?? list ?? OWN_PROVIDERS[format] ?? "openai-chat";
   return { provider, list: encode(transcript.messages, provider) };
 }
 

@@ -164,7 +164,7 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
     noteFix(
       editor,
       entry,
-      { rule: rule.id, explanation: problem ?? rule.explanation },
+      { rule: rule.id, explanation: problem ?? rule.explanation, ...blockPath(editor, entry, cell) },
       after === undefined ? (cell ?? entry.message).parts : undefined,
     );
   }
@@ -176,7 +176,7 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
 function noteFix(
   editor: Editor,
   { position }: Entry,
-  reason: Pick<Mend, "rule" | "explanation">,
+  reason: Pick<Mend, "rule" | "explanation" | "path">,
   gone: readonly Part[] | undefined,
 ): void {
   const index = editor.indexAt(position);
@@ -185,6 +185,12 @@ function noteFix(
       ? { ...reason, index, action: "rewritten" }
       : { ...reason, index, action: "dropped", removed: wordsOf(gone) },
   );
+}
+
+/** The block's place in the list that came in; nothing for a whole entry. */
+function blockPath(editor: Editor, { position }: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
+  if (cell === undefined) return {};
+  return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexAt(position)}]`) };
 }
 
 function writeBlocks(editor: Editor, format: Format, entry: Entry, fates: Fates): void {

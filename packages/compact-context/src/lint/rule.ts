@@ -40,6 +40,8 @@ export interface Mend {
   readonly rule: string;
   /** Index of the entry in the list that came in. */
   readonly index: number;
+  /** Where one block of that entry was mended: `messages[1].content[0]`. */
+  readonly path?: string;
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
   readonly explanation: string;
   /** The text of what was taken out, so that it is not lost. */
