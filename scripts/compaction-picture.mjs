@@ -61,6 +61,11 @@ export function figuresOf(screen) {
     const [messages, from, to] = take(label, pattern);
     return { messages, from, to };
   };
+  const [told, toldFrom] = take(
+    "what the summary covers",
+    /^ *into the summary +([\d,]+) messages +([\d,]+) tokens$/m,
+  );
+  const [summary] = take("how large the summary is", /summary has ([\d,]+)\s+tokens/);
   const [messages] = take("how many messages are archived", /all ([\d,]+)\s+messages/);
   return {
     window,
@@ -69,7 +74,7 @@ export function figuresOf(screen) {
     messages,
     parts: [
       { name: "fixed", from: fixed, to: fixed },
-      { name: "summary", ...changed("into the summary") },
+      { name: "summary", messages: told, from: toldFrom, to: summary },
       { name: "emptied", ...changed("tool output cleared") },
       { name: "kept", messages: keptMessages, from: kept, to: kept },
     ],
