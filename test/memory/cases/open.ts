@@ -317,7 +317,7 @@ export const forgetting: readonly Forgetting[] = [
   ["en", "My salary is 90000 euros.", "Delete my salary from your memory.", /salary|90000/],
   ["en", "My wife is called Zoe.", "Forget about my wife.", /Zoe/],
   ["en", "We use npm.", "Forget everything about npm.", /npm/],
-  ["en", "My phone number is 0151 2345678.", "Please erase my phone number.", /0151/],
+  ["en", "My phone number is 0151 2345678.", "Please erase my phone number.", /2345678/],
   ["de", "Ich bin Diabetiker und wohne in Ulm.", "Vergiss bitte, dass ich Diabetiker bin.", /Diabetiker/],
   ["fr", "Je suis allergique aux arachides.", "Oublie que je suis allergique aux arachides.", /arachides/],
   ["es", "Soy alérgico a los cacahuetes.", "Olvida que soy alérgico a los cacahuetes.", /cacahuetes/],

@@ -5,14 +5,12 @@ import { describeConfig, environmentLayer } from "compact-context/internal/confi
 import { type ConfigProblem, formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
-import { driverOf } from "../archive.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { plural } from "../render/numbers.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph } from "../render/width.ts";
-import { overflowOf } from "../settings.ts";
 
 /** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
@@ -59,7 +57,7 @@ export async function showConfig(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
   const settled = readConfig(invocation);
   const { config, origins, path } = settled;
-  const own = ownDefaults(invocation, settled);
+  const own = await ownDefaults(invocation, settled);
   const shown = describeConfig().map(({ path: name, env }) => ({
     path: name,
     value: settingIn(config, name),
@@ -96,7 +94,12 @@ interface OwnDefault {
 }
 
 /** What the command takes where nobody set it and the library has another default. */
-function ownDefaults(invocation: Invocation, settled: CliConfig): OwnDefault[] {
+async function ownDefaults(invocation: Invocation, settled: CliConfig): Promise<OwnDefault[]> {
+  // Loaded here: a check of settings needs neither.
+  const [{ driverOf }, { overflowOf }] = await Promise.all([
+    import("../archive.ts"),
+    import("../settings.ts"),
+  ]);
   const { config, origins } = settled;
   const own: OwnDefault[] = [];
   if (origins["storage.root"] === undefined && config.storage.kind === "fs") {
