@@ -181,7 +181,7 @@ function withReasoning(
   const speaker = (message: Message | undefined) => (message?.role === "tool" ? "user" : message?.role);
   const parted = speaker(last) !== speaker(first) && first?.role !== "system" && first?.role !== "developer";
   const entries = plan.entries.map((entry): PlannedMessage => {
-    const { stripReasoning: _, ...others } = entry.edit ?? {};
+    const { stripReasoning: _, unarchived: __, ...others } = entry.edit ?? {};
     if (entry.edit?.stripReasoning !== true || Object.keys(others).length > 0) return entry;
     const reason = "kept whole behind the provider's own compaction";
     return { ...entry, action: "keep", edit: undefined, tokensAfter: entry.tokens, reason };

@@ -42,19 +42,27 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.delete(key);
     runs.set(key, step);
   }
+  const settled = settledAmong([...runs.values()], steps);
+  return [...runs.values()].filter((run) => !settled.has(run)).reverse();
+}
+
+/** The runs that failed and that a later one, which passed, says to be mended. */
+function settledAmong(runs: readonly Step[], steps: readonly Step[]): ReadonlySet<Step> {
+  const broken = runs.filter(({ outcome }) => outcome.state === "failed");
+  if (broken.length === 0) return new Set();
+  const places = new Map(steps.map((step, at) => [step, at]));
   const passed = steps.flatMap((step, at) =>
     step.outcome.state === "passed" ? [{ step, at, kinds: kindsOf(step) }] : [],
   );
-  const isSettled = (run: Step): boolean => {
-    if (run.outcome.state !== "failed") return false;
-    const from = steps.indexOf(run);
-    const kind = kindOfFailure(run);
-    return passed.some(
-      ({ step, at, kinds }) =>
-        at > from && kind !== undefined && kinds.includes(kind) && settles(step, kind, run),
-    );
-  };
-  return [...runs.values()].filter((run) => !isSettled(run)).reverse();
+  return new Set(
+    broken.filter((run) => {
+      const kind = kindOfFailure(run) ?? "";
+      const from = places.get(run) ?? 0;
+      return passed.some(
+        ({ step, at, kinds }) => at > from && kinds.includes(kind) && settles(step, kind, run),
+      );
+    }),
+  );
 }
 
 /** Two steps with the same key did the same thing. */
