@@ -79,11 +79,10 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
 }
 
 /** What a summary says of cleared outputs makes it longer than the messages that it stands for. */
-function clearedNote({ clearedCount, summaryTokens }: CompactionReport): string[] {
+function clearedNote({ clearedCount, summaryTokens, prunedCount }: CompactionReport): string[] {
   if (clearedCount === 0 || summaryTokens === 0) return [];
-  return [
-    `The summary has ${formatCount(summaryTokens)} tokens: it also covers the outputs that were cleared.`,
-  ];
+  const covered = prunedCount === 0 ? "the cleared outputs" : "those messages and the cleared outputs";
+  return [`The summary has ${formatCount(summaryTokens)} tokens: it covers ${covered}.`];
 }
 
 /** Which aim was taken where nobody named one, and any that was missed. */
