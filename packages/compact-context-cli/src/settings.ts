@@ -1,5 +1,5 @@
 import type { CompactConfig, SummaryStrategy } from "compact-context";
-import { budgetOf } from "compact-context/internal/core/policy";
+import { availableOf } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { CompactError } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
@@ -130,7 +130,7 @@ export function settingsFor(
     setBy: flags.window === undefined ? "command" : "--window",
     session: transcript.window,
   });
-  const budget = budgetOf(window, config.policy);
+  const budget = availableOf(window, config.policy);
   if (budget <= 0) throw noRoom(window, config.policy.hardCapBuffer);
   const target = targetOf(flags.target, { config, budget, tokensBefore, unseenTokens, window });
   const targetIsDefault = flags.target === undefined && config.policy.targetContextTokens === undefined;

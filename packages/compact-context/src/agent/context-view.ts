@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { decode } from "../codecs/formats.ts";
 import { type Format, markSummaries, messageText } from "../core/message.ts";
-import { budgetOf, partition } from "../core/policy.ts";
+import { availableOf, partition } from "../core/policy.ts";
 import type { LayerName, LayerSize } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
 import { requireList, requireOptions, requireText } from "../errors.ts";
@@ -81,7 +81,7 @@ export function contextView(input: ContextInput): ContextView {
   const window = manager.maxContextTokens;
   const beside = tokens - names.reduce((sum, name) => sum + (sizes.get(name)?.tokens ?? 0), 0);
   const ofMessages = beside + (policy.maxTokensBeforeSummary ?? window);
-  const trigger = Math.floor(Math.min(window * policy.triggerPct, budgetOf(window, policy), ofMessages));
+  const trigger = Math.floor(Math.min(window * policy.triggerPct, availableOf(window, policy), ofMessages));
   const { summaryCount, lastSummaryAt, archiveSteps } = manager.getState(sessionId);
   return {
     tokens,

@@ -265,7 +265,7 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
     // The text as it reads back from its message: a summary is recognised by its text.
     const text = readSummary(wrapSummary(made.text, version))?.text ?? made.text;
     const summary: LiveSummary = { version, text, opening: made.opening?.entry };
-    const tokens = summaryCost(summary, writing);
+    const tokens = costInPlace(summary, writing);
     // A provider's text is as long as it is, and what is paid for is used where it fits.
     const excess = writing.keptTokens + tokens - (made.opening === undefined ? ceiling : plan.budget);
     if (excess <= 0 && made.text.trim() !== "") {
@@ -365,12 +365,13 @@ function bareOpening(writing: Writing): Written | undefined {
 
 function fitting(writing: Writing, summary: LiveSummary | undefined): Written | undefined {
   if (summary === undefined) return undefined;
-  const tokens = summaryCost(summary, writing);
+  const tokens = costInPlace(summary, writing);
   const fits = writing.keptTokens + tokens <= writing.plan.budget;
   return fits ? { summary, tokens, summarizer: undefined } : undefined;
 }
 
-function summaryCost(summary: LiveSummary, { kept, request }: Writing): number {
+/** Tokens of the summary message, and of the lines that its place in the list needs. */
+function costInPlace(summary: LiveSummary, { kept, request }: Writing): number {
   const placed = assemble(kept, summary, request);
   const own = placed.filter((candidate) => candidate.meta?.summaryVersion === summary.version);
   return own.reduce((total, message) => total + request.counter.countMessage(message), 0);

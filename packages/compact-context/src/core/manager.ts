@@ -184,12 +184,14 @@ export class SessionManager {
     if (messages !== undefined) requireList(messages);
     requireOptions(request, "request");
     return this.#inTurn(sessionId, async () => {
-      const session = await this.#sessions.require(sessionId);
-      // Before the list is read: usage that is still to come belongs to the list of the newest request.
-      if (session.state.before === undefined) throw nothingToUndo(sessionId);
-      session.urgent = true;
-      if (messages !== undefined) await this.#observe(session, messages, request);
-      return this.#sessions.runAlone(session, (fence) => this.#undo<T>(session, fence), request.signal);
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return await this.#undo(sessionId, messages, request);
+        } catch (error) {
+          if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
+          this.#sessions.forget(sessionId);
+        }
+      }
     });
   }
 
@@ -280,7 +282,20 @@ export class SessionManager {
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
   }
 
-  async #undo<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
+  async #undo<T>(
+    sessionId: string,
+    messages: readonly T[] | undefined,
+    request: PreflightRequest,
+  ): Promise<UndoneCompaction<T>> {
+    const session = await this.#sessions.require(sessionId);
+    // Before the list is read: usage that is still to come belongs to the list of the newest request.
+    if (session.state.before === undefined) throw nothingToUndo(sessionId);
+    session.urgent = true;
+    if (messages !== undefined) await this.#observe(session, messages, request);
+    return this.#sessions.withLease(session, (fence) => this.#goBack<T>(session, fence), request.signal);
+  }
+
+  async #goBack<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
     const state = session.withoutCompaction();
     const { before } = session.activeState;
     if (state === undefined || before === undefined) throw nothingToUndo(session.id);
@@ -419,7 +434,7 @@ export class SessionManager {
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
     try {
-      const report = await this.#runAlone(call, session, decision, announce);
+      const report = await this.#compactAlone(call, session, decision, announce);
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
       return report;
     } catch (error) {
@@ -445,7 +460,7 @@ export class SessionManager {
     }
   }
 
-  async #runAlone<T>(
+  async #compactAlone<T>(
     call: Call<T>,
     session: Session,
     decision: TriggerDecision,
@@ -461,7 +476,7 @@ export class SessionManager {
     ) {
       return "in_background";
     }
-    return this.#sessions.runAlone(
+    return this.#sessions.withLease(
       session,
       async (fence) => {
         const context = await this.#runContext(session, announce, fence);

@@ -1,6 +1,13 @@
 import { describe, expect, it } from "vitest";
 import type { Message, Part, Role } from "./message.ts";
-import { budgetOf, decideTrigger, defaultPolicy, type KeepCounts, partition, relaxations } from "./policy.ts";
+import {
+  availableOf,
+  decideTrigger,
+  defaultPolicy,
+  type KeepCounts,
+  partition,
+  relaxations,
+} from "./policy.ts";
 
 const say = (id: string, role: Role, text = id): Message => ({ id, role, parts: [{ type: "text", text }] });
 const parts = (id: string, role: Role, ...content: Part[]): Message => ({ id, role, parts: content });
@@ -38,8 +45,8 @@ describe("decideTrigger", () => {
   });
 
   it("TOK-6 leaves the buffer free: 128,000 - 1,500 = 126,500", () => {
-    expect(budgetOf(128_000, defaultPolicy)).toBe(126_500);
-    expect(budgetOf(128_000, { ...defaultPolicy, maxTokens: 4000 })).toBe(4000);
+    expect(availableOf(128_000, defaultPolicy)).toBe(126_500);
+    expect(availableOf(128_000, { ...defaultPolicy, maxTokens: 4000 })).toBe(4000);
   });
 });
 

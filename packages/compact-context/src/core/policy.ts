@@ -130,7 +130,7 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
     return "max_tokens_before_summary";
   }
   if ((input.messages ?? 0) >= (policy.maxMessages ?? Number.POSITIVE_INFINITY)) return "max_messages";
-  if (input.tokens > budgetOf(input.maxContextTokens, policy, input.answerTokens)) return "hard_cap";
+  if (input.tokens > availableOf(input.maxContextTokens, policy, input.answerTokens)) return "hard_cap";
   if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
   return input.cacheCold === true && usagePct >= coldShare(policy) ? "cold_cache" : "below_trigger";
 }
@@ -145,7 +145,7 @@ export function coldShare({ coldTriggerPct, beforeCacheLapse, triggerPct }: Poli
  * and no more than `maxTokens` where that is set. `answerTokens` is the request's own output limit, 0 where it names
  * none or where the provider limits input apart from output.
  */
-export function budgetOf(maxContextTokens: number, policy: Policy, answerTokens = 0): number {
+export function availableOf(maxContextTokens: number, policy: Policy, answerTokens = 0): number {
   const available = maxContextTokens - Math.max(policy.hardCapBuffer, answerTokens);
   return Math.min(available, policy.maxTokens ?? Number.POSITIVE_INFINITY);
 }

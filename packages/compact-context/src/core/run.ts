@@ -28,7 +28,11 @@ import type { CompactionRequest, ManualRequest } from "./usage.ts";
 import type { ReplacedState, SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
-// When it fails, the session is unchanged.
+// When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:
+//   1. the transcript of the whole view      a step that no state names is compared and used again
+//   2. what leaves, queued for a memory      handed on only when the stored state names it
+//   3. the state: this is the commit         a summary without a file is written from it by the next process
+//   4. the summary file, then the events
 
 /** Work that must be durable before a commit, such as queueing what leaves the list for a memory. */
 export interface BeforeCommit {

@@ -11,7 +11,7 @@ import {
 } from "./message.ts";
 import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
-  budgetOf,
+  availableOf,
   coldShare,
   decideTrigger,
   isPinned,
@@ -431,7 +431,7 @@ export class Session {
   /** The most tokens that the request may have. */
   available(): number {
     const { policy, maxContextTokens } = this.settings;
-    return budgetOf(maxContextTokens, policy, this.answerTokens);
+    return availableOf(maxContextTokens, policy, this.answerTokens);
   }
 
   /** Tokens at which an automatic compaction starts. */

@@ -217,7 +217,7 @@ export class Sessions {
    * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did meanwhile, and with
    * `Aborted` when the signal is. Without leases, versions show a conflict when the state is saved.
    */
-  async runAlone<T>(
+  async withLease<T>(
     session: Session,
     work: (fence: Fence | undefined) => Promise<T>,
     signal: AbortSignal | undefined,

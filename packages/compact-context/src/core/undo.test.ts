@@ -44,6 +44,19 @@ describe("undo of the last compaction", () => {
     });
   });
 
+  it("undoes the newest compaction where another process made it meanwhile", async () => {
+    const storage = createMemoryDriver();
+    const one = createManager(storage);
+    await one.preflight("s", compacted);
+    const longer = [...compacted, ...turns(54, 100)];
+    const second = await createManager(storage).preflight("s", longer);
+    expect(second.report).toMatchObject({ compacted: true, summaryVersion: 2 });
+    expect((await one.undo("s")).step).toBe(2);
+    expect(one.getRunningSummary("s")?.summary).toBe(
+      (await createManager(storage).preflight("s", compacted)).summary,
+    );
+  });
+
   it("compacts again at once where the list is over its budget", async () => {
     const manager = createManager(createMemoryDriver());
     const over = turns(0, 70);
