@@ -158,7 +158,7 @@ function requestFor(
     target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
     summaryRole: "assistant",
-    pinned: new Set(decoded.filter(isProjectInstructions)),
+    instructions: new Set(decoded.filter(isProjectInstructions)),
     reasoningBound: model !== undefined && lookUpModel(model, models).thinking === "bound",
     archiveId: options.archiveId?.bind(options),
     note: options.instruction,

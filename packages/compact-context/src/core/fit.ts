@@ -65,8 +65,8 @@ export function keepByCounts(
   { costs, latest, order }: Ground,
   relaxed: number,
 ): KeepSet {
-  const { held, pinned: marked } = request;
-  const parts = partition(request.messages, keep, { ask: latest, held, pinned: marked, order });
+  const { held, instructions } = request;
+  const parts = partition(request.messages, keep, { ask: latest, held, instructions, order });
   const indexes = [...parts.layers.keys()];
   const pinned = indexes.filter((index) => parts.layers[index] === "pinned");
   const kept = new Set(indexes.filter((index) => parts.layers[index] !== "remainder"));
@@ -95,7 +95,8 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
 /** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
 export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
   const ground = yield* groundOf(request);
-  if (!canPin(request, ground, limit)) return yield* fitToLimit({ ...request, pinned: undefined }, limit);
+  if (!canPin(request, ground, limit))
+    return yield* fitToLimit({ ...request, instructions: undefined }, limit);
   const whole = yield* lowerCounts(request, ground, limit);
   const kept =
     whole === undefined || isCrowded(whole, limit) ? keepLess(request, ground, limit, whole) : whole;
@@ -119,9 +120,9 @@ const INSTRUCTIONS_SHARE = 0.25;
 
 /** True where project instructions leave most of the limit and room for the floor of the keep counts. */
 function canPin(request: CompactionRequest, ground: Ground, limit: number): boolean {
-  const { messages, pinned } = request;
-  if (pinned === undefined || pinned.size === 0) return true;
-  const indexes = [...messages.keys()].filter((index) => pinned.has(messages[index] as Message));
+  const { messages, instructions } = request;
+  if (instructions === undefined || instructions.size === 0) return true;
+  const indexes = [...messages.keys()].filter((index) => instructions.has(messages[index] as Message));
   const share = sumOf(indexes, ground.costs);
   return share <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, ground)) <= limit;
 }

@@ -176,7 +176,7 @@ export interface Stays {
   /** Index of the newest ask; -1 for none. */
   readonly ask?: number;
   readonly held?: ReadonlySet<Message>;
-  readonly pinned?: ReadonlySet<Message>;
+  readonly instructions?: ReadonlySet<Message>;
   /** That of the messages, where it is known. */
   readonly order?: Order;
 }
@@ -200,7 +200,7 @@ export function orderOf(messages: readonly Message[]): Order {
 export function partition(
   messages: readonly Message[],
   keep: KeepCounts,
-  { ask = latestUserMessage(messages), held, pinned, order = orderOf(messages) }: Stays = {},
+  { ask = latestUserMessage(messages), held, instructions, order = orderOf(messages) }: Stays = {},
 ): Partition {
   const { units, starts } = order;
   const recentFrom = recentBoundary(messages, starts, keep);
@@ -210,7 +210,7 @@ export function partition(
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
   for (const unit of units) {
-    const layer = layerOf(unit, messages, { keep, pinned, recentFrom, needed, compaction, pairs });
+    const layer = layerOf(unit, messages, { keep, instructions, recentFrom, needed, compaction, pairs });
     if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
     for (const index of unit.indexes) layers[index] = layer;
   }
@@ -237,7 +237,7 @@ export function neededIndexes(
   return needed;
 }
 
-interface LayerContext extends Pick<Stays, "pinned"> {
+interface LayerContext extends Pick<Stays, "instructions"> {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
   readonly needed: ReadonlySet<number>;
@@ -248,7 +248,7 @@ interface LayerContext extends Pick<Stays, "pinned"> {
 
 function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext): Layer {
   const members = unit.indexes.map((index) => messages[index]).filter((message) => message !== undefined);
-  if (members.some((message) => isPinned(message, context.keep) || context.pinned?.has(message)))
+  if (members.some((message) => isPinned(message, context.keep) || context.instructions?.has(message)))
     return "pinned";
   if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
   if (unit.indexes.some((index) => context.needed.has(index))) return "recent";

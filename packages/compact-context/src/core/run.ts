@@ -489,7 +489,7 @@ export function compactionRequest(
     lastSummaryVersion: session.state.summary?.version,
     reasoningBound,
     archiveId: edit.archiveId,
-    pinned: new Set(session.view.filter(isProjectInstructions)),
+    instructions: new Set(session.view.filter(isProjectInstructions)),
     recalled: session.recalled(),
     note: isManual ? request.note : session.requested || undefined,
     signal: request.signal,

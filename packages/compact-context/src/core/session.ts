@@ -483,7 +483,7 @@ export class Session {
     const { codec, counter } = this.current;
     const natives = codec.encode(messages);
     const view = withNatives(messages, natives, codec);
-    this.keep(state);
+    this.setState(state);
     this.log = [...state.log];
     this.#setView(view, entries, counter);
     this.asGiven = false;
@@ -496,7 +496,7 @@ export class Session {
 
   /** Goes back to an earlier state; the view is that of the next list. */
   goBack(state: SessionState): void {
-    this.keep(state);
+    this.setState(state);
     this.context = undefined;
     this.leftBehind = false;
     this.stall = undefined;
@@ -510,7 +510,7 @@ export class Session {
     this.estimate = tokens;
   }
 
-  keep(state: SessionState): void {
+  setState(state: SessionState): void {
     this.state = state;
     this.stored = state;
   }

@@ -196,7 +196,7 @@ export class Sessions {
   }
 
   /** Stores what a session learned since it was stored; a storage that fails was told already. */
-  async keep(sessionId: string): Promise<void> {
+  async saveLearned(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
     // The list may return to the history that the stored state belongs to.
     if (session?.context === undefined || session.unread !== undefined) return;
@@ -204,7 +204,7 @@ export class Sessions {
     const state = session.resumableState();
     try {
       session.storedVersion = await this.save(session, state);
-      session.keep(state);
+      session.setState(state);
     } catch (error) {
       // The state of the other worker counts.
       if (hasCode(error, "Conflict")) this.forget(sessionId);
@@ -246,7 +246,7 @@ export class Sessions {
     const session = new Session(sessionId);
     const stored = await this.#load(sessionId, store);
     if (stored === undefined) return session;
-    session.keep(stored.value);
+    session.setState(stored.value);
     session.storedVersion = stored.version;
     const seenAt = Date.parse(stored.value.seenAt ?? "");
     session.seenAt = Number.isNaN(seenAt) ? undefined : seenAt;
@@ -296,7 +296,7 @@ export class Sessions {
       const most = this.#allTokens > MAX_TOKENS ? MIN_SESSIONS : MAX_SESSIONS;
       if (this.#live.size <= most) break;
       await this.#options.inTurn(sessionId, async () => {
-        await this.keep(sessionId);
+        await this.saveLearned(sessionId);
         this.forget(sessionId);
         this.#options.onEvict(sessionId);
       });

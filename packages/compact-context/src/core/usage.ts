@@ -69,7 +69,7 @@ export interface CompactionRequest {
   /** Tool answers that stay whole while there is room: the model has just asked for them. */
   readonly recalled?: ReadonlySet<Message>;
   /** Project instructions: pinned as long as they leave enough to the conversation. */
-  readonly pinned?: ReadonlySet<Message>;
+  readonly instructions?: ReadonlySet<Message>;
   /** Messages that always stay, with all that belongs to them. */
   readonly held?: ReadonlySet<Message>;
   /** What a person asked the compaction to preserve. */
