@@ -1,4 +1,4 @@
-import { abortable, abortError, CompactError, type Pause } from "../errors.ts";
+import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import {
@@ -419,14 +419,15 @@ export interface Commit {
 }
 
 /** The state and view that a compaction gives; changes nothing. */
-export function stateAfter(
+export function* stateAfter(
   session: Compacted,
   plan: CompactionPlan,
   outcome: Outcome,
   commit: Commit,
-): NextView {
+): Steps<NextView> {
   const { activeState: before, current } = session;
   const actions = actionsFor(plan, session.entries);
+  yield;
   const log = [...session.log];
   const entries: ViewEntry[] = [];
   const summarized: string[] = [];
@@ -436,6 +437,7 @@ export function stateAfter(
     else if (entry.message.meta?.summaryVersion === undefined)
       summarized.push(entry.message.callerId ?? entry.message.id);
   }
+  yield;
   const summary = summaryAfter(session, plan, outcome, commit);
   // Without a summarizer's text, no summary covers what leaves now.
   const wrote = outcome.summarizer !== undefined;
@@ -444,6 +446,7 @@ export function stateAfter(
   const epoch = commit.rewrote
     ? newEpoch(session, plan, outcome, commit.step)
     : { epochStart, tokensAfter, calibration, before: replaced, undone };
+  yield;
   const state: SessionState = {
     counter: current.counter.id,
     log,

@@ -279,16 +279,18 @@ async function saveTranscript(
   messages: readonly Message[],
 ): Promise<SavedTranscript> {
   const session = sessionKey(sessionId);
-  const ids = messages.map(archiveId);
+  const ids: string[] = [];
+  // Hashed when a line is written or compared: all at once would hold the event loop for long.
+  const idAt = (index: number): string => (ids[index] ??= archiveId(messages[index] as Message));
   if (session !== sessionId) await saveName(driver, session, sessionId);
   let ifVersion: string | null = null;
   for (let free = step; ; free++) {
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
-      ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, ids);
+      ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
     const known = await knownPlaces(driver, session, free - 1);
     const put = { ifVersion };
-    const write = () => driver.put(key, lines(messages, { ids, known, redact }), put);
+    const write = () => driver.put(key, lines(messages, { idAt, known, redact }), put);
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
@@ -326,15 +328,15 @@ function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): strin
 }
 
 interface Writing {
-  readonly ids: readonly string[];
+  readonly idAt: (index: number) => string;
   readonly known: ReadonlyMap<string, ArchivePlace>;
   readonly redact: Redact;
 }
 
-function* lines(messages: readonly Message[], { ids, known, redact }: Writing): Generator<string> {
+function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
-    const hash = ids[index] ?? "";
+    const hash = idAt(index);
     const n = index + 1;
     const own = known.size === 0 ? undefined : ownChecksum(message);
     const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
@@ -351,12 +353,13 @@ type Overlap = "holds" | "extends" | "differs";
 async function compare(
   stored: AsyncIterable<LineHead | undefined>,
   messages: readonly Message[],
-  ids: readonly string[],
+  idAt: (index: number) => string,
 ): Promise<Overlap> {
   let index = 0;
   for await (const head of stored) {
-    const isOurs = head?.n === index + 1 && head.hash === ids[index] && head.id === messages[index]?.id;
-    if (index < messages.length && !isOurs) return "differs";
+    const isOurs = (): boolean =>
+      head?.n === index + 1 && head.id === messages[index]?.id && head.hash === idAt(index);
+    if (index < messages.length && !isOurs()) return "differs";
     index += 1;
   }
   return index >= messages.length ? "holds" : "extends";

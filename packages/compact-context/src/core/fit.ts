@@ -5,7 +5,7 @@ import {
   type KeepCounts,
   neededIndexes,
   type Order,
-  orderOf,
+  orderInSteps,
   type Partition,
   partition,
   relaxations,
@@ -87,7 +87,7 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   const costs = messages.map((message) => counter.countMessage(message));
   yield;
   const latest = latestUserMessage(messages);
-  const order = orderOf(messages);
+  const order = yield* orderInSteps(messages);
   yield;
   return { costs, latest, order };
 }

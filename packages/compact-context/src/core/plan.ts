@@ -1,4 +1,4 @@
-import { CompactError, runAtOnce, type Steps } from "../errors.ts";
+import { CompactError, flatMapInSteps, runAtOnce, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, losesText, sparing } from "./edit.ts";
 import {
   editContext,
@@ -90,12 +90,12 @@ export function planRequest(request: CompactionRequest): CompactionPlan {
 
 export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> {
   const { reason, budget } = request;
-  if (reason === "max_bytes") return finish(releaseReasoning(fitBytes(keepAll(request))), budget);
-  if (reason === "tool_output") return finish(truncateUnsent(keepAll(request)), budget);
+  if (reason === "max_bytes") return yield* finish(releaseReasoning(fitBytes(keepAll(request))), budget);
+  if (reason === "tool_output") return yield* finish(truncateUnsent(keepAll(request)), budget);
   const limit = Math.min(budget, request.target ?? budget);
   const set = yield* fitToLimit(request, limit);
   yield;
-  return finish(releaseReasoning(fitBytes(set)), limit);
+  return yield* finish(releaseReasoning(fitBytes(set)), limit);
 }
 
 /**
@@ -146,14 +146,17 @@ export function extendPlan(
 /** What a summary may have, as a share of a target that what must stay exceeds already. */
 const MISSED_TARGET_SHARE = 0.1;
 
-function finish(set: KeepSet, limit: number): CompactionPlan {
+function* finish(set: KeepSet, limit: number): Steps<CompactionPlan> {
   const { request, latest } = set;
   const { budget, fixedTokens } = request;
   const floor = floorOf(set);
   // A target that is missed anyway is no reason for a summary that says nothing.
   const room = floor > limit ? floor + limit * MISSED_TARGET_SHARE : limit;
   const summaryTokens = summaryRoom(set, Math.min(budget, room));
-  const entries = request.messages.map((message, index) => plannedMessage(set, message, index));
+  yield;
+  const entries = yield* flatMapInSteps(request.messages, (message, index) => [
+    plannedMessage(set, message, index),
+  ]);
   const summary = summaryTokens > 0 ? summaryCost(request, summaryTokens) : 0;
   return {
     entries,

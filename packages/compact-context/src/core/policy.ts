@@ -1,6 +1,7 @@
+import { runAtOnce, type Steps } from "../errors.ts";
 import { carriesCompaction, type Message, type Role } from "./message.ts";
 import type { SummaryStrategy } from "./ports.ts";
-import { groupUnits, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
+import { groupInSteps, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
 
 /** When to compact and what stays. Counts are of turns, tool pairs or messages; `*Tokens` of tokens. */
 export interface Policy {
@@ -189,7 +190,13 @@ export interface Order {
 }
 
 export function orderOf(messages: readonly Message[]): Order {
-  return { units: groupUnits(messages), starts: turnStarts(messages) };
+  return runAtOnce(orderInSteps(messages));
+}
+
+export function* orderInSteps(messages: readonly Message[]): Steps<Order> {
+  const units = yield* groupInSteps(messages);
+  yield;
+  return { units, starts: turnStarts(messages) };
 }
 
 /**
@@ -247,11 +254,16 @@ interface LayerContext extends Pick<Stays, "instructions"> {
 }
 
 function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext): Layer {
-  const members = unit.indexes.map((index) => messages[index]).filter((message) => message !== undefined);
-  if (members.some((message) => isPinned(message, context.keep) || context.instructions?.has(message)))
-    return "pinned";
-  if (members.some((message) => message.meta?.summaryVersion !== undefined)) return "remainder";
-  if (unit.indexes.some((index) => context.needed.has(index))) return "recent";
+  const { keep, instructions, needed } = context;
+  let [isSummary, isNeeded] = [false, false];
+  for (const index of unit.indexes) {
+    const message = messages[index] as Message;
+    if (isPinned(message, keep) || instructions?.has(message) === true) return "pinned";
+    isSummary ||= message.meta?.summaryVersion !== undefined;
+    isNeeded ||= needed.has(index);
+  }
+  if (isSummary) return "remainder";
+  if (isNeeded) return "recent";
   const newest = unit.indexes.at(-1) ?? 0;
   if (newest < context.compaction) return "remainder";
   if (unit.kind === "message") return newest >= context.recentFrom ? "recent" : "remainder";

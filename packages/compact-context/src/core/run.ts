@@ -144,7 +144,8 @@ async function commitCompaction(
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
-  const next = stateAfter(session, plan, outcome, { step, at: context.now(), rewrote });
+  const commit = { step, at: context.now(), rewrote };
+  const next = await runInSteps(stateAfter(session, plan, outcome, commit), context.pause);
   const queued = await queueBeforeCommit(session, plan, step, context);
   const flushes = queued?.flushes ?? session.state.flushes;
   const state = flushes === undefined ? next.state : { ...next.state, flushes };

@@ -1,4 +1,4 @@
-import { isObject } from "../errors.ts";
+import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import {
   carriesCompaction,
   type Format,
@@ -143,10 +143,18 @@ function addApprovals(
  * find their call by id wherever it stands; a result without a call is a unit of its own.
  */
 export function groupUnits(messages: readonly Message[]): Unit[] {
+  return runAtOnce(groupInSteps(messages));
+}
+
+/** Messages that are grouped in one step. */
+const STEP_MESSAGES = 4096;
+
+export function* groupInSteps(messages: readonly Message[]): Steps<Unit[]> {
   const grouping: Grouping = { units: [], openCalls: new Map(), answeredCalls: new Map(), run: undefined };
-  messages.forEach((message, index) => {
+  for (const [index, message] of messages.entries()) {
     add(grouping, message, index);
-  });
+    if (index % STEP_MESSAGES === STEP_MESSAGES - 1) yield;
+  }
   const last = messages.at(-1);
   const waits = last !== undefined && grantsCall(last) ? messages.length - 1 : -1;
   return grouping.units

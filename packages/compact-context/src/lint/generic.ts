@@ -10,7 +10,7 @@ import {
   toolResults,
 } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
-import { clientCalls, groupUnits, isUnderWay } from "../core/units.ts";
+import { clientCalls, groupInSteps, isUnderWay, type Unit } from "../core/units.ts";
 import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import {
   type Cell,
@@ -344,7 +344,7 @@ export function* malformationsInSteps(messages: readonly Message[]): Steps<Malfo
   yield;
   const pairs = pairingFaults(messages);
   yield;
-  const unanswered = unansweredCalls(messages);
+  const unanswered = unansweredCalls(messages, yield* groupInSteps(messages));
   return [...identities, ...pairs, ...unanswered].toSorted((a, b) => a.index - b.index);
 }
 
@@ -392,10 +392,8 @@ function resultFault(id: string, index: number, isAnswered: boolean): Malformati
 }
 
 /** Calls without a result; those of an exchange at the end of the list are still open and not a fault. */
-function unansweredCalls(messages: readonly Message[]): Malformation[] {
-  const units = groupUnits(messages).filter(
-    (unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1),
-  );
+function unansweredCalls(messages: readonly Message[], all: readonly Unit[]): Malformation[] {
+  const units = all.filter((unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1));
   return units.flatMap(({ indexes }) => {
     const members = indexes.map((index) => ({ index, message: messages[index] as Message }));
     const answered = new Set(members.flatMap(({ message }) => toolResults(message)).map(({ id }) => id));
