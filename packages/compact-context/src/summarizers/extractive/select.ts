@@ -126,6 +126,9 @@ function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";
 }
 
+/** Items that are rated anew in one step. */
+const RATED_IN_A_STEP = 16;
+
 /** No token of usual text has more characters: tokens are counted only for what may be taken. */
 const MOST_CHARACTERS = 8;
 
@@ -186,22 +189,25 @@ export function* createSelection(
       episodes.add(item.episode);
   };
   /** What is worth most now, taken out; rates have sunk while others were taken. */
-  const next = (): number | undefined => {
+  function* next(): Steps<number | undefined> {
+    let rated = 0;
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
       const [index] = entry;
       const value = rate(index);
       if (value > 0 && value < open.top()) open.push([index, value]);
       else if (value > 0) return index;
+      rated += 1;
+      if (rated % RATED_IN_A_STEP === 0) yield;
     }
     return undefined;
-  };
+  }
   /** Takes what fits, and gives what did not: what is worth most first. */
   function* takeFitting(room: number): Steps<number[]> {
     const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
     const passed: number[] = [];
     const misfits: number[] = [];
     let left = room;
-    for (let index = next(); index !== undefined; index = next()) {
+    for (let index = yield* next(); index !== undefined; index = yield* next()) {
       yield;
       const item = itemAt(index);
       const cost = costOf(item);
