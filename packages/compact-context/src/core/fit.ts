@@ -112,7 +112,7 @@ function keepLess(
 ): KeepSet {
   const floor = keepFloor(request, ground);
   const fits = crowded === undefined && floorOf(floor) <= limit && !isCrowded(floor, limit);
-  return fits ? floor : overflow(floor, limit);
+  return fits ? floor : overflow(floor, ground, limit);
 }
 
 /** Project instructions are pinned up to this share of the limit. */
@@ -235,15 +235,25 @@ function keepFloor(request: CompactionRequest, ground: Ground): KeepSet {
 }
 
 /** Where even the floor is too large: cuts texts, misses the target, summarizes more of the turn, or throws. */
-function overflow(set: KeepSet, limit: number): KeepSet {
+function overflow(set: KeepSet, ground: Ground, limit: number): KeepSet {
   const { request } = set;
   if (set.pinnedTokens > request.budget) throw pinnedTooLarge(set);
   const cut = request.policy.onOverflow === "elide" ? cutTowards(set, limit) : undefined;
   if (cut !== undefined) return cut;
   if (floorOf(set) <= request.budget) return set;
-  const less = summarizeEarlierAnswers(set, Math.min(request.preferred ?? limit, limit));
+  const aim = Math.min(request.preferred ?? limit, limit);
+  const less = summarizeEarlierAnswers(set, aim);
   if (floorOf(less) <= request.budget) return less;
-  throw restTooLarge(less);
+  const least = summarizeEarlierAnswers(withoutEarlierExchange(set, ground), aim);
+  if (floorOf(least) <= request.budget) return least;
+  throw restTooLarge(least);
+}
+
+/** Without the exchanges of earlier turns: the last one stays until then, however large, and would refuse every later call. */
+function withoutEarlierExchange(set: KeepSet, ground: Ground): KeepSet {
+  const newest = set.partition.units.findLast(({ kind }) => kind === "exchange");
+  if (newest === undefined || (newest.indexes.at(-1) ?? 0) > ground.latest) return set;
+  return keepByCounts(set.request, { ...set.keep, keepToolIoPairs: 0 }, ground, set.relaxed + 1);
 }
 
 /**
