@@ -262,6 +262,38 @@ describe("a call through the proxy", () => {
     });
   });
 
+  it("passes on no header of the connection, and takes a client that waits for a 100", async () => {
+    const provider = await recorder();
+    const server = await proxyTo(provider.url);
+    const headers = {
+      ...HEADERS,
+      host: `127.0.0.1:${server.port}`,
+      expect: "100-continue",
+      connection: "keep-alive, x-hop",
+      "x-hop": "1",
+      "proxy-authorization": "Basic am9lOnB3",
+      te: "trailers",
+    };
+    const status = await new Promise((resolve, reject) => {
+      const path = "/v1/messages";
+      const sent = httpRequest(
+        { port: server.port, host: "127.0.0.1", path, method: "POST", headers },
+        (answer) => {
+          answer.resume();
+          resolve(answer.statusCode);
+        },
+      );
+      sent.on("error", reject);
+      sent.on("continue", () => sent.end(JSON.stringify(bodyOf(1))));
+      sent.flushHeaders();
+    });
+    expect(status).toBe(200);
+    const [seen] = provider.seen;
+    for (const name of ["expect", "x-hop", "proxy-authorization", "te"])
+      expect(seen?.headers).not.toHaveProperty(name);
+    expect(seen?.headers["x-api-key"]).toBe("test");
+  });
+
   it("follows no redirect: a key goes to nobody but the provider", async () => {
     const other = await recorder();
     const provider = await recorder((response) =>
@@ -323,6 +355,38 @@ describe("a call through the proxy", () => {
     leaving.abort();
     await gone;
     expect(server.problems).toEqual([]);
+  });
+
+  it("ends at its client when the provider's answer is cut off, and says so in a line", async () => {
+    const provider = await recorder((response) => {
+      response.writeHead(200, { "content-type": "text/event-stream" }).write("data: first\n\n");
+      setImmediate(() => response.destroy());
+    });
+    const server = await proxyTo(provider.url);
+    const printed: unknown[] = [];
+    const { error } = console;
+    console.error = (...words: unknown[]) => printed.push(words);
+    closing.push(() => {
+      console.error = error;
+    });
+    await expect(post(server, bodyOf(1)).then((answer) => answer.text())).rejects.toThrow();
+    expect(server.problems).toEqual([expect.stringMatching(/^the provider's answer was cut off: .*$/)]);
+    expect(printed).toEqual([]);
+  });
+
+  it("tells no key of an address", async () => {
+    const server = await proxyTo("http://127.0.0.1:9");
+    const answer = await new Promise<string>((resolve, reject) => {
+      const path = `http://joe:secret-word@127.0.0.1:${server.port}/v1beta/models?key=AIza-secret`;
+      const sent = httpRequest({ port: server.port, host: "127.0.0.1", path }, async (response) => {
+        let text = "";
+        for await (const piece of response) text += piece;
+        resolve(text);
+      });
+      sent.on("error", reject);
+      sent.end();
+    });
+    expect(answer + server.problems.join()).not.toMatch(/secret/);
   });
 
   it("answers in words when nobody is there", async () => {

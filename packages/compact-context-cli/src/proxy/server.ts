@@ -1,3 +1,4 @@
+import type { HttpBindings } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { errorMessage, isObject } from "compact-context/internal/errors";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
@@ -51,7 +52,7 @@ export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
   return server;
 }
 
-function createApp(options: ProxyOptions, port: () => number): Hono {
+function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: HttpBindings }> {
   const { sessions, tally, problem } = options;
   const wire = createWire({
     manager: sessions.managerOf,
@@ -63,8 +64,19 @@ function createApp(options: ProxyOptions, port: () => number): Hono {
     onWarning: problem,
     fetch: (input, init) => fetch(input, { ...init, headers: passedOn(new Headers(init?.headers)) }),
   });
-  const app = new Hono();
+  const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(programsOnly(port));
+  app.use(async (context, next) => {
+    await next();
+    const { body } = context.res;
+    if (body === null) return;
+    const { outgoing } = context.env;
+    const cut = (error: unknown): void => {
+      if (!context.req.raw.signal.aborted) problem(`the provider's answer was cut off: ${reasonOf(error)}`);
+      outgoing.destroy();
+    };
+    context.res = new Response(untilCut(body, cut), context.res);
+  });
   app.get("/metrics", async (context) => {
     const { ok } = await options.health();
     return context.text(tallyMetrics(tally, ok) + options.metrics(), 200, {
@@ -216,10 +228,44 @@ function forward(
   });
 }
 
+/** Headers of one connection (RFC 9110, 7.6.1), and what `fetch` sets itself or refuses. */
+const OF_CONNECTION =
+  "connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade";
+
 /** Without the headers of the connection that a request came by. */
 function passedOn(headers: Headers): Headers {
-  for (const name of ["host", "content-length", "connection"]) headers.delete(name);
+  const named = (headers.get("connection") ?? "").toLowerCase().split(/[\s,]+/);
+  for (const name of [...named, ...OF_CONNECTION.split(" ")]) if (name !== "") headers.delete(name);
   return headers;
+}
+
+/** What a client's own address may hold besides the path is a secret: a key in the query, a password before the host. */
+function withoutSecrets(text: string): string {
+  return text.replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
+    const url = URL.canParse(address) ? new URL(address) : undefined;
+    return url === undefined ? "an address" : `${url.origin}${url.pathname}`;
+  });
+}
+
+/** The same bytes; where their source fails, `cut` is told and they end: the client must see that its connection broke. */
+function untilCut(
+  body: ReadableStream<Uint8Array>,
+  cut: (error: unknown) => void,
+): ReadableStream<Uint8Array> {
+  const reader = body.getReader();
+  return new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read();
+        if (done) controller.close();
+        else controller.enqueue(value);
+      } catch (error) {
+        cut(error);
+        controller.close();
+      }
+    },
+    cancel: (reason) => reader.cancel(reason),
+  });
 }
 
 /** The object in a JSON body; undefined for all else. */
@@ -246,7 +292,8 @@ function errorBody(message: string, type: string) {
 /** `fetch` says why only in the cause. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
-  return cause === undefined ? errorMessage(error) : `${errorMessage(error)}: ${errorMessage(cause)}`;
+  const words = cause === undefined ? [error] : [error, cause];
+  return withoutSecrets(words.map(errorMessage).join(": "));
 }
 
 /**

@@ -30,6 +30,18 @@ describe("the tally of a proxy", () => {
     expect(tallyLine(tally)).toBe("2 requests · 0 compactions · 0 tokens saved · 50.0% from the cache");
   });
 
+  it("counts no report that cannot be true", () => {
+    const tally = createTally({});
+    tally.sent(CALL);
+    tally.used("s", {
+      prompt_tokens: 10,
+      completion_tokens: 1,
+      prompt_tokens_details: { cached_tokens: 1e308 },
+    });
+    tally.used("s", usage(1e300, 0, 0));
+    expect(tally.totals).toMatchObject({ inputTokens: 0, cachedTokens: 0 });
+  });
+
   it("estimates what was not sent by bytes, and its price with a warm cache", () => {
     const tally = createTally({});
     tally.sent(CALL);

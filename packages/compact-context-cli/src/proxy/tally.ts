@@ -64,6 +64,7 @@ const NOTHING: Newest["added"] = {
 };
 
 const MOST_SESSIONS = 1000;
+const MOST_TOKENS = 100_000_000;
 
 export function createTally(models: ModelOverrides): Tally {
   const newest = createLruMap<Newest>(MOST_SESSIONS);
@@ -88,7 +89,9 @@ export function createTally(models: ModelOverrides): Tally {
     used(session, usage) {
       const entry = newest.get(session);
       const read = normalizeUsage(usage);
-      if (entry === undefined || read === undefined) return;
+      // More than any model takes, or more from the cache than in all, is no report.
+      if (entry === undefined || read === undefined || read.input > MOST_TOKENS) return;
+      if (read.cacheRead + read.cacheWrite > read.input || read.output > MOST_TOKENS) return;
       const { bytesGiven, bytesSent, model = "" } = entry.call;
       const saved = Math.max(0, Math.round((read.input * (bytesGiven - bytesSent)) / Math.max(1, bytesSent)));
       const writes = read.cacheWrite > 0;

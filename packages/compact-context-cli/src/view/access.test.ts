@@ -22,26 +22,34 @@ function opened() {
 it("a link that was used up asks for a new one, unless one is waiting", () => {
   const { access, asked } = opened();
   const first = access.newToken();
-  expect(access.exchange(first)).toHaveProperty("cookie");
+  expect(access.exchange(first, new Headers())).toHaveProperty("cookie");
   expect(asked()).toBe(0);
-  expect(access.exchange(first)).toMatchObject({ status: 403 });
+  expect(access.exchange(first, new Headers())).toMatchObject({ status: 403 });
   expect(asked()).toBe(1);
   const second = access.newToken();
-  expect(access.exchange(first)).toMatchObject({ status: 403 });
+  expect(access.exchange(first, new Headers())).toMatchObject({ status: 403 });
   expect(asked()).toBe(1);
-  expect(access.exchange(second)).toHaveProperty("cookie");
+  expect(access.exchange(second, new Headers())).toHaveProperty("cookie");
 });
 
 it("a link that was never made here asks for nothing, and neither lets in after ten", () => {
   const { access, asked } = opened();
   const first = access.newToken();
-  access.exchange(first);
-  for (let guess = 0; guess < 5; guess += 1) access.exchange(`guess ${guess}`);
+  access.exchange(first, new Headers());
+  for (let guess = 0; guess < 5; guess += 1) access.exchange(`guess ${guess}`, new Headers());
   expect(asked()).toBe(0);
-  for (let again = 0; again < 5; again += 1) access.exchange(first);
+  for (let again = 0; again < 5; again += 1) access.exchange(first, new Headers());
   expect(asked()).toBe(5);
-  expect(access.exchange(first)).toMatchObject({ status: 429 });
+  expect(access.exchange(first, new Headers())).toMatchObject({ status: 429 });
   expect(asked()).toBe(5);
+});
+
+it("links that pages of other sites try lock nobody out", () => {
+  const { access } = opened();
+  const link = access.newToken();
+  const elsewhere = new Headers({ "sec-fetch-site": "cross-site" });
+  for (let guess = 0; guess < 20; guess += 1) access.exchange(`guess ${guess}`, elsewhere);
+  expect(access.exchange(link, new Headers())).toHaveProperty("cookie");
 });
 
 const HOST = "127.0.0.1:4000";
@@ -60,7 +68,7 @@ it.each([
 
 it("reading needs the cookie, and is not for other sites that a browser sends it for", () => {
   const { access } = opened();
-  const exchanged = access.exchange(access.newToken());
+  const exchanged = access.exchange(access.newToken(), new Headers());
   const cookie = "cookie" in exchanged ? (exchanged.cookie.split(";")[0] ?? "") : "";
   const read = (more: Record<string, string>) => access.mayRead(new Headers({ host: HOST, ...more }));
   expect(read({ cookie })).toEqual({ allowed: true });

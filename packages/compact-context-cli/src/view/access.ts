@@ -18,7 +18,7 @@ export interface Access {
   /** A link's way in, usable once. */
   newToken(): string;
   /** The cookie for a token that was not used before. */
-  exchange(token: string): { readonly cookie: string } | Denial;
+  exchange(token: string, headers: Headers): { readonly cookie: string } | Denial;
   /** Any request: it must be meant for this server by its own address, which a rebound name is not. */
   addressed(headers: Headers): Verdict;
   /** Reading: from the page itself, with its cookie. */
@@ -57,12 +57,14 @@ export function createAccess({ port, newSecret, now, spent }: AccessOptions): Ac
       tokens.push(digest(token));
       return token;
     },
-    exchange(token) {
+    exchange(token, headers) {
+      // A page of another site may send anything, and must not lock the link's owner out.
+      const guesses = (headers.get("sec-fetch-site") ?? "none") === "none";
       wrong = wrong.filter((at) => now() - at < PAUSE_MS);
-      if (wrong.length >= WRONG_TOKENS) return denial(429, "Too many wrong links: wait a minute.");
+      if (guesses && wrong.length >= WRONG_TOKENS) return denial(429, "Too many wrong links: wait a minute.");
       const place = placeOf(tokens, token);
       if (place < 0) {
-        wrong.push(now());
+        if (guesses) wrong.push(now());
         if (placeOf(used, token) < 0) return denial(403, "This link is not of this server.");
         if (tokens.length === 0) spent?.();
         return denial(403, "This link was used already. A new one is printed where compact view runs.");

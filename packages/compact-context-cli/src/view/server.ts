@@ -127,7 +127,7 @@ function addRoutes(app: Hono, { access, files, store, seen }: Parts): void {
   });
   // The link's token becomes a cookie and leaves the address.
   app.get("/open", (context) => {
-    const exchanged = access.exchange(context.req.query("token") ?? "");
+    const exchanged = access.exchange(context.req.query("token") ?? "", context.req.raw.headers);
     if (!("cookie" in exchanged)) return refuse(context, exchanged.status, exchanged.error);
     context.header("set-cookie", exchanged.cookie);
     return context.redirect("/", 303);

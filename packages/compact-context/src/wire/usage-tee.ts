@@ -44,8 +44,10 @@ export function watchUsage(
       transform(bytes, controller) {
         controller.enqueue(bytes);
         if (text.length > MOST_TEXT) return;
-        text += decoder.decode(bytes, { stream: true });
-        if (streamed) readLines();
+        const piece = decoder.decode(bytes, { stream: true });
+        text += piece;
+        // A line that has not ended is not looked at again.
+        if (streamed && piece.includes("\n")) readLines();
       },
       flush() {
         if (text.length <= MOST_TEXT) look(text + decoder.decode());

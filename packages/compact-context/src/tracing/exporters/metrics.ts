@@ -317,5 +317,6 @@ function braces(labels: readonly string[]): string {
 }
 
 function escapeLabel(text: string): string {
-  return text.slice(0, 200).replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+  const quoted = text.slice(0, 200).replace(/\\/g, "\\\\").replace(/"/g, '\\"').replace(/\n/g, "\\n");
+  return quoted.replace(/[\p{Cc}\p{Cf}]/gu, "?");
 }
