@@ -1,4 +1,4 @@
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -383,6 +383,23 @@ describe("CompactManager.preflight", () => {
     const usage = { prompt_tokens: reported, completion_tokens: 10, total_tokens: reported + 10 };
     await manager.preflight("s", [...list], { usage });
     expect(Math.abs(manager.getState("s").totalTokens - reported) / reported).toBeLessThan(0.05);
+  });
+
+  it("appends events to no file that holds something else, and says so", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "compact-events-"));
+    const path = join(folder, "package.json");
+    writeFileSync(path, '{"name":"somebody"}\n');
+    const warnings: string[] = [];
+    const manager = new CompactManager(
+      { maxContextTokens: 8000, storage: { kind: "memory" }, tracing: { jsonl: path } },
+      { onWarning: (message) => warnings.push(message) },
+    );
+    await manager.preflight("s", turns(0, 40));
+    await manager.flush();
+    const text = readFileSync(path, "utf8");
+    rmSync(folder, { recursive: true });
+    expect(text).toBe('{"name":"somebody"}\n');
+    expect(warnings).toEqual([expect.stringContaining("holds something else than events")]);
   });
 
   it("OBS-3 writes events to the file that the configuration names, one JSON record a line", async () => {

@@ -479,13 +479,23 @@ function openTelemetry(): Exporter {
   };
 }
 
+/** True for a file that is not there yet, is empty, or begins with an event. */
+async function holdsEvents(medium: StorageDriver, key: string): Promise<boolean> {
+  for await (const piece of medium.stream(key)) return /^\{"version":[^\n]*"session_id":/.test(piece);
+  return true;
+}
+
 function fileAppender(path: string, warn: (message: string) => void): (line: string) => Promise<void> {
   const slash = Math.max(path.lastIndexOf("/"), path.lastIndexOf("\\"));
   const folder = slash === -1 ? "." : path.slice(0, slash + 1);
   const open = once(async () => {
     const medium = await fsDriver(folder, warn);
     if (medium === undefined) warn("There is no file system here: tracing.jsonl is not written.");
-    return medium;
+    if (medium === undefined || (await holdsEvents(medium, path.slice(slash + 1)))) return medium;
+    warn(
+      `tracing.jsonl is not written: ${path} is there and holds something else than events. Name another file.`,
+    );
+    return undefined;
   });
   return async (line) => {
     await (await open())?.append(path.slice(slash + 1), line);

@@ -3,12 +3,14 @@ import { CompactError, requireOptions } from "../errors.ts";
 import {
   didYouMean,
   faultsOf,
+  type Guard,
   isGroup,
   KEEP_SYSTEM_PROMPT,
   namesBelow,
   renameKeys,
   settings,
   specifiedNames,
+  takesOrdinaryText,
   toCamelCase,
   toSnakeCase,
 } from "./schema.ts";
@@ -175,6 +177,22 @@ function checkLayer(layer: Layer): ConfigProblem[] {
   return problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
 }
 
+const REFUSALS: Readonly<Record<Guard, string>> = {
+  inside: "leads outside the working directory",
+  narrow: "takes out much of any text, which nobody could read any more",
+  never: "may not be set here",
+  default: "may not be set here",
+};
+
+/** Patterns that cannot be read are told of elsewhere. */
+function isBroad(patterns: unknown): boolean {
+  try {
+    return Array.isArray(patterns) && takesOrdinaryText(patterns.map(String));
+  } catch {
+    return false;
+  }
+}
+
 /** What a file says that it may not say unless somebody asked for that file by name. */
 export function checkGuards(given: Layer): ConfigProblem[] {
   const layer = withOwnNames(given);
@@ -182,9 +200,12 @@ export function checkGuards(given: Layer): ConfigProblem[] {
   for (const { path, guard } of settings) {
     const value = guard === undefined ? undefined : valueAt(layer.value, path);
     if (value === undefined || (guard === "default" && value === valueAt(defaultConfig, path))) continue;
-    if (guard === "inside" && !(typeof value === "string" && leavesFolder(value))) continue;
-    const what = guard === "inside" ? "leads outside the working directory" : "may not be set here";
-    const message = `${what}, and this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it`;
+    const refused =
+      guard === "inside"
+        ? typeof value === "string" && leavesFolder(value)
+        : guard !== "narrow" || isBroad(value);
+    if (!refused) continue;
+    const message = `${REFUSALS[guard ?? "never"]}, and this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it`;
     problems.push(layer.problemAt(path, "value", message));
   }
   return problems;

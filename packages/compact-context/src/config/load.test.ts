@@ -355,10 +355,27 @@ describe("a file that was only found", () => {
     "storage: {adapter: postgres}",
     "storage: {kind: memory}",
     "redaction: {enabled: false}",
+    "summarizer: {summary_role: system}",
   ])("CFG-1 may not choose where archives go, nor switch redaction off: %s", (text) => {
     expect(refused({ text, path: "compact.yaml", found: true }).message).toContain("may not be set here");
     expect(load({ text, path: "compact.yaml" })).toBeDefined();
   });
+
+  it.each(["[^z]+", "(?i)[a-z ]+", "e", "\\w"])("may not take out ordinary text: %s", (pattern) => {
+    const text = `redaction: {patterns: [${JSON.stringify(pattern)}]}`;
+    expect(refused({ text, path: "compact.yaml", found: true }).message).toContain(
+      "takes out much of any text",
+    );
+    expect(load({ text, path: "compact.yaml" })).toBeDefined();
+  });
+
+  it.each(["ACME-[0-9]{6}", "(?i)internal-[a-z]+", "retry"])(
+    "may name what is secret here: %s",
+    (pattern) => {
+      const text = `redaction: {patterns: [${JSON.stringify(pattern)}]}`;
+      expect(load({ text, path: "compact.yaml", found: true })).toBeDefined();
+    },
+  );
 
   it("may say what holds without it", () => {
     const text = "storage: {kind: fs}\nredaction: {enabled: true}\n";

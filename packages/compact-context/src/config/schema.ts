@@ -9,10 +9,10 @@ export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
 
 /**
  * Holds back a setting in a file that was found and not asked for, since its author may be a stranger:
- * `inside` must be a path below the working directory, `never` cannot be set there at all, and
- * `default` only to what holds without it.
+ * `inside` must be a path below the working directory, `never` cannot be set there at all,
+ * `default` only to what holds without it, and `narrow` are patterns that leave ordinary text alone.
  */
-export type Guard = "inside" | "never" | "default";
+export type Guard = "inside" | "never" | "default" | "narrow";
 
 /** What a setting says about itself, for error messages and documentation. */
 export interface SettingNote {
@@ -147,7 +147,26 @@ function namesOf(description: string): Shape<readonly string[]> {
 /** Regular expressions that the redactor accepts. */
 function patterns(description: string): Shape<readonly (string | RegExp)[]> {
   const schema = { type: "array", items: { type: "string", minLength: 1 } };
-  return list({ description, values: "a list of regular expressions", schema }, patternFault);
+  return list(
+    { description, values: "a list of regular expressions", schema, guard: "narrow" },
+    patternFault,
+  );
+}
+
+/** What sessions are full of: prose, code, output. */
+const ORDINARY_TEXT = `Please look at why the retry test fails, then mend it. I read the file: the queue waits for its worker.
+const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.md, line 42
+{"role":"user","content":"run npm test","id":"call_1","arguments":{"path":"src/queue.ts"}}
+FAIL test/queue.test.ts > waits for the worker, 12 passed, 1 failed (3.4 s) at 2026-05-01 10:20:30`;
+const MOST_ORDINARY = 0.1;
+
+/** True for patterns that take out much of any text: what they redact is no longer there to be found. */
+export function takesOrdinaryText(patterns: readonly string[]): boolean {
+  return patterns.some((pattern) => {
+    let taken = 0;
+    for (const { start, end } of compilePatterns([pattern])(ORDINARY_TEXT)) taken += end - start;
+    return taken > ORDINARY_TEXT.length * MOST_ORDINARY;
+  });
 }
 
 /** Why the redactor would refuse a pattern. */
@@ -270,7 +289,7 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
     "Who writes summaries: `builtin` needs no model; `provider` has the provider of each call compact, where it can.",
   ),
   max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
-  summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message."),
+  summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message.", "default"),
   fallback: oneOf(
     ["builtin", "pruning-only"],
     "What follows a failed summarizer: the built-in one, or no summary at all.",
