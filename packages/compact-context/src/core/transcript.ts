@@ -1,4 +1,4 @@
-import { CompactError, crc32Hex } from "../errors.ts";
+import { CompactError, crc32Hex, isObject } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import type { Redaction } from "./ports.ts";
 
@@ -133,7 +133,10 @@ export function readArchiveLine(
   if (damage !== undefined) return damage;
   try {
     const content = JSON.parse(line) as LineContent;
-    return content.at === undefined ? { archived: fromContent(content), head: content } : { head: content };
+    if (content.at !== undefined) return { head: content };
+    const parts: unknown = content.message?.parts;
+    if (!Array.isArray(parts) || !parts.every(isObject)) return "the line holds no message";
+    return { archived: fromContent(content), head: content };
   } catch {
     return "the line is no JSON";
   }
@@ -202,7 +205,10 @@ function withTexts(value: unknown, texts: readonly string[]): unknown {
 function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redact): Encoded {
   const deep = isTooDeep(neutral);
   try {
-    const safe = deep ? redactor.redactValue(neutral, MAX_DEPTH) : redactor.redactValue(neutral);
+    const safe = withOwnNames(
+      neutral,
+      deep ? redactor.redactValue(neutral, MAX_DEPTH) : redactor.redactValue(neutral),
+    );
     const json = JSON.stringify(safe);
     const redacted = safe !== neutral;
     const leftOut = deep ? `values deeper than ${MAX_DEPTH} levels` : undefined;
@@ -214,6 +220,22 @@ function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redac
       cause,
     });
   }
+}
+
+/** Fields of a neutral message that hold parts, or names of ours. */
+const NEUTRAL: ReadonlySet<string> = new Set(["parts", "content", "meta"]);
+
+/** What was redacted, under the names that it had: a pattern may match `parts` or `text`, which only we write. */
+function withOwnNames(given: unknown, safe: unknown): unknown {
+  if (Array.isArray(given) && Array.isArray(safe))
+    return given.map((item, index) => withOwnNames(item, safe[index]));
+  if (safe === given || !isObject(given) || !isObject(safe)) return safe;
+  const values = Object.values(safe);
+  const named = Object.entries(given).map(([name, own], index): [string, unknown] => {
+    if (name === "type") return [name, own];
+    return [name, NEUTRAL.has(name) ? withOwnNames(own, values[index]) : values[index]];
+  });
+  return Object.fromEntries(named);
 }
 
 /** The caller's native object, beside its neutral form; left out with a note in the line where it is not JSON. */

@@ -32,6 +32,25 @@ const failure = (message: string) => ({
 const three = [message("m1", "first"), message("m2", "second needle here"), message("m3", "third")];
 
 describe("saveTranscript", () => {
+  it.each(["parts", "type", "text|content|arguments", "toolCall|toolResult", "[a-z]+"])(
+    "can be read again whatever a pattern of the settings takes out: %s",
+    async (pattern) => {
+      const driver = createMemoryDriver();
+      const archive = createArchive(driver, { redact: createRedactor({ patterns: [pattern] }) });
+      const parts: Part[] = [
+        { type: "text", text: "look at 4711" },
+        { type: "toolCall", id: "c1", name: "read", arguments: { text: "4711", parts: 1 } },
+        { type: "toolResult", id: "c1", content: [{ type: "text", text: "4711 it is" }] },
+      ];
+      await archive.saveTranscript("s", 1, [{ id: "m1", role: "assistant", parts }]);
+      const { messages, problems } = await archive.readTranscript("s", 1);
+      expect(problems).toEqual([]);
+      expect(messages[0]?.message.parts.map(({ type }) => type)).toEqual(["text", "toolCall", "toolResult"]);
+      expect(JSON.stringify(messages[0]?.message.parts)).toMatch(/4711.*4711.*4711/);
+      expect((await archive.search("4711", { sessionId: "s" })).hits.length).toBeGreaterThan(0);
+    },
+  );
+
   it("ARC-1 writes the files of the session under their exact names", async () => {
     const { driver, archive } = setUp();
     const saved = await archive.saveTranscript("chat-1", 7, three);
