@@ -115,7 +115,14 @@ export async function compact<T = unknown>(
   const archive = await options.archive?.save(request.messages);
   const summarizers = createSummarizers(options.summarizer, { fallback: options.fallback });
   const outcome = await applyPlan(request, plan, { summarizers, step: archive?.step });
-  const report = reportOf(request, outcome, { archive, elapsedMs: clock() - started });
+  const { tokensAfter, plan: made } = outcome;
+  const elapsedMs = clock() - started;
+  const report = reportOf(request, outcome, {
+    archive,
+    elapsedMs,
+    tokensBefore: made.tokensBefore,
+    tokensAfter,
+  });
   return { messages: codec.encode(outcome.messages) as T[], summary: outcome.summary?.text, report };
 }
 

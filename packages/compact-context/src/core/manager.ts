@@ -550,7 +550,6 @@ export class SessionManager {
   }
 
   #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {
-    session.setTokens(report.tokensAfter);
     const messages = session.current.codec.encode(session.view) as T[];
     return { messages, summary: session.state.summary?.text, report };
   }

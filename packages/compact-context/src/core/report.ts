@@ -122,7 +122,7 @@ function layerSizes(
 export function reportOf(
   { reason, format, counter }: CompactionRequest,
   outcome: Outcome,
-  { archive, elapsedMs }: Pick<CompactionReport, "archive" | "elapsedMs">,
+  told: Pick<CompactionReport, "archive" | "elapsedMs" | "tokensBefore" | "tokensAfter">,
 ): CompactionReport {
   const { plan } = outcome;
   const count = (action: PlannedMessage["action"]): number =>
@@ -135,9 +135,8 @@ export function reportOf(
     reason,
     refused: undefined,
     format,
-    tokensBefore: plan.tokensBefore,
-    tokensAfter: outcome.tokensAfter,
-    range: counter.range(outcome.tokensAfter),
+    ...told,
+    range: counter.range(told.tokensAfter),
     messagesBefore: plan.entries.length,
     messagesAfter: outcome.messages.length,
     layers: {
@@ -157,8 +156,6 @@ export function reportOf(
     coverage: outcome.made?.coverage,
     check: outcome.made?.check,
     rungs: outcome.rungs,
-    archive,
-    elapsedMs,
     plan,
   };
 }

@@ -150,12 +150,15 @@ async function commitCompaction(
   const flushes = queued?.flushes ?? session.state.flushes;
   const state = flushes === undefined ? next.state : { ...next.state, flushes };
   await context.pause();
+  const tokensBefore = session.providerTokens(plan.tokensBefore);
   const storedVersion = await saveState(session, state, step, context);
   session.commit({ ...next, state }, outcome.messages);
+  session.setTokens(outcome.tokensAfter);
   session.storedVersion = storedVersion;
   queued?.handOn();
   const elapsedMs = prepared.spentMs + context.clock() - started;
-  const report = reportOf(request, outcome, { archive: receipt, elapsedMs });
+  const tokensAfter = session.requestTokens;
+  const report = reportOf(request, outcome, { archive: receipt, elapsedMs, tokensBefore, tokensAfter });
   await saveSummary(session, request, report, outcome, context);
   announceDone(request, prepared, report, startedAt, context);
   return report;

@@ -236,12 +236,19 @@ export class Session {
     this.estimate = tokens;
     this.#estimatedFor = { counterId: counter.id, window: settings.maxContextTokens };
     this.leastTokens = leastTokens(tokens, this.totals.uncertain, counter);
-    const corrected = Math.max(calibrated(tokens, this.state.calibration, counter.id), this.leastTokens);
+    const corrected = this.providerTokens(tokens);
     this.usage = { ...counter.range(corrected), breakdown };
     this.requestTokens = this.usage.tokens;
     const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
     this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
     this.fixedTokens = tokens - this.totals.tokens;
+  }
+
+  /** Tokens of our counter for the view as the provider would report them, by what it reported so far. */
+  providerTokens(tokens: number): number {
+    const { counter } = this.current;
+    const least = leastTokens(tokens, this.totals.uncertain, counter);
+    return Math.max(calibrated(tokens, this.state.calibration, counter.id), least);
   }
 
   #see({ cacheCold }: PreflightRequest, { policy }: SessionSettings, now: number): void {
@@ -505,8 +512,9 @@ export class Session {
     this.#sources = [];
   }
 
+  /** The view costs so many tokens of our counter. */
   setTokens(tokens: number): void {
-    this.requestTokens = tokens;
+    this.requestTokens = this.providerTokens(tokens);
     this.estimate = tokens;
   }
 
