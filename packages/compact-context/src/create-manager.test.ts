@@ -609,3 +609,34 @@ describe("CompactManager on a list that providers refuse", () => {
     expect((await manager.preflight("s", list)).messages).toBe(list);
   });
 });
+
+describe("what a caller got wrong", () => {
+  it("is told of a port that does not exist", () => {
+    expect(() => new CompactManager({}, { onWarnings: () => undefined } as ManagerPorts)).toThrowError(
+      expect.objectContaining({
+        code: "InvalidArgument",
+        message: "onWarnings is not a port of a manager; did you mean onWarning?",
+        place: "ports.onWarnings",
+      }),
+    );
+  });
+
+  it.each([
+    [
+      { model: "somebodys-model-9" },
+      [
+        'The model "somebodys-model-9" is not known here: a window of 128000 tokens is assumed. Set maxContextTokens.',
+      ],
+    ],
+    [{ model: "somebodys-model-9", maxContextTokens: 32_000 }, []],
+    [{ model: "gpt-4o" }, []],
+    [{}, []],
+  ])("is told of a model without a known window: %j", (config, expected) => {
+    const warnings: string[] = [];
+    new CompactManager(
+      { ...config, storage: { kind: "memory" } },
+      { onWarning: (message) => warnings.push(message) },
+    );
+    expect(warnings).toEqual(expected);
+  });
+});

@@ -1,5 +1,6 @@
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
+import { refuseUnknown } from "./config/schema.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
@@ -90,6 +91,23 @@ export interface ManagerPorts {
   readonly onWarning?: (message: string) => void;
 }
 
+const PORTS: Readonly<Record<keyof ManagerPorts, true>> = {
+  summarizer: true,
+  storage: true,
+  archive: true,
+  memoryFlushHook: true,
+  memoryFlushTimeoutMs: true,
+  beforeCompaction: true,
+  beforeCompactionWaitMs: true,
+  worker: true,
+  exporters: true,
+  now: true,
+  clock: true,
+  later: true,
+  repair: true,
+  onWarning: true,
+};
+
 /**
  * Keeps sessions inside the window: `preflight` before every model call gives back the list to send.
  * One manager serves any number of sessions; calls for one session run one after the other.
@@ -102,6 +120,7 @@ export class CompactManager extends SessionManager {
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
     requireOptions(config, "config");
     requireOptions(ports, "ports");
+    refuseUnknown(ports, PORTS, "ports");
     const merged = mergeConfig(config, windowOf);
     const wired = wire(merged, ports);
     super(wired.settings, wired.parts);
@@ -166,6 +185,15 @@ function sessionSettings(config: CompactConfig, warn: (message: string) => void)
   const facts = lookUpModel(model ?? "", models);
   const own = overrideOf(model ?? "", models);
   const maxContextTokens = windowOf(config);
+  if (
+    model !== undefined &&
+    !facts.known &&
+    maxContextTokens === facts.window &&
+    config.maxContextTokens === undefined
+  )
+    warn(
+      `The model ${JSON.stringify(model)} is not known here: a window of ${facts.window} tokens is assumed. Set maxContextTokens.`,
+    );
   const given: Policy = {
     ...config.policy,
     triggerPct: own?.triggerPct ?? config.policy.triggerPct,

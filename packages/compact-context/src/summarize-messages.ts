@@ -1,4 +1,4 @@
-import { didYouMean } from "./config/schema.ts";
+import { refuseUnknown } from "./config/schema.ts";
 import { applyPlan, type Outcome } from "./core/apply.ts";
 import { contentHash, type Format, type Message } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
@@ -124,17 +124,6 @@ export async function summarizeMessages<T = unknown>(
 }
 
 const HOOK_HINT = "Pass a function of the messages that leave the list.";
-
-/** Throws `InvalidArgument` for an option that is not among the known ones. */
-export function refuseUnknown(options: object, known: Readonly<Record<string, true>>): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  throw new CompactError(
-    "InvalidArgument",
-    `${unknown} is not an option${didYouMean(unknown, Object.keys(known))}`,
-    { place: `options.${unknown}`, hint: `The options are ${Object.keys(known).join(", ")}.` },
-  );
-}
 
 /** Gives messages that leave a list to the hook, without their secrets; never waits and never throws. */
 export function handOn(

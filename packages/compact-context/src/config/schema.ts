@@ -554,6 +554,22 @@ export function didYouMean(
   return found === undefined ? "" : `; did you mean ${found}?`;
 }
 
+/** Throws `InvalidArgument` for an option that is not among the known ones. */
+export function refuseUnknown(
+  options: object,
+  known: Readonly<Record<string, true>>,
+  place: "options" | "ports" = "options",
+): void {
+  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const what = { options: "an option", ports: "a port of a manager" }[place];
+  const names = Object.keys(known);
+  throw new CompactError("InvalidArgument", `${unknown} is not ${what}${didYouMean(unknown, names)}`, {
+    place: `${place}.${unknown}`,
+    hint: `The ${place} are ${names.join(", ")}.`,
+  });
+}
+
 /** Files, code and the environment spell one setting differently. */
 function plain(name: string): string {
   return name.replaceAll("_", "").toLowerCase();

@@ -1,4 +1,5 @@
 import { decode } from "../../codecs/formats.ts";
+import { refuseUnknown } from "../../config/schema.ts";
 import type { Message } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
@@ -16,7 +17,6 @@ import {
   type RunningCompactor,
   type RunningOptions,
   type RunningView,
-  refuseUnknown,
 } from "../../summarize-messages.ts";
 import {
   type LangChainChatModel,
