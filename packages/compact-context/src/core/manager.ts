@@ -95,6 +95,8 @@ const MIN_REQUESTED_SHARE = 0.5;
 const MIN_REQUESTED_CALLS = 10;
 /** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
 const MAX_CONFLICTS = 20;
+/** Warnings that say that nothing is compacted, or that calls are made without thinking. */
+const TOLD_CODES: ReadonlySet<string> = new Set(["server_managed_history", "reasoning_refused"]);
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
 
@@ -117,7 +119,7 @@ export class SessionManager {
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
-  #toldServerManaged = false;
+  readonly #told = new Set<string>();
 
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
@@ -247,10 +249,10 @@ export class SessionManager {
     };
   }
 
-  /** Sends a warning to the exporters; `code` is a stable word. That nothing is compacted is also told to `onWarning`, once. */
+  /** Sends a warning to the exporters; `code` is a stable word. What changes the host's run is also told to `onWarning`, once. */
   warn(sessionId: string, code: string, message: string): void {
-    if (code === "server_managed_history" && !this.#toldServerManaged) {
-      this.#toldServerManaged = true;
+    if (TOLD_CODES.has(code) && !this.#told.has(code)) {
+      this.#told.add(code);
       this.#parts.warn(message);
     }
     this.#recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });

@@ -61,6 +61,14 @@ const [ANTHROPIC, CHAT, RESPONSES] = INTERFACES as [
   (typeof INTERFACES)[0],
 ];
 
+/** The interface's own list has no room for the mark in `chat`. */
+const withMeta = (body: Json): Json => ({
+  ...body,
+  contents: (body.contents as Json[]).map((entry, index) =>
+    index === 1 ? { ...entry, meta: { protected: true } } : entry,
+  ),
+});
+
 const listOf = (body: Json): readonly Json[] =>
   (body.messages ?? body.input ?? body.contents) as readonly Json[];
 const hasSummary = (body: Json): boolean => JSON.stringify(body).includes("COMPACT-SUMMARY");
@@ -176,6 +184,20 @@ describe.each(INTERFACES)("calls of $title", ({ url, bodyOf, refusal }) => {
     expect((await setUp().wire(url, {}, body)).body).toBe(body);
   });
 
+  it("leave without the mark that protects a message, which stays", async () => {
+    const { wire } = setUp();
+    const list = chat(30).map((entry, index) =>
+      index === 1 ? { ...entry, meta: { protected: true } } : entry,
+    );
+    for (const messages of [list.slice(0, 3), list]) {
+      const given = bodyOf(messages);
+      const { body } = await wire(url, {}, url.includes("generativelanguage") ? withMeta(given) : given);
+      expect(hasSummary(body)).toBe(messages === list);
+      expect(JSON.stringify(body)).not.toContain('"protected"');
+      expect(JSON.stringify(body)).toContain("answer 0");
+    }
+  });
+
   it("over their budget are answered in the provider's own words, without asking it", async () => {
     const { wire } = setUp();
     const call = await wire(url, {}, bodyOf([{ role: "user", content: words("only", 2_000) }]));
@@ -288,7 +310,7 @@ describe("reasoning that the provider refuses", () => {
   const refusal = "messages.1.content.0: this `thinking` block is bound to a different conversation.";
 
   it("goes out once more without it, and later calls without what was refused", async () => {
-    const { wire, events, manager } = setUp();
+    const { wire, events, manager, warnings } = setUp();
     const list = [ask, answer(thought("a"), { type: "text", text: "b" }), ask];
     const sent: Json[] = [];
     const send = async (body: Json): Promise<Response> => {
@@ -307,6 +329,7 @@ describe("reasoning that the provider refuses", () => {
     expect(sent.map((body) => body.thinking)).toEqual([thinking, thinking, thinking]);
     await manager.flush();
     expect(events.filter(({ properties }) => properties.code === "reasoning_refused")).toHaveLength(1);
+    expect(warnings).toEqual([expect.stringContaining("calls are made without thinking")]);
   });
 
   it("in the middle of a turn goes on without thinking until the turn is over", async () => {

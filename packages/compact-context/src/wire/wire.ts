@@ -313,7 +313,7 @@ class ModelCall {
     const { body } = this.#request;
     const { kind, list } = this.#found;
     const bare = this.#memory.withoutReasoning ?? 0;
-    if (messages === list && bare === 0) return body;
+    if (messages === list && bare === 0 && !list.some(isMarked)) return body;
     const given = new Set(list);
     const refused = new Set(list.slice(0, bare));
     const kept = messages
@@ -322,7 +322,7 @@ class ModelCall {
       )
       .filter((entry) => entry !== undefined);
     const marked = kind.provider === "anthropic" ? withBreakpoint(body, kept, given) : kept;
-    const sent = { ...body, [kind.field]: marked };
+    const sent = { ...body, [kind.field]: marked.map(withoutMark) };
     return bare > 0 ? withoutThinking(sent, marked) : sent;
   }
 
@@ -347,7 +347,9 @@ class ModelCall {
     const { manager, session, list } = this.#found;
     if (refusesReasoning(error.message) && this.#memory.withoutReasoning !== list.length) {
       this.#memory.withoutReasoning = list.length;
-      const message = "the provider refused the reasoning in the list; the call is made once more without it";
+      const message =
+        "the provider refused the reasoning in the list: it is left out from now on, and until the next message of the user " +
+        "calls are made without thinking where the newest answer has lost its own";
       manager.warn(session, "reasoning_refused", message);
       return sent;
     }
@@ -400,6 +402,17 @@ class ModelCall {
       headers: { "content-type": "application/json", "x-should-retry": "false", "x-compact": "over-budget" },
     });
   }
+}
+
+/** True for an entry with our own mark, `meta: { protected: true }`: providers refuse fields that they do not know. */
+function isMarked(entry: unknown): boolean {
+  return typeof objectOf(objectOf(entry).meta).protected === "boolean";
+}
+
+function withoutMark(entry: unknown): unknown {
+  if (!isMarked(entry)) return entry;
+  const { meta: _, ...rest } = objectOf(entry);
+  return rest;
 }
 
 /** Entries that say that a block was shown all the same are no drops. */
