@@ -19,7 +19,10 @@ import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
 import { fatesToStore } from "./view/archived-steps.ts";
 
 export interface Job {
+  /** As it was read. */
   readonly transcript: Transcript;
+  /** What is compacted: the transcript's messages, calls without a result closed. */
+  readonly messages: readonly Message[];
   /** The file that it was read from, where it is one. */
   readonly path: string | undefined;
   readonly settings: Settings;
@@ -57,23 +60,23 @@ function sessionIdOf(transcript: Transcript, path: string | undefined): string {
 
 /** Archives and compacts; throws as `compact` does. */
 export async function runJob(job: Job): Promise<Outcome> {
-  const { transcript, path, settings, archive, progress, ports, summarizer } = job;
+  const { transcript, messages, path, settings, archive, progress, ports, summarizer } = job;
   const started = ports.clock();
   const sessionId = sessionIdOf(transcript, path);
   const { config, counter, strategy } = settings;
   const saver = sessionArchive(archive, sessionId);
   progress.show("planning");
   try {
-    const compacted = await compact<Message>(transcript.messages, {
+    const compacted = await compact<Message>(messages, {
       ...requestOf(transcript, settings),
       strategy,
       fallback: config.summarizer.fallback,
       clock: ports.clock,
       summarizer,
       archive: {
-        save: async (messages) => {
+        save: async (originals) => {
           progress.show("archiving the originals", 0);
-          const saved = await saver.save(messages);
+          const saved = await saver.save(originals);
           progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
           return saved;
         },
@@ -81,9 +84,7 @@ export async function runJob(job: Job): Promise<Outcome> {
     });
     const result = withUnseen(compacted, settings.unseenTokens);
     const { report } = result;
-    const before = report.compacted
-      ? report.layers.before
-      : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
+    const before = sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
     await saveRecord(archive, { transcript, sessionId, settings, result, at: ports.now().toISOString() });
     return {
       result,
@@ -135,12 +136,15 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
 }
 
 /** What a writer needs; undefined where nothing was done. */
-export function compactedSession({ result, changed }: Outcome): CompactedSession | undefined {
+export function compactedSession(
+  { result, changed }: Outcome,
+  { tokensBefore }: Pick<Settings, "tokensBefore">,
+): CompactedSession | undefined {
   const { report, summary } = result;
   if (!changed) return undefined;
   return {
     messages: result.messages,
-    tokensBefore: report.tokensBefore,
+    tokensBefore,
     tokensAfter: report.tokensAfter,
     summary:
       summary === undefined || report.summaryVersion === undefined

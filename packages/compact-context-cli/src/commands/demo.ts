@@ -33,6 +33,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const progress = createProgress(ports);
   const transcript = await readSource(source, undefined, progress);
   const early = earlySettings({ flags, ports: { cwd: tmpdir(), env: {} }, terminal });
+  const { messages } = transcript;
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
   const settings = summarizing(
@@ -42,7 +43,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
-  const outcome = await runJob({ transcript, path: undefined, settings, archive, progress, ports });
+  const outcome = await runJob({ transcript, messages, path: undefined, settings, archive, progress, ports });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
     return 0;

@@ -42,7 +42,11 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     reported_usage:
       usage === undefined
         ? null
-        : { index: usage.record.index, reported_tokens: usage.reported, counted_tokens: usage.counted },
+        : {
+            index: usage.isEarlier ? null : usage.record.index,
+            reported_tokens: usage.reported,
+            counted_tokens: usage.counted,
+          },
     calls_without_result: inspection.callsWithoutResult,
     parallel_batches: inspection.parallelBatches,
     compactions: transcript.compactions,
@@ -80,8 +84,8 @@ function heading(text: string, terminal: Terminal): string[] {
   return ["", `  ${terminal.paint("strong", text)}`];
 }
 
-function fullness({ settings, decision, transcript }: Inspection, terminal: Terminal): string[] {
-  const { tokensBefore, window, budget, config } = settings;
+function fullness({ settings, decision, transcript, layers }: Inspection, terminal: Terminal): string[] {
+  const { tokensBefore, window, budget, config, fixedTokens } = settings;
   const cells = Math.min(60, terminal.width - 20);
   const style = fullnessStyle(tokensBefore, budget, decision.triggered);
   const drawn = bar(Math.min(tokensBefore, window), window, cells);
@@ -90,7 +94,9 @@ function fullness({ settings, decision, transcript }: Inspection, terminal: Term
   const spread = range.exact
     ? "exact"
     : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
-  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
+  const beside =
+    fixedTokens + layers.pinned.messages > 0 ? "" : ", without system prompt and tools: the file holds none";
+  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${beside}`;
   const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,

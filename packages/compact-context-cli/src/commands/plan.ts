@@ -12,12 +12,14 @@ import { paragraph, wrap } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
+import { closedMessages } from "../views/rules.ts";
 
 export async function planSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const { source, transcript, settings } = await openSession(invocation);
   const small = settings.tokensBefore <= settings.target;
-  const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+  const messages = closedMessages(transcript, terminal.warn);
+  const planned = small ? undefined : planCompaction(messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
     ? told(planned, settings)
     : undefined;
@@ -34,18 +36,14 @@ export async function planSession(invocation: Invocation): Promise<number> {
           terminal,
           commandLine(["compact", "plan", source.word ?? source.name], flags, DECIDING),
         )
-      : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
+      : planView(plan, messages, { terminal, all: flags.all === true })),
   ]);
   return 0;
 }
 
-/** The plan with the tokens counted in that only the provider's report tells of. */
-function told(plan: CompactionPlan, { unseenTokens }: Settings): CompactionPlan {
-  return {
-    ...plan,
-    tokensBefore: plan.tokensBefore + unseenTokens,
-    tokensAfter: plan.tokensAfter + unseenTokens,
-  };
+/** The plan from the session's own figure on, with the tokens that only the provider's report tells of. */
+function told(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
+  return { ...plan, tokensBefore, tokensAfter: plan.tokensAfter + unseenTokens };
 }
 
 function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {

@@ -15,11 +15,11 @@ const SUMMARY_LINES = 14;
 /** What a person sees of a compaction: before and after, what was kept, how the summary begins. */
 export function compactionView(outcome: Outcome, settings: Settings, terminal: Terminal): string[] {
   const { report, summary } = outcome.result;
-  const { fixedTokens } = settings;
+  const { fixedTokens, tokensBefore } = settings;
   return [
-    ...totalBars(report.tokensBefore, report.tokensAfter, terminal),
+    ...totalBars(tokensBefore, report.tokensAfter, terminal),
     ...layerComparison(
-      { layers: outcome.layersBefore, fixedTokens, tokens: report.tokensBefore },
+      { layers: outcome.layersBefore, fixedTokens, tokens: tokensBefore },
       { layers: outcome.layersAfter, fixedTokens, tokens: report.tokensAfter },
       terminal,
     ),
@@ -166,9 +166,9 @@ export function compactionJson(
     format: transcript.format,
     model: settings.model ?? null,
     window: settings.window,
-    tokens_before: report.tokensBefore,
+    tokens_before: settings.tokensBefore,
     tokens_after: report.tokensAfter,
-    messages_before: report.messagesBefore,
+    messages_before: transcript.messages.length,
     messages_after: report.messagesAfter,
     layers: outcome.layersAfter,
     summary: summary ?? null,

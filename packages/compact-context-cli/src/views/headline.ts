@@ -40,8 +40,9 @@ function windowNote({ windowFrom, model }: Settings): string {
 /** What was counted and what the provider reported, one sentence each; nothing where nothing was reported. */
 export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
-  const { record, reported: tokens, counted } = reported;
-  const told = `The provider counted ${formatCount(tokens)} tokens before message #${record.index + 1}, Compact ${formatCount(counted)}`;
+  const { record, reported: tokens, counted, isEarlier } = reported;
+  const where = isEarlier ? "its last compaction" : `message #${record.index + 1}`;
+  const told = `The provider counted ${formatCount(tokens)} tokens before ${where}, Compact ${formatCount(counted)}`;
   if (unseenTokens === 0) return [`${told}. The larger figure is used.`];
   return [
     `${told}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,

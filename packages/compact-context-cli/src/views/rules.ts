@@ -9,7 +9,7 @@ import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts"
 
 type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
 /** What was changed so that a provider takes the list. */
-export type Mend = ReturnType<typeof repair>["mends"][number];
+type Mend = ReturnType<typeof repair>["mends"][number];
 
 interface Frame {
   readonly held: ProviderList;
@@ -124,20 +124,35 @@ export function lintOptions({ model }: Pick<Settings, "model">, { pending, stric
 }
 
 /**
- * A session that was killed while its tools ran, with an answer to each call that has none; others are as they were.
- * Sessions whose messages are in no provider's format are not touched: they cannot be written back through one.
+ * The messages of a session that was killed while its tools ran, with an answer to each call that has none, which
+ * `warn` is told; of others the list itself. Sessions whose messages are in no provider's format are not touched: they
+ * cannot be written back through one.
  */
-export function closedSession(transcript: Transcript): {
-  readonly transcript: Transcript;
-  readonly mends: readonly Mend[];
-} {
-  if (transcript.list === undefined) return { transcript, mends: [] };
+export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
+  if (transcript.list === undefined) return transcript.messages;
   const { provider, list } = providerList(transcript, undefined);
   const ended = { pendingAllowed: false };
   const isOpen = lint(list, provider, ended).some(({ rule }) => rule === "generic/dead-call");
-  if (!isOpen) return { transcript, mends: [] };
+  if (!isOpen) return transcript.messages;
   const { messages, mends } = repair(list, provider, ended);
-  return { transcript: { ...transcript, messages: backToSession(messages, provider, transcript) }, mends };
+  for (const note of mendNotes(mends)) warn(note);
+  return backToSession(messages, provider, transcript);
+}
+
+/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
+function mendNotes(mends: readonly Mend[]): string[] {
+  const rules = [...new Set(mends.map(({ rule }) => rule))];
+  return rules.map((rule) => {
+    const those = mends.filter((mend) => mend.rule === rule);
+    const [first] = those;
+    const count = those.length;
+    if (rule === "generic/dead-call") {
+      const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
+      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
+    }
+    const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
+    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
+  });
 }
 
 /** The list as neutral messages; those that were the session's own are found again by their native object. */
