@@ -12,7 +12,8 @@ import { requestOf, runJob } from "../job.ts";
 import { createProgress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
-import { oneLine, wrap } from "../render/width.ts";
+import { table } from "../render/table.ts";
+import { oneLine, paragraph } from "../render/width.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView } from "../views/compaction.ts";
@@ -49,7 +50,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
     return 0;
   }
   const { report } = outcome.result;
-  const say = (text: string): string[] => wrap(text, terminal.width - 4).map((line) => `  ${line}`);
+  const say = (text: string): string[] => paragraph(text, terminal.width);
   terminal.print([
     "",
     ...say(
@@ -63,9 +64,16 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
     `  ${oneLine(report.archive?.location ?? folder)}`,
     "",
     `  ${terminal.paint("strong", "Next")}`,
-    "    compact                      the newest agent sessions on this computer",
-    "    compact FILE                 the same for any of your transcripts",
-    "    compact replay FILE          what would have happened, call by call",
+    ...table(
+      [
+        ["compact", "the newest agent sessions on this computer"],
+        ["compact FILE", "the same for any of your transcripts"],
+        ["compact replay FILE", "what would have happened, call by call"],
+      ],
+      ["left", "wrapped"],
+      terminal,
+      4,
+    ),
     `    compact archive show --archive ${oneLine(folder)}`,
     "",
     ...say("In a checkout of the project, compact is: npx compact"),

@@ -343,7 +343,7 @@ export const COMMANDS: Command = {
       flagHelp: { all: "the channel's logs as well" },
       notes: [
         "Reads SESSION.md, MEMORY.md and HISTORY.md of the channel and MEMORY.md of the workspace; writes nothing.",
-        "--debug adds every section that was looked at, its score, and why it is in the block or not.",
+        "--debug adds every section that was looked at, its score, and why it is given to the model or left out.",
         "Exit code 0 also when nothing is relevant.",
       ],
       examples: ["compact recall 'which port' --channel DIR"],

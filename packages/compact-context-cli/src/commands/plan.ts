@@ -8,7 +8,7 @@ import type { Terminal } from "../ports.ts";
 import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
-import { paragraph, wrap } from "../render/width.ts";
+import { paragraph } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
@@ -127,7 +127,7 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
   const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
   return table(rows, ["left", "right", "right"], terminal).flatMap((line, index) => [
     line,
-    ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
+    ...paragraph(reasons[index] ?? "", terminal.width, 6).map((text) => terminal.paint("faint", text)),
   ]);
 }
 

@@ -55,9 +55,9 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** A sentence as indented lines that fit a screen of `width` cells. */
-export function paragraph(text: string, width: number): string[] {
-  return wrap(text, width - 4).map((line) => `  ${line}`);
+/** A sentence as lines that stand `indent` cells to the right and fit a screen of `width` cells. */
+export function paragraph(text: string, width: number, indent = 2): string[] {
+  return wrap(text, width - indent - 2).map((line) => " ".repeat(indent) + line);
 }
 
 /** Text of others on one line: white space joined, everything a terminal would act on made visible. */

@@ -3,7 +3,7 @@ import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats
 import { type Flags, oneOf } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatCount, plural } from "../render/numbers.ts";
-import { oneLine, wrap } from "../render/width.ts";
+import { oneLine, paragraph } from "../render/width.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 
@@ -40,8 +40,7 @@ export function violationLines(violations: readonly Violation[], { held, termina
 
 /** The command that mends what can be mended. */
 export function repairHint(command: string, terminal: Terminal): string[] {
-  const text = `To mend what can be mended: ${command} -o FILE`;
-  return [`  ${terminal.paint("faint", text)}`, ""];
+  return ["  To mend what can be mended:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
 }
 
 function byRule(violations: readonly Violation[]): Violation[][] {
@@ -65,13 +64,13 @@ function ruleLines(group: readonly Violation[], terminal: Terminal): string[] {
     `  ${terminal.paint(style, first.severity)}  ${first.rule}${group.length > 1 ? ` (${formatCount(group.length)})` : ""}`,
     ...shown,
     ...(more > 0 ? [`      and at ${plural(more, "more place")}`] : []),
-    `      ${terminal.paint("faint", oneLine(first.link))}`,
+    ...indented(first.link, terminal).map((line) => terminal.paint("faint", line)),
     "",
   ];
 }
 
-function indented(text: string, terminal: Terminal): string[] {
-  return wrap(oneLine(text), terminal.width - 8).map((line) => `      ${line}`);
+function indented(text: string, { width }: Terminal): string[] {
+  return paragraph(oneLine(text), width, 6);
 }
 
 interface RepairOutcome {
