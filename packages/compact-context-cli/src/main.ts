@@ -36,7 +36,9 @@ async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
 /** A file that is not there may be a mistyped command. */
 function perhapsCommand(error: unknown, word: string): unknown {
   const missing = CompactError.isInstance(error) && error.code === "NotFound" && error.place === word;
-  const near = missing ? closest(word, COMMANDS.actions?.map(({ name }) => name) ?? []) : undefined;
+  const near = missing
+    ? closest(word, ["help", ...(COMMANDS.actions ?? []).map(({ name }) => name)])
+    : undefined;
   if (near === undefined && !(missing && /^[a-z]+$/.test(word))) return error;
   const guess = near === undefined ? "" : `Did you mean compact ${near}? `;
   return new CompactError("InvalidUsage", `there is no command and no file ${word}`, {

@@ -219,7 +219,8 @@ export const COMMANDS: Command = {
     "[transcript] is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
     "The window is --window, else the configuration's, else the one that the session was compacted at, else the model's, else 128,000.",
     "The aim is --target, else the configuration's, else half of what there is, at most half of where a compaction starts; a session that is smaller is left as it is.",
-    "Exit codes: 0 done, 1 the work failed, 2 wrong use. `compact --version` says which version this is.",
+    "`compact help COMMAND` says what one command takes, `compact --version` which version this is.",
+    "Exit codes: 0 done, 1 the work failed, 2 wrong use.",
   ],
   examples: [
     "compact",
@@ -249,7 +250,7 @@ export const COMMANDS: Command = {
     {
       name: "inspect",
       words: "<transcript>",
-      summary: "tokens by layer, role and tool; how full; would it trigger",
+      summary: "tokens by layer, role and tool; how full the window is; whether a compaction would start",
       flags: ["model", "window", "format", "config", "json"],
       examples: ["compact inspect session.jsonl", "compact inspect 1 --window 200k"],
       load: async () => (await import("./inspect.ts")).inspectSession,
