@@ -55,8 +55,8 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const destination = await checkDestination(invocation, source);
   const progress = createProgress(ports);
   const transcript = await readSource(source, flags.format, progress);
-  const messages = closedMessages(transcript, warn);
   const settings = settingsFor(transcript, early, flags, progress);
+  const messages = closedMessages(transcript, warn);
   const onLine = lineCounter(messages.length, progress);
   const archive = openArchive(invocation, early, onLine);
   const job: Job = {

@@ -85,7 +85,7 @@ function heading(text: string, terminal: Terminal): string[] {
 }
 
 function fullness({ settings, decision, transcript, layers }: Inspection, terminal: Terminal): string[] {
-  const { tokensBefore, window, budget, config, fixedTokens } = settings;
+  const { tokensBefore, window, budget, config, fixedTokens, reported } = settings;
   const cells = Math.min(60, terminal.width - 20);
   const style = fullnessStyle(tokensBefore, budget, decision.triggered);
   const drawn = bar(Math.min(tokensBefore, window), window, cells);
@@ -94,8 +94,8 @@ function fullness({ settings, decision, transcript, layers }: Inspection, termin
   const spread = range.exact
     ? "exact"
     : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
-  const beside =
-    fixedTokens + layers.pinned.messages > 0 ? "" : ", without system prompt and tools: the file holds none";
+  const isWhole = reported !== undefined || fixedTokens + layers.pinned.messages > 0;
+  const beside = isWhole ? "" : ", without system prompt and tools: the file holds none";
   const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${beside}`;
   const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
