@@ -3,8 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTerminal, processPorts } from "../ports.ts";
 import { displayWidth } from "../render/width.ts";
 import { costText, statusLines } from "./lines.ts";
-import { type ChatScreen, createChatScreen } from "./screen.ts";
-import { createTextFlow } from "./text-flow.ts";
+import { type ChatScreen, createChatScreen, createTextFlow } from "./screen.ts";
 import { callWords, changeLines, FIRST_LINES, resultWords } from "./tool-words.ts";
 
 function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
