@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
-import { displayWidth } from "./render/width.ts";
+import { displayWidth } from "./render/text.ts";
 
 let root = "";
 let folder = "";

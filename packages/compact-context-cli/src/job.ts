@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  type CompactConfig,
   type CompactionResult,
   compact,
   type Message,
@@ -9,7 +10,10 @@ import {
 import { contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
+import { configuredExporters } from "compact-context/internal/create-manager";
+import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import type { Archive } from "compact-context/recall";
+import { createRedactor } from "compact-context/redaction";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./inspection.ts";
@@ -184,4 +188,53 @@ async function saveRecord(
     },
     fates: fatesToStore(report.plan.entries),
   });
+}
+
+/**
+ * Tells the archive, and the exporters that the settings name, what became of a session whose result was written;
+ * resolves when all have it.
+ */
+export async function traceCompaction(
+  { settings, archive, ports }: Job,
+  { sessionId, result: { report, summary } }: Outcome,
+  warn: (text: string) => void,
+): Promise<void> {
+  const { config, model, strategy } = settings;
+  const receipt = report.archive;
+  if (receipt === undefined) return;
+  const recorder = new ArchivingRecorder({
+    sink: createTracer({
+      exporters: configuredExporters(config, warn),
+      redact: createRedactor(config.redaction),
+      now: () => ports.now().getTime(),
+      onError: warn,
+    }),
+    first: undefined,
+    archive: async () => archive,
+    storageKind: config.storage.kind,
+    now: ports.now,
+    warn,
+  });
+  const announce = recorder.announcer(sessionId);
+  const { step, location } = receipt;
+  const decision = { triggered: true, reason: "manual" } as const;
+  announce({ kind: "archived", step, location, messages: report.messagesBefore });
+  announce({ kind: "decision", decision, policy: { ...config.policy, strategy }, model, report, step });
+  if (summary !== undefined) announce({ kind: "summary", report, strategy, text: summary, step });
+  announce({ kind: "pruned", report, model, step });
+  await recorder.write(sessionId);
+  await recorder.flush();
+}
+
+/** What only plays or shows a compaction tells nobody: nothing of it happened. Says so where the settings name exporters. */
+export function withoutTracing(
+  config: CompactConfig,
+  command: string,
+  warn: (text: string) => void,
+): CompactConfig {
+  const { console, opentelemetry, jsonl, ariadne } = config.tracing;
+  if (console || opentelemetry || jsonl !== undefined || ariadne !== undefined) {
+    warn(`${command} sends no events: nothing of it happened`);
+  }
+  return { ...config, tracing: { console: false, opentelemetry: false } };
 }

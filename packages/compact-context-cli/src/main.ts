@@ -4,7 +4,7 @@ import { hintOf } from "./hints.ts";
 import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
-import { safeLines } from "./render/width.ts";
+import { safeLines } from "./render/text.ts";
 
 /** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {

@@ -4,7 +4,7 @@ import { CompactError, closest } from "compact-context/internal/errors";
 import type { Command } from "./flags.ts";
 import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 import type { Terminal } from "./ports.ts";
-import { paragraph } from "./render/width.ts";
+import { paragraph } from "./render/text.ts";
 
 /** What a command line asks for: a text, or a command with its words and flags. */
 export type Asked =

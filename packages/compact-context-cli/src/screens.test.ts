@@ -5,7 +5,7 @@ import { createMemoryWriter } from "compact-context/internal/memory/changes/writ
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
-import { displayWidth } from "./render/width.ts";
+import { displayWidth } from "./render/text.ts";
 
 const folder = mkdtempSync(join(tmpdir(), "compact-screens-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -7,7 +7,7 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
 import { type Flags, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
-import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
+import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */

@@ -5,10 +5,21 @@ import type { Spent } from "compact-context/internal/agent/event";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar } from "../render/table.ts";
-import { firstWords, oneLine, padEnd, padStart, safeLines, truncate, wrap } from "../render/width.ts";
+import {
+  firstWords,
+  formatCount,
+  formatPercent,
+  formatShort,
+  oneLine,
+  padEnd,
+  padStart,
+  plural,
+  safeLines,
+  truncate,
+  wrap,
+} from "../render/text.ts";
 import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";

@@ -1,7 +1,7 @@
 import { escapeControl } from "compact-context/internal/errors";
 import type { Terminal } from "../ports.ts";
 import type { Paint, Style } from "../render/table.ts";
-import { displayWidth, padEnd, safeLines, truncate, wrap } from "../render/width.ts";
+import { displayWidth, padEnd, safeLines, truncate, wrap } from "../render/text.ts";
 
 /** Lays out text that comes in pieces: indented, broken at spaces, safe for a terminal. */
 export interface TextFlow {

@@ -1,18 +1,17 @@
 import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
 import { sizesOf } from "../inspection.ts";
+import { openTranscript, readSource } from "../opened.ts";
 import { createProgress, type Terminal } from "../ports.ts";
-import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
-import { openTranscript } from "../sessions/discover.ts";
+import { formatCount } from "../render/text.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { type LayerState, layerComparison, totalBars } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
-import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
 
 export async function diffSessions(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;

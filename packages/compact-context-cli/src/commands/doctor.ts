@@ -4,17 +4,15 @@ import type { StorageDriver } from "compact-context";
 import { formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-import { driverOf } from "../archive.ts";
+import { driverOf, probeStorage } from "../archive.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
-import { probeStorage } from "../probe.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
 import { upstreamsOf } from "../proxy/sessions.ts";
-import { formatBytes, plural } from "../render/numbers.ts";
 import { type Row, table } from "../render/table.ts";
-import { oneLine } from "../render/width.ts";
+import { formatBytes, oneLine, plural } from "../render/text.ts";
 
 /** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
 interface Finding {

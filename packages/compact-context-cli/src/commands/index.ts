@@ -18,7 +18,7 @@ const storage: Command = {
         "Run it as somebody who may create the schema, which storage.schema names. With the name of a role it also grants that role what the programs need, and with the version that the tables have (select max(version) from compact.migrations) it leads on from there.",
       ],
       examples: ["compact storage ddl compact_app | psql", "compact storage ddl compact_app 2"],
-      load: async () => (await import("./storage.ts")).printDdl,
+      load: async () => (await import("./config.ts")).printDdl,
     },
   ],
 };

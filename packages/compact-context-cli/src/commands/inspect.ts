@@ -2,12 +2,20 @@ import type { Invocation } from "../flags.ts";
 import { type Inspection, inspect, type Share } from "../inspection.ts";
 import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar, labelled, type Row, table } from "../render/table.ts";
-import { oneLine, paragraph, truncate, wrap } from "../render/width.ts";
+import {
+  formatCount,
+  formatPercent,
+  formatShort,
+  oneLine,
+  paragraph,
+  plural,
+  truncate,
+  wrap,
+} from "../render/text.ts";
+import { barTable, layerTable } from "../views/compaction.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
-import { barTable, layerTable } from "../views/layer-table.ts";
 
 export async function inspectSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

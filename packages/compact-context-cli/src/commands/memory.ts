@@ -10,11 +10,10 @@ import {
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
 import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";
-import { channelFolders } from "../files/channel.ts";
+import { channelFolders } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { oneLine, paragraph } from "../render/width.ts";
+import { formatAge, formatCount, oneLine, paragraph, plural } from "../render/text.ts";
 
 type MemoryDocument = MemoryOverviewFile["document"];
 type MemoryItem = MemoryDocument["sections"][number]["items"][number];

@@ -5,14 +5,13 @@ import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
 import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
-import { paragraph } from "../render/width.ts";
+import { formatCount, formatPercent, paragraph, plural } from "../render/text.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
-import { closedMessages } from "../views/rules.ts";
+import { closedMessages } from "./lint.ts";
 
 export async function planSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

@@ -5,12 +5,11 @@ import {
   type RecallResult,
   recallRelevantMemory,
 } from "compact-context/memory";
-import { channelFolders } from "../files/channel.ts";
+import { channelFolders } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatPercent, plural } from "../render/numbers.ts";
 import { columnNames, type Row, table } from "../render/table.ts";
-import { oneLine, paragraph, safeLines } from "../render/width.ts";
+import { formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 
 const MEMORY: readonly MemorySource[] = [
   "channel-session",

@@ -10,7 +10,7 @@ import { checkDestination, writeOutput } from "../files/output.ts";
 import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
-import { oneLine } from "../render/width.ts";
+import { oneLine } from "../render/text.ts";
 
 export async function redactText(invocation: Invocation): Promise<number> {
   const { flags, ports, words } = invocation;

@@ -1,5 +1,5 @@
 import colours from "picocolors";
-import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
+import { displayWidth, padEnd, padStart, truncate, wrap } from "./text.ts";
 
 export interface Cell {
   readonly text: string;
