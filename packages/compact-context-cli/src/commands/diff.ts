@@ -3,11 +3,12 @@ import { contentHash, toolCalls, toolResults } from "compact-context/internal/co
 import { layersOf } from "compact-context/internal/core/report";
 import type { Invocation } from "../flags.ts";
 import { sizesOf } from "../inspection.ts";
-import { openTranscript, readSource } from "../opened.ts";
+import { readSource } from "../opened.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";
+import { openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { type LayerState, layerComparison, totalBars } from "../views/compaction.ts";

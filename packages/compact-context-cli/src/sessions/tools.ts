@@ -1,7 +1,9 @@
 import { existsSync } from "node:fs";
 import { readFile, stat } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
-import { openFile } from "../files/source.ts";
+import { CompactError } from "compact-context/internal/errors";
+import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
+import type { CliPorts } from "../ports.ts";
 import { type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/json.ts";
 import {
   contentText,
@@ -33,7 +35,7 @@ function idIn(file: string): string {
   return UUID.exec(file)?.[0] ?? file.replace(/\.jsonl?$/, "");
 }
 
-export const FILE_TOOLS: readonly FileTool[] = [
+const FILE_TOOLS: readonly FileTool[] = [
   {
     name: "Claude Code",
     folder: ({ home, env }) => join(env.CLAUDE_CONFIG_DIR ?? join(home, ".claude"), "projects"),
@@ -71,7 +73,7 @@ export function isKeptByTool(path: string, places: Places): boolean {
 }
 
 /** The sessions of one tool, in no order. */
-export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
+async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
   const files = await filesBelow(tool.folder(places), tool.depth, tool.isSession);
   return files.map((file) => sessionOf(tool, file));
 }
@@ -130,7 +132,7 @@ export function hasOpencodeDatabase(places: Places): boolean {
 }
 
 /** The sessions that OpenCode keeps in files, in no order. */
-export async function opencodeSessions(places: Places): Promise<FoundSession[]> {
+async function opencodeSessions(places: Places): Promise<FoundSession[]> {
   const storage = join(opencodeFolder(places), "storage");
   const files = await filesBelow(join(storage, "session"), 1, (name) => /^ses_.*\.json$/.test(name));
   const sessions = await Promise.all(
@@ -197,4 +199,52 @@ async function readJson(path: string): Promise<unknown> {
   } catch {
     return undefined;
   }
+}
+
+/** Every session that known tools left on this computer, the newest first. */
+export async function discoverSessions(places: Places): Promise<FoundSession[]> {
+  const found = await Promise.all([
+    ...FILE_TOOLS.map((tool) => sessionsOf(tool, places)),
+    opencodeSessions(places),
+  ]);
+  return found.flat().toSorted((a, b) => b.changed - a.changed || a.id.localeCompare(b.id));
+}
+
+/**
+ * The transcript that a word means: a file, `-` for standard input, the number of a session in the list, or the
+ * beginning of a session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
+ */
+export async function openTranscript(
+  word: string,
+  places: Places & Pick<CliPorts, "cwd" | "stdin">,
+): Promise<Source> {
+  if (word === STDIN) return openStdin(places.stdin);
+  try {
+    return await openFile(word, places.cwd);
+  } catch (error) {
+    const missing = CompactError.isInstance(error) && error.code === "NotFound";
+    if (!missing || /[/\\.]/.test(word)) throw error;
+    const session = pick(await discoverSessions(places), word);
+    if (session === undefined) throw error;
+    return session.open();
+  }
+}
+
+function pick(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
+  const isNumber = /^\d{1,4}$/.test(word);
+  const numbered = isNumber ? sessions[Number(word) - 1] : undefined;
+  if (numbered !== undefined) return numbered;
+  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
+  if (meant.length === 0 && isNumber) {
+    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
+      hint: "`compact` alone lists them.",
+    });
+  }
+  if (meant.length <= 1) return meant[0];
+  throw new CompactError("InvalidUsage", `${word} is the beginning of ${meant.length} sessions`, {
+    hint: `Give more of the id: ${meant
+      .slice(0, 4)
+      .map((session) => session.id)
+      .join(", ")}.`,
+  });
 }
