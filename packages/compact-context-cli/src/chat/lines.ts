@@ -34,8 +34,10 @@ interface BannerOptions {
 /** What a chat begins with: who answers, where it works, what it goes on with. */
 export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
   const { paint, width } = terminal;
-  const line = (label: string, text: string): string =>
-    `  ${paint("faint", padEnd(label, 9))}${truncate(oneLine(text), width - 11)}`;
+  const line: Line = (label, text) =>
+    wrap(oneLine(text), width - 12).map(
+      (part, index) => `  ${paint("faint", padEnd(index === 0 ? label : "", 9))}${part}`,
+    );
   const place = relative(ports.cwd, folders.channelDir);
   const { length } = agent.messages;
   const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
@@ -44,23 +46,26 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
     `  ${paint("strong", "compact chat")}`,
     "",
     ...modelLines(agent, ports.env, line),
-    line("folder", ports.cwd),
-    line("session", `${session}, kept in ${place === "" ? "." : place}`),
-    line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
+    ...line("folder", ports.cwd),
+    ...line("session", `${session}, kept in ${place === "" ? "." : place}`),
+    ...line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
 }
 
-type Line = (label: string, text: string) => string;
+type Line = (label: string, text: string) => string[];
 
 /** A script that answers is said to be one. */
 function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
-  if (!isDemo(agent.model)) return [line("model", agent.model.name)];
+  if (!isDemo(agent.model)) return line("model", agent.model.name);
   const [provider] = providersWithKey(env);
   const how =
     provider === undefined
       ? "--model provider/model and its key"
       : `--model ${provider}/MODEL (its key is set)`;
-  return [line("model", "none: a script answers, to try things out"), line("", `for a real one: ${how}`)];
+  return [
+    ...line("model", "none: a script answers, to try things out"),
+    ...line("", `for a real one: ${how}`),
+  ];
 }
 
 const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {
