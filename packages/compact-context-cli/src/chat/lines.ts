@@ -5,8 +5,7 @@ import type { Spent } from "compact-context/internal/agent/event";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import type { Style } from "../render/table.ts";
-import { bar } from "../render/table.ts";
+import { bar, labelled, type Style } from "../render/table.ts";
 import {
   firstWords,
   formatCount,
@@ -17,7 +16,6 @@ import {
   padStart,
   plural,
   safeLines,
-  truncate,
   wrap,
 } from "../render/text.ts";
 import { isDemo } from "./demo-model.ts";
@@ -33,11 +31,8 @@ interface BannerOptions {
 
 /** What a chat begins with: who answers, where it works, what it goes on with. */
 export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
-  const { paint, width } = terminal;
-  const line: Line = (label, text) =>
-    wrap(oneLine(text), width - 12).map(
-      (part, index) => `  ${paint("faint", padEnd(index === 0 ? label : "", 9))}${part}`,
-    );
+  const { paint } = terminal;
+  const line: Line = (label, text) => labelled(label, oneLine(text), 9, terminal);
   const place = relative(ports.cwd, folders.channelDir);
   const { length } = agent.messages;
   const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
@@ -95,18 +90,17 @@ export function contextLines(view: ContextView, terminal: Terminal): string[] {
     const messages = paint("faint", messagesOf(layer));
     return `  ${padEnd(label, LABEL)}${count}${share}  ${paint(style, padEnd(drawn, cells))} ${messages}`.trimEnd();
   };
-  const line = (label: string, text: string): string =>
-    `  ${padEnd(label, LABEL)}${truncate(oneLine(text), width - 2 - LABEL)}`;
+  const line: Line = (label, text) => labelled(label, oneLine(text), LABEL, terminal);
   return [
     `  ${paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
     "",
     ...layers.map(row),
     `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
     "",
-    line("compaction", triggerWords(view)),
-    line("so far", pastWords(view)),
-    line("pinned", pinnedWords(view)),
-    line(
+    ...line("compaction", triggerWords(view)),
+    ...line("so far", pastWords(view)),
+    ...line("pinned", pinnedWords(view)),
+    ...line(
       "recalled",
       view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(", "),
     ),
