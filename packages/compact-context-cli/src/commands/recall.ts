@@ -91,17 +91,21 @@ function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const said = (text: string): string[] =>
     paragraph(text, terminal.width).map((line) => terminal.paint("faint", line));
   if (rows.length === 0) return [...said("No section has a word of the question."), ""];
+  const given =
+    renderedText === ""
+      ? "nothing"
+      : `${plural(renderedText.length, "character")}, before the user's own words`;
   return [
     `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${plural(candidates, "section")}, the best first`,
     "",
     ...table(
       [columnNames("score", "words", "section", "what became of it"), ...rows],
-      ["right", "right", "flexible", "wrapped"],
+      ["right", "right", "wrapped", "wrapped"],
       terminal,
     ),
     "",
     ...said(
-      `Words: how much of the question the section has; rare words count more. The model is given ${plural(renderedText.length, "character")}, before the user's own words.`,
+      `Words: how much of the question the section has; rare words count more. The model is given ${given}.`,
     ),
     "",
   ];
