@@ -10,9 +10,12 @@ import { compact } from "../../packages/compact-context/src/compact.ts";
 import { mergeConfig } from "../../packages/compact-context/src/config/layer.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
 import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
-import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";
 import { createPlayedRecord } from "../../packages/compact-context-cli/src/view/played-session.ts";
-import { startViewServer, type ViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
+import {
+  readPageFiles,
+  startViewServer,
+  type ViewServer,
+} from "../../packages/compact-context-cli/src/view/server.ts";
 import { createViewStore, type ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 

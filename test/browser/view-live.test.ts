@@ -6,8 +6,7 @@ import { join, resolve } from "node:path";
 import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
-import { readPageFiles } from "../../packages/compact-context-cli/src/view/page-files.ts";
-import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
+import { readPageFiles, startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
 import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, START_MS } from "./profile.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
-import { displayWidth } from "./render/width.ts";
+import { displayWidth } from "./render/text.ts";
 
 let root = "";
 let folder = "";
@@ -124,6 +124,53 @@ describe("figures", () => {
     ];
     const stale = await json(["inspect", put("stale.json", JSON.stringify(list))]);
     expect(stale).toMatchObject({ unseen_tokens: 0, reported_usage: null });
+  });
+
+  it("of every command are the same, and those of the file that was written", async () => {
+    const open = { type: "tool_use", id: "open", name: "Read", input: { path: "src/last.ts" } };
+    const killed = { type: "assistant", uuid: "u41", parentUuid: "u40", sessionId: "s1" };
+    const message = { id: "m41", model: "claude-opus-4-6", role: "assistant", content: [open] };
+    const cut = `${claude({ prompt: 60_000 })}${JSON.stringify({ ...killed, message })}\n`;
+    for (const file of [put("s1.jsonl", claude({ prompt: 60_000 })), put("cut.jsonl", cut)]) {
+      const report = await json([file, "--window", "100k", "-o", `small-${file}`], {
+        newId: () => crypto.randomUUID(),
+      });
+      const before = report.tokens_before;
+      expect(await json(["inspect", file, "--window", "100k"])).toMatchObject({ tokens: before });
+      expect(await json(["plan", file, "--window", "100k"])).toMatchObject({ tokens_before: before });
+      const [tokens, unseen] = [report.tokens_after, report.unseen_tokens];
+      expect(unseen).toBeGreaterThan(40_000);
+      expect(await json(["diff", file, `small-${file}`])).toMatchObject({
+        tokens_before: before,
+        tokens_after: tokens,
+      });
+      // The file still holds the report of the prompt that was compacted.
+      expect(await json(["inspect", `small-${file}`])).toMatchObject({ tokens, unseen_tokens: unseen });
+      expect((await run(["inspect", `small-${file}`])).out).toContain("before its last compaction");
+    }
+  });
+
+  it("say apart what no file holds, where the report went with the messages", async () => {
+    const usage = { input_tokens: 60_000, output_tokens: 1 };
+    const talk = Array.from({ length: 40 }, (_, turn) => ({
+      role: turn % 2 === 0 ? "user" : "assistant",
+      content: [{ type: "text", text: `Turn ${turn}: ${`the port is ${5400 + turn} `.repeat(20)}` }],
+      ...(turn === 39 ? { usage } : {}),
+    }));
+    const file = put("talk.json", JSON.stringify(talk));
+    const report = await json([file, "--format", "anthropic", "--target", "50%", "-o", "small.json"]);
+    const written = await json(["inspect", "small.json", "--format", "anthropic"]);
+    const [after, unseen] = [Number(report.tokens_after), Number(report.unseen_tokens)];
+    expect(written).toMatchObject({ tokens: after - unseen, unseen_tokens: 0 });
+    const said = (
+      await run([file, "--format", "anthropic", "--target", "50%", "-o", "small.json", "--force"])
+    ).out;
+    expect(said.replaceAll(/\s+/g, " ")).toContain(
+      `Written small.json, with ${(after - unseen).toLocaleString("en")} of the ${after.toLocaleString("en")} tokens: the other ${unseen.toLocaleString("en")} (system prompt, tools) are in no file`,
+    );
+    expect((await run(["inspect", "small.json"])).out.replaceAll(/\s+/g, " ")).toContain(
+      "without system prompt and tools: the file holds none",
+    );
   });
 
   it("the window is the agent's own where the file tells it, else the model's", async () => {

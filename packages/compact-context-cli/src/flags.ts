@@ -1,6 +1,6 @@
 import { CompactError, closest } from "compact-context/internal/errors";
 import type { CliPorts, Terminal } from "./ports.ts";
-import { oneLine } from "./render/width.ts";
+import { oneLine } from "./render/text.ts";
 
 /** One flag of the command line. */
 export interface FlagSpec {

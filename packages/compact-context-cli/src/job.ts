@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import {
+  type CompactConfig,
   type CompactionResult,
   compact,
   type Message,
@@ -9,7 +10,10 @@ import {
 import { contentHash } from "compact-context/internal/core/message";
 import { type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
+import { configuredExporters } from "compact-context/internal/create-manager";
+import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import type { Archive } from "compact-context/recall";
+import { createRedactor } from "compact-context/redaction";
 import { sessionArchive } from "./archive.ts";
 import { stemOf } from "./files/source.ts";
 import { sizesOf } from "./inspection.ts";
@@ -19,7 +23,10 @@ import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
 import { fatesToStore } from "./view/archived-steps.ts";
 
 export interface Job {
+  /** As it was read. */
   readonly transcript: Transcript;
+  /** What is compacted: the transcript's messages, calls without a result closed. */
+  readonly messages: readonly Message[];
   /** The file that it was read from, where it is one. */
   readonly path: string | undefined;
   readonly settings: Settings;
@@ -57,23 +64,23 @@ function sessionIdOf(transcript: Transcript, path: string | undefined): string {
 
 /** Archives and compacts; throws as `compact` does. */
 export async function runJob(job: Job): Promise<Outcome> {
-  const { transcript, path, settings, archive, progress, ports, summarizer } = job;
+  const { transcript, messages, path, settings, archive, progress, ports, summarizer } = job;
   const started = ports.clock();
   const sessionId = sessionIdOf(transcript, path);
   const { config, counter, strategy } = settings;
   const saver = sessionArchive(archive, sessionId);
   progress.show("planning");
   try {
-    const compacted = await compact<Message>(transcript.messages, {
+    const compacted = await compact<Message>(messages, {
       ...requestOf(transcript, settings),
       strategy,
       fallback: config.summarizer.fallback,
       clock: ports.clock,
       summarizer,
       archive: {
-        save: async (messages) => {
+        save: async (originals) => {
           progress.show("archiving the originals", 0);
-          const saved = await saver.save(messages);
+          const saved = await saver.save(originals);
           progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
           return saved;
         },
@@ -81,9 +88,7 @@ export async function runJob(job: Job): Promise<Outcome> {
     });
     const result = withUnseen(compacted, settings.unseenTokens);
     const { report } = result;
-    const before = report.compacted
-      ? report.layers.before
-      : sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
+    const before = sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
     await saveRecord(archive, { transcript, sessionId, settings, result, at: ports.now().toISOString() });
     return {
       result,
@@ -135,12 +140,15 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
 }
 
 /** What a writer needs; undefined where nothing was done. */
-export function compactedSession({ result, changed }: Outcome): CompactedSession | undefined {
+export function compactedSession(
+  { result, changed }: Outcome,
+  { tokensBefore }: Pick<Settings, "tokensBefore">,
+): CompactedSession | undefined {
   const { report, summary } = result;
   if (!changed) return undefined;
   return {
     messages: result.messages,
-    tokensBefore: report.tokensBefore,
+    tokensBefore,
     tokensAfter: report.tokensAfter,
     summary:
       summary === undefined || report.summaryVersion === undefined
@@ -180,4 +188,53 @@ async function saveRecord(
     },
     fates: fatesToStore(report.plan.entries),
   });
+}
+
+/**
+ * Tells the archive, and the exporters that the settings name, what became of a session whose result was written;
+ * resolves when all have it.
+ */
+export async function traceCompaction(
+  { settings, archive, ports }: Job,
+  { sessionId, result: { report, summary } }: Outcome,
+  warn: (text: string) => void,
+): Promise<void> {
+  const { config, model, strategy } = settings;
+  const receipt = report.archive;
+  if (receipt === undefined) return;
+  const recorder = new ArchivingRecorder({
+    sink: createTracer({
+      exporters: configuredExporters(config, warn),
+      redact: createRedactor(config.redaction),
+      now: () => ports.now().getTime(),
+      onError: warn,
+    }),
+    first: undefined,
+    archive: async () => archive,
+    storageKind: config.storage.kind,
+    now: ports.now,
+    warn,
+  });
+  const announce = recorder.announcer(sessionId);
+  const { step, location } = receipt;
+  const decision = { triggered: true, reason: "manual" } as const;
+  announce({ kind: "archived", step, location, messages: report.messagesBefore });
+  announce({ kind: "decision", decision, policy: { ...config.policy, strategy }, model, report, step });
+  if (summary !== undefined) announce({ kind: "summary", report, strategy, text: summary, step });
+  announce({ kind: "pruned", report, model, step });
+  await recorder.write(sessionId);
+  await recorder.flush();
+}
+
+/** What only plays or shows a compaction tells nobody: nothing of it happened. Says so where the settings name exporters. */
+export function withoutTracing(
+  config: CompactConfig,
+  command: string,
+  warn: (text: string) => void,
+): CompactConfig {
+  const { console, opentelemetry, jsonl, ariadne } = config.tracing;
+  if (console || opentelemetry || jsonl !== undefined || ariadne !== undefined) {
+    warn(`${command} sends no events: nothing of it happened`);
+  }
+  return { ...config, tracing: { console: false, opentelemetry: false } };
 }

@@ -17,7 +17,7 @@ import { createFsDriver } from "compact-context/storage/fs";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
-import { displayWidth } from "./render/width.ts";
+import { displayWidth } from "./render/text.ts";
 
 /** The sessions of these tests are far from their windows: without a target nothing would leave them. */
 const QUARTER = ["--target", "25%"];

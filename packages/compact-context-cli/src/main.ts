@@ -4,7 +4,7 @@ import { hintOf } from "./hints.ts";
 import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
-import { safeLines } from "./render/width.ts";
+import { safeLines } from "./render/text.ts";
 
 /** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
@@ -36,7 +36,9 @@ async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
 /** A file that is not there may be a mistyped command. */
 function perhapsCommand(error: unknown, word: string): unknown {
   const missing = CompactError.isInstance(error) && error.code === "NotFound" && error.place === word;
-  const near = missing ? closest(word, COMMANDS.actions?.map(({ name }) => name) ?? []) : undefined;
+  const near = missing
+    ? closest(word, ["help", ...(COMMANDS.actions ?? []).map(({ name }) => name)])
+    : undefined;
   if (near === undefined && !(missing && /^[a-z]+$/.test(word))) return error;
   const guess = near === undefined ? "" : `Did you mean compact ${near}? `;
   return new CompactError("InvalidUsage", `there is no command and no file ${word}`, {

@@ -1,7 +1,7 @@
 import { homedir } from "node:os";
 import { CompactError } from "compact-context/internal/errors";
 import { createPaint, type Paint } from "./render/table.ts";
-import { oneLine, safeJson, snakeKeys, truncate } from "./render/width.ts";
+import { oneLine, safeJson, snakeKeys, truncate } from "./render/text.ts";
 
 /** Where text goes, and how much of it fits on a line. */
 export interface Screen {

@@ -63,7 +63,8 @@ describe("a command line", () => {
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
-    [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help"],
+    [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help lists the commands."],
+    [["hlep", "plan"], "there is no command hlep", "Did you mean compact help?"],
   ])("%j is wrong use and says what to do", (words, message, hint) => {
     expect(() => read(...words)).toThrow(
       expect.objectContaining({
@@ -93,6 +94,23 @@ describe("help", () => {
       expect(textOf(80, ...path.split(" ").filter(Boolean), "--help")).toContain(command.examples[0]);
     },
   );
+
+  it("is the same text however it is asked for", () => {
+    for (const [path] of EVERY) {
+      const names = path.split(" ").filter(Boolean);
+      const text = textOf(80, ...names, "--help");
+      for (const words of [
+        ["help", ...names],
+        ["--help", ...names],
+        [...names, "-h"],
+        ["help", ...names, "--json"],
+      ]) {
+        expect(textOf(80, ...words), words.join(" ")).toBe(text);
+      }
+    }
+    expect(textOf(80, "archive", "help")).toBe(textOf(80, "archive", "--help"));
+    expect(textOf(80, "help", "help")).toBe(textOf(80, "--help"));
+  });
 
   it.each([60, 80, 120])("breaks no word at %d columns", (width) => {
     for (const [path, command] of EVERY) {

@@ -4,7 +4,7 @@ import { CompactError, closest } from "compact-context/internal/errors";
 import type { Command } from "./flags.ts";
 import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 import type { Terminal } from "./ports.ts";
-import { paragraph } from "./render/width.ts";
+import { paragraph } from "./render/text.ts";
 
 /** What a command line asks for: a text, or a command with its words and flags. */
 export type Asked =
@@ -32,13 +32,14 @@ export function versionText(): string {
  * `InvalidUsage` for a command or flag that is not known, a flag without its value, too many or too few words.
  */
 export function readCommandLine(argv: readonly string[], root: Command, layout: Layout): Asked {
-  const [first = "", ...rest] = argv;
-  if (["--version", "-V", "version"].includes(first)) return { text: versionText() };
-  if (first === "help") checkNames(rest, root.actions ?? []);
+  const [first = ""] = argv;
+  if (["--version", "-V", "-v", "version"].includes(first)) return { text: versionText() };
+  const helped = helpedBy(argv, root);
+  if (helped !== undefined) checkNames(helped, root.actions ?? []);
   const reading: Reading = { argv, layout, text: "", asked: undefined };
   const parser = parserOf(root, {}, reading);
   try {
-    parser.parse(first === "help" ? [...rest, "--help"] : argv, { from: "user" });
+    parser.parse(helped === undefined ? argv : [...helped, "--help"], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
   }
@@ -259,6 +260,14 @@ function tooMany({ command, path, names, parser }: Place): CompactError {
   );
 }
 
+/** The command that help is asked about: `help NAME`, `--help NAME`, and `GROUP help` where that names no action. */
+function helpedBy(argv: readonly string[], root: Command): readonly string[] | undefined {
+  const [first = "", second] = argv;
+  const isGroup = root.actions?.some(({ name, actions }) => name === first && actions !== undefined);
+  const asks = ["help", "--help", "-h"].includes(first) || (second === "help" && isGroup === true);
+  return asks ? argv.filter((word) => word !== "help" && !word.startsWith("-")) : undefined;
+}
+
 /** `compact help` of something that is there. */
 function checkNames(names: readonly string[], commands: readonly Command[], above = ""): void {
   const [first, ...rest] = names;
@@ -271,13 +280,13 @@ function checkNames(names: readonly string[], commands: readonly Command[], abov
 
 /** There is no such command; it names the one that was perhaps meant. */
 function noCommand(word: string, above: string, names: readonly string[]): CompactError {
-  const near = closest(word, names);
+  const near = closest(word, above === "" ? [...names, "help"] : names);
   const group = [ROOT, ...above.split(" ").slice(0, 1)].filter(Boolean).join(" ");
   return new CompactError(
     "InvalidUsage",
     `there is no command ${`${group} ${word}`.slice(ROOT.length + 1)}`,
     {
-      hint: `${near === undefined ? "" : `Did you mean ${group} ${near}? `}${group} --help lists them.`,
+      hint: `${near === undefined ? "" : `Did you mean ${group} ${near}? `}${group} --help lists the commands.`,
     },
   );
 }

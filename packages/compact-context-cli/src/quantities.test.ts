@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseTokens, parseTokensOrShare } from "./render/numbers.ts";
+import { parseTokens, parseTokensOrShare } from "./render/text.ts";
 
 describe("amounts of tokens", () => {
   it.each([

@@ -7,7 +7,7 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { type CliConfig, type ConfigRequest, readConfig } from "./files/config.ts";
 import { type Flags, oneOf } from "./flags.ts";
 import type { Progress } from "./ports.ts";
-import { formatCount, parseTokens, parseTokensOrShare } from "./render/numbers.ts";
+import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
 /** Everything that flags, configuration and the transcript decide together. */
@@ -24,7 +24,7 @@ export interface Settings {
   readonly fixedTokens: number;
   /** Those of them that only the provider's report tells of. */
   readonly unseenTokens: number;
-  /** The newest usage that the provider reported for this list, beside our count of the same prompt. */
+  /** The newest usage that the provider reported in this session, beside our count of the same prompt. */
   readonly reported: ReportedUsage | undefined;
   readonly tokensBefore: number;
   readonly target: number;
@@ -51,6 +51,8 @@ interface ReportedUsage {
   /** Tokens of the prompt, and our count of the same messages. */
   readonly reported: number;
   readonly counted: number;
+  /** The prompt was sent before the session's last compaction: what stands beside the messages is still the same. */
+  readonly isEarlier: boolean;
 }
 
 /** Without a target a compaction aims for this share of what there is, or of where a compaction would start. */
@@ -164,22 +166,22 @@ function noRoom(window: number, buffer: number): CompactError {
   );
 }
 
-/** What the provider reported last for this list, where the file says so. */
+/** What the provider reported last, where the file says so. */
 function newestUsage(
-  { usage, segments, messages }: Transcript,
+  { usage, segments }: Transcript,
   counter: TokenCounter,
   fixed: number,
 ): ReportedUsage | undefined {
-  const record = usage.findLast(
-    ({ segment, promptTokens }) => segment === segments.length - 1 && (promptTokens ?? 0) > 0,
-  );
+  const record = usage.findLast(({ promptTokens }) => (promptTokens ?? 0) > 0);
+  const segment = segments[record?.segment ?? -1];
+  if (record?.promptTokens === undefined || segment === undefined) return undefined;
+  const { messages, carried } = segment;
   // Messages that a compaction kept still carry the report of the list before it.
-  const isStale =
-    segments.at(-1)?.carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined);
-  if (record?.promptTokens === undefined || isStale) return undefined;
+  if (carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined)) return undefined;
   const prompt = messages.slice(0, record.index);
   const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
-  return { record, reported: record.promptTokens, counted };
+  const isEarlier = record.segment < segments.length - 1;
+  return { record, reported: record.promptTokens, counted, isEarlier };
 }
 
 function windowOf(

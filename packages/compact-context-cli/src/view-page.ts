@@ -3,8 +3,7 @@ import { randomBytes } from "node:crypto";
 import { CompactError } from "compact-context/internal/errors";
 import type { Invocation } from "./flags.ts";
 import { PACKAGE } from "./program.ts";
-import { readPageFiles } from "./view/page-files.ts";
-import { startViewServer, type ViewServer } from "./view/server.ts";
+import { readPageFiles, startViewServer, type ViewServer } from "./view/server.ts";
 import type { ViewStore } from "./view/view-store.ts";
 
 /** What the page shows. */

@@ -16,7 +16,10 @@ import type { CliPorts } from "./ports.ts";
 import type { CompactionView, SessionList, SessionView } from "./view/session-view.ts";
 
 // The page's files are there once they are compiled; what serves them is the same without.
-vi.mock("./view/page-files.ts", () => ({ readPageFiles: async () => new Map() }));
+vi.mock("./view/server.ts", async (load) => ({
+  ...(await load<object>()),
+  readPageFiles: async () => new Map(),
+}));
 
 const UNREADABLE = "/proc/self/mem";
 

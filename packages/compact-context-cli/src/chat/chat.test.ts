@@ -15,7 +15,7 @@ import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
 import { createChatScreen } from "./screen.ts";
 import { runChat } from "./start-chat.ts";
-import { createWorkplace } from "./workplace.ts";
+import { createWorkplace } from "./tools.ts";
 
 let folder = "";
 beforeEach(() => {

@@ -3,9 +3,17 @@ import { diagnosticOf, diagnosticText } from "compact-context/internal/agent/eve
 import { closest } from "compact-context/internal/errors";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { inCommandWords } from "../hints.ts";
-import { formatCount, formatShort, plural } from "../render/numbers.ts";
 import { table } from "../render/table.ts";
-import { firstWords, oneLine, padEnd, paragraph, wrap } from "../render/width.ts";
+import {
+  firstWords,
+  formatCount,
+  formatShort,
+  oneLine,
+  padEnd,
+  paragraph,
+  plural,
+  wrap,
+} from "../render/text.ts";
 import { showEarlier } from "./events.ts";
 import type { ChatInput, Interrupts } from "./input.ts";
 import { compactionWords, contextLines, memoryLines } from "./lines.ts";

@@ -12,12 +12,10 @@ import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/tools";
 import { inCommandWords } from "../hints.ts";
-import { formatDuration, plural } from "../render/numbers.ts";
-import { firstWords, safeLines } from "../render/width.ts";
+import { firstWords, formatDuration, plural, safeLines } from "../render/text.ts";
 import { compactionWords } from "./lines.ts";
-import { ASKED_TOOLS } from "./permissions.ts";
+import { ASKED_TOOLS, callWords, resultWords } from "./permissions.ts";
 import type { ChatScreen } from "./screen.ts";
-import { callWords, resultWords } from "./tool-words.ts";
 
 type Show<T extends AgentEvent["type"]> = (
   event: Extract<AgentEvent, { readonly type: T }>,

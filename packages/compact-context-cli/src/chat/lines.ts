@@ -5,10 +5,19 @@ import type { Spent } from "compact-context/internal/agent/event";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
-import type { Style } from "../render/table.ts";
-import { bar } from "../render/table.ts";
-import { firstWords, oneLine, padEnd, padStart, safeLines, truncate, wrap } from "../render/width.ts";
+import { bar, labelled, type Style } from "../render/table.ts";
+import {
+  firstWords,
+  formatCount,
+  formatPercent,
+  formatShort,
+  oneLine,
+  padEnd,
+  padStart,
+  plural,
+  safeLines,
+  wrap,
+} from "../render/text.ts";
 import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
@@ -22,9 +31,8 @@ interface BannerOptions {
 
 /** What a chat begins with: who answers, where it works, what it goes on with. */
 export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
-  const { paint, width } = terminal;
-  const line = (label: string, text: string): string =>
-    `  ${paint("faint", padEnd(label, 9))}${truncate(oneLine(text), width - 11)}`;
+  const { paint } = terminal;
+  const line: Line = (label, text) => labelled(label, oneLine(text), 9, terminal);
   const place = relative(ports.cwd, folders.channelDir);
   const { length } = agent.messages;
   const session = length === 0 ? "new" : `goes on with ${plural(length, "message")}`;
@@ -33,23 +41,26 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
     `  ${paint("strong", "compact chat")}`,
     "",
     ...modelLines(agent, ports.env, line),
-    line("folder", ports.cwd),
-    line("session", `${session}, kept in ${place === "" ? "." : place}`),
-    line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
+    ...line("folder", ports.cwd),
+    ...line("session", `${session}, kept in ${place === "" ? "." : place}`),
+    ...line("help", "/help lists commands · Esc interrupts · Ctrl-D leaves"),
   ];
 }
 
-type Line = (label: string, text: string) => string;
+type Line = (label: string, text: string) => string[];
 
 /** A script that answers is said to be one. */
 function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
-  if (!isDemo(agent.model)) return [line("model", agent.model.name)];
+  if (!isDemo(agent.model)) return line("model", agent.model.name);
   const [provider] = providersWithKey(env);
   const how =
     provider === undefined
       ? "--model provider/model and its key"
       : `--model ${provider}/MODEL (its key is set)`;
-  return [line("model", "none: a script answers, to try things out"), line("", `for a real one: ${how}`)];
+  return [
+    ...line("model", "none: a script answers, to try things out"),
+    ...line("", `for a real one: ${how}`),
+  ];
 }
 
 const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, style: Style]>> = {
@@ -79,18 +90,17 @@ export function contextLines(view: ContextView, terminal: Terminal): string[] {
     const messages = paint("faint", messagesOf(layer));
     return `  ${padEnd(label, LABEL)}${count}${share}  ${paint(style, padEnd(drawn, cells))} ${messages}`.trimEnd();
   };
-  const line = (label: string, text: string): string =>
-    `  ${padEnd(label, LABEL)}${truncate(oneLine(text), width - 2 - LABEL)}`;
+  const line: Line = (label, text) => labelled(label, oneLine(text), LABEL, terminal);
   return [
     `  ${paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
     "",
     ...layers.map(row),
     `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
     "",
-    line("compaction", triggerWords(view)),
-    line("so far", pastWords(view)),
-    line("pinned", pinnedWords(view)),
-    line(
+    ...line("compaction", triggerWords(view)),
+    ...line("so far", pastWords(view)),
+    ...line("pinned", pinnedWords(view)),
+    ...line(
       "recalled",
       view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(", "),
     ),

@@ -8,8 +8,7 @@ import { lookUpModel } from "compact-context/internal/tokens/models";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { bearer, interfaceUrl, PROVIDERS } from "../providers.ts";
-import { parseTokens } from "../render/numbers.ts";
-import { oneLine } from "../render/width.ts";
+import { oneLine, parseTokens } from "../render/text.ts";
 import { recordOf, stringOf } from "../transcripts/json.ts";
 import { createDemoModel } from "./demo-model.ts";
 

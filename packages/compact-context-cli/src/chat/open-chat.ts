@@ -15,12 +15,10 @@ import { CompactError } from "compact-context/internal/errors";
 import { createChannelMemory } from "compact-context/memory";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
-import { plural } from "../render/numbers.ts";
-import { oneLine } from "../render/width.ts";
+import { oneLine, plural } from "../render/text.ts";
 import { isDemo } from "./demo-model.ts";
-import { editTool, readTool, writeTool } from "./tools/read.ts";
-import { runCommand, runTool } from "./tools/run.ts";
-import type { Workplace } from "./workplace.ts";
+import type { Workplace } from "./tools.ts";
+import { editTool, readTool, runCommand, runTool, writeTool } from "./tools.ts";
 
 /** Where a chat keeps what it knows. */
 export interface ChatFolders {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import type { Permission } from "compact-context/internal/agent/tool";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createPermissions } from "./permissions.ts";
-import { createWorkplace } from "./workplace.ts";
+import { createWorkplace } from "./tools.ts";
 
 let folder = "";
 beforeEach(async () => {

@@ -1,11 +1,10 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { createTerminal, processPorts } from "../ports.ts";
-import { displayWidth } from "../render/width.ts";
+import { displayWidth } from "../render/text.ts";
 import { costText, statusLines } from "./lines.ts";
-import { type ChatScreen, createChatScreen } from "./screen.ts";
-import { createTextFlow } from "./text-flow.ts";
-import { callWords, changeLines, FIRST_LINES, resultWords } from "./tool-words.ts";
+import { callWords, changeLines, FIRST_LINES, resultWords } from "./permissions.ts";
+import { type ChatScreen, createChatScreen, createTextFlow } from "./screen.ts";
 
 function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
   let out = "";

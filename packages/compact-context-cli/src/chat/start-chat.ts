@@ -4,7 +4,7 @@ import { createRedactor } from "compact-context/redaction";
 import type { Invocation } from "../flags.ts";
 import { inCommandWords } from "../hints.ts";
 import { createTerminal } from "../ports.ts";
-import { oneLine, safeLines } from "../render/width.ts";
+import { oneLine, safeLines } from "../render/text.ts";
 import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
 import { problemText, showEarlier, showEvent } from "./events.ts";
 import {
@@ -21,7 +21,7 @@ import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
 import { createChatScreen } from "./screen.ts";
-import { createWorkplace } from "./workplace.ts";
+import { createWorkplace } from "./tools.ts";
 
 /** One chat from its first line to its last; resolves to the exit code. */
 export async function startChat(invocation: Invocation): Promise<number> {

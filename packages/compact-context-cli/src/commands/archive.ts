@@ -11,9 +11,19 @@ import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
 import { type Row, table } from "../render/table.ts";
-import { firstWords, oneLine, paragraph, safeLines, truncate, wrap } from "../render/width.ts";
+import {
+  firstWords,
+  formatAge,
+  formatBytes,
+  formatShort,
+  oneLine,
+  paragraph,
+  plural,
+  safeLines,
+  truncate,
+  wrap,
+} from "../render/text.ts";
 import { documentChunks } from "../transcripts/json.ts";
 import { callNames, messageGist } from "../views/headline.ts";
 

@@ -6,26 +6,23 @@ import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
-import { readSource } from "../files/read.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
-import { compactedSession, type Job, type Outcome, runJob } from "../job.ts";
+import { compactedSession, type Job, type Outcome, runJob, traceCompaction, withoutTracing } from "../job.ts";
 import type { OpenedSession } from "../opened.ts";
+import { readSource } from "../opened.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
-import { formatCount, plural } from "../render/numbers.ts";
 import { labelled } from "../render/table.ts";
-import { oneLine, safeLines } from "../render/width.ts";
-import { openTranscript } from "../sessions/discover.ts";
-import { isKeptByTool } from "../sessions/tools.ts";
-import { earlySettings, settingsFor } from "../settings.ts";
-import { traceCompaction, withoutTracing } from "../traced.ts";
+import { formatCount, oneLine, safeLines } from "../render/text.ts";
+import { isKeptByTool, openTranscript } from "../sessions/tools.ts";
+import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import { closedSession, type Mend } from "../views/rules.ts";
+import { closedMessages } from "./lint.ts";
 import { chooseSession } from "./sessions.ts";
 
 export async function compactSession(invocation: Invocation): Promise<number> {
@@ -54,19 +51,29 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
   const summarizer = summarizerFor({ flags, config: early.config, env: ports.env });
   const destination = await checkDestination(invocation, source);
   const progress = createProgress(ports);
-  const { transcript, mends } = closedSession(await readSource(source, flags.format, progress));
-  for (const note of mendNotes(mends)) warn(note);
+  const transcript = await readSource(source, flags.format, progress);
   const settings = settingsFor(transcript, early, flags, progress);
-  const onLine = lineCounter(transcript.messages.length, progress);
+  const messages = closedMessages(transcript, warn);
+  const onLine = lineCounter(messages.length, progress);
   const archive = openArchive(invocation, early, onLine);
-  const job: Job = { transcript, path: source.path, settings, archive, progress, ports, summarizer };
+  const job: Job = {
+    transcript,
+    messages,
+    path: source.path,
+    settings,
+    archive,
+    progress,
+    ports,
+    summarizer,
+  };
   const outcome = await runJob(job);
   for (const failure of outcome.result.report.failures) warn(failureNote(failure));
   if (destination !== undefined) {
-    const { tokensBefore, tokensAfter } = outcome.result.report;
-    const mended =
-      mends.length === 0 ? undefined : { messages: transcript.messages, tokensBefore, tokensAfter };
-    await writeTranscript(destination, compactedSession(outcome) ?? mended, { transcript, source, ports });
+    const { tokensBefore } = settings;
+    const { tokensAfter } = outcome.result.report;
+    const closed = messages === transcript.messages ? undefined : { messages, tokensBefore, tokensAfter };
+    const now = compactedSession(outcome, settings) ?? closed;
+    await writeTranscript(destination, now, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -85,25 +92,9 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     ...(outcome.changed
       ? compactionView(outcome, settings, terminal)
       : untouchedView(settings, terminal, again)),
-    ...nextSteps(invocation, outcome, { transcript, source, destination }),
+    ...nextSteps(invocation, outcome, { transcript, settings, source, destination }),
   ]);
   return 0;
-}
-
-/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
-function mendNotes(mends: readonly Mend[]): string[] {
-  const rules = [...new Set(mends.map(({ rule }) => rule))];
-  return rules.map((rule) => {
-    const those = mends.filter((mend) => mend.rule === rule);
-    const [first] = those;
-    const count = those.length;
-    if (rule === "generic/dead-call") {
-      const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
-      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
-    }
-    const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
-    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
-  });
 }
 
 function lineCounter(lines: number, progress: Progress): () => void {
@@ -234,7 +225,7 @@ const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: strin
 function nextSteps(
   { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
-  { transcript, source, destination }: Pick<OpenedSession, "transcript" | "source" | "destination">,
+  { transcript, settings, source, destination }: Omit<OpenedSession, "progress">,
 ): string[] {
   const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
   const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
@@ -252,7 +243,8 @@ function nextSteps(
   }
   if (destination !== undefined) {
     const same = !changed && destination.isInput ? " (unchanged)" : "";
-    lines.push(...said("Written", `${oneLine(destination.name)}${same}`));
+    const held = changed ? heldWords(result.report.tokensAfter, settings) : "";
+    lines.push(...said("Written", `${oneLine(destination.name)}${same}${held}`));
   } else if (changed) {
     lines.push(...said("Output", "nothing is written yet; to keep the result:"), command(`${again} -o FILE`));
   }
@@ -272,6 +264,12 @@ function nextSteps(
       command(resume),
     ];
   }
+}
+
+/** How much of the figure above is in the file, where its agent adds the rest. */
+function heldWords(tokensAfter: number, { unseenTokens }: Settings): string {
+  if (unseenTokens === 0) return "";
+  return `, with ${formatCount(tokensAfter - unseenTokens)} of the ${formatCount(tokensAfter)} tokens: the other ${formatCount(unseenTokens)} (system prompt, tools) are in no file of this agent, which adds them to each call`;
 }
 
 /** The command that resumes a session in its tool, in the folder of the session; undefined where there is none. */

@@ -5,12 +5,13 @@ import { describeConfig, environmentLayer } from "compact-context/internal/confi
 import { type ConfigProblem, formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
+import { CompactError } from "compact-context/internal/errors";
+import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { plural } from "../render/numbers.ts";
 import { type Cell, table } from "../render/table.ts";
-import { oneLine, paragraph } from "../render/width.ts";
+import { oneLine, paragraph, plural } from "../render/text.ts";
 
 /** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
@@ -153,5 +154,22 @@ function relativePlace(place: string, cwd: string): string {
 /** Names of a JSON schema are its own: they stay as they are. */
 export async function printSchema({ ports }: Invocation): Promise<number> {
   ports.stdout.write(`${JSON.stringify(configSchema(), undefined, 2)}\n`);
+  return 0;
+}
+
+/** Prints the statements that make or bring up to date the tables of Postgres. */
+export async function printDdl(invocation: Invocation): Promise<number> {
+  const { config } = readConfig(invocation);
+  const [role, version = "0"] = invocation.words;
+  if (!/^\d+$/.test(version)) {
+    throw new CompactError(
+      "InvalidUsage",
+      `the version of the tables must be a whole number, not ${oneLine(version)}`,
+      {
+        hint: "Write compact storage ddl ROLE 2, or leave it out where there are no tables yet.",
+      },
+    );
+  }
+  invocation.ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
   return 0;
 }

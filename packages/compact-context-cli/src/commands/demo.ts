@@ -5,14 +5,14 @@ import { fileURLToPath } from "node:url";
 import { planCompaction } from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
-import { readSource } from "../files/read.ts";
 import { openFile } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { requestOf, runJob } from "../job.ts";
+import { readSource } from "../opened.ts";
 import { createProgress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
-import { formatCount, formatPercent, plural } from "../render/numbers.ts";
-import { oneLine, wrap } from "../render/width.ts";
+import { table } from "../render/table.ts";
+import { formatCount, formatPercent, oneLine, paragraph, plural } from "../render/text.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { compactionJson, compactionView } from "../views/compaction.ts";
@@ -33,6 +33,7 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const progress = createProgress(ports);
   const transcript = await readSource(source, undefined, progress);
   const early = earlySettings({ flags, ports: { cwd: tmpdir(), env: {} }, terminal });
+  const { messages } = transcript;
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
   const settings = summarizing(
@@ -42,13 +43,13 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   await removeEarlier(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
-  const outcome = await runJob({ transcript, path: undefined, settings, archive, progress, ports });
+  const outcome = await runJob({ transcript, messages, path: undefined, settings, archive, progress, ports });
   if (flags.json === true) {
     terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
     return 0;
   }
   const { report } = outcome.result;
-  const say = (text: string): string[] => wrap(text, terminal.width - 4).map((line) => `  ${line}`);
+  const say = (text: string): string[] => paragraph(text, terminal.width);
   terminal.print([
     "",
     ...say(
@@ -62,9 +63,16 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
     `  ${oneLine(report.archive?.location ?? folder)}`,
     "",
     `  ${terminal.paint("strong", "Next")}`,
-    "    compact                      the newest agent sessions on this computer",
-    "    compact FILE                 the same for any of your transcripts",
-    "    compact replay FILE          what would have happened, call by call",
+    ...table(
+      [
+        ["compact", "the newest agent sessions on this computer"],
+        ["compact FILE", "the same for any of your transcripts"],
+        ["compact replay FILE", "what would have happened, call by call"],
+      ],
+      ["left", "wrapped"],
+      terminal,
+      4,
+    ),
     `    compact archive show --archive ${oneLine(folder)}`,
     "",
     ...say("In a checkout of the project, compact is: npx compact"),

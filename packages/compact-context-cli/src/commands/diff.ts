@@ -1,18 +1,18 @@
 import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import { readSource } from "../files/read.ts";
 import type { Invocation } from "../flags.ts";
 import { sizesOf } from "../inspection.ts";
+import { readSource } from "../opened.ts";
 import { createProgress, type Terminal } from "../ports.ts";
-import { formatCount } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
-import { openTranscript } from "../sessions/discover.ts";
+import { formatCount } from "../render/text.ts";
+import { openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { type LayerState, layerComparison, totalBars } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
-import { type LayerState, layerComparison, totalBars } from "../views/layer-table.ts";
 
 export async function diffSessions(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;
@@ -23,6 +23,7 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
   const after = await readSource(await openTranscript(second, ports), flags.format, progress);
   const settings = settingsFor(before, early, flags);
   const comparison: Comparison = {
+    unseenTokens: settings.unseenTokens,
     before: sideOf(before, settings),
     after: sideOf(after, settings),
     changes: differenceOf(before.messages, after.messages),
@@ -32,8 +33,10 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-function sideOf(transcript: Transcript, { counter, config }: Settings): Comparison["before"] {
-  const fixedTokens = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
+/** What the first file's provider counted beside the messages stands beside those of the second, too. */
+function sideOf(transcript: Transcript, { counter, config, unseenTokens }: Settings): Comparison["before"] {
+  const fixedTokens =
+    counter.countSystem(transcript.system) + counter.countTools(transcript.tools) + unseenTokens;
   const layers = sizesOf(transcript.messages, layersOf(transcript.messages, config.policy), counter);
   const tokens = Object.values(layers).reduce(
     (total, layer) => total + layer.tokens,
@@ -42,11 +45,12 @@ function sideOf(transcript: Transcript, { counter, config }: Settings): Comparis
   return { transcript, layers, fixedTokens, tokens };
 }
 
-function diffJson({ before, after, changes }: Comparison): Record<string, unknown> {
+function diffJson({ before, after, changes, unseenTokens }: Comparison): Record<string, unknown> {
   const count = (kind: string): number => changes.filter((change) => change.kind === kind).length;
   return {
     tokens_before: before.tokens,
     tokens_after: after.tokens,
+    unseen_tokens: unseenTokens,
     messages_before: before.transcript.messages.length,
     messages_after: after.transcript.messages.length,
     kept: count("kept"),
@@ -62,6 +66,8 @@ function diffJson({ before, after, changes }: Comparison): Record<string, unknow
 }
 
 interface Comparison {
+  /** Tokens beside the messages that only the provider's report tells of, counted on both sides. */
+  readonly unseenTokens: number;
   readonly before: LayerState & { readonly transcript: Transcript };
   readonly after: LayerState & { readonly transcript: Transcript };
   readonly changes: readonly Change[];

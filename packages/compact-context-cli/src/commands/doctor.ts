@@ -4,16 +4,15 @@ import type { StorageDriver } from "compact-context";
 import { formatProblem } from "compact-context/internal/config/layer";
 import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-import { driverOf } from "../archive.ts";
+import { driverOf, probeStorage } from "../archive.ts";
 import { type CliConfig, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
-import { probeStorage } from "../probe.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
 import { upstreamsOf } from "../proxy/sessions.ts";
-import { formatBytes, plural } from "../render/numbers.ts";
-import { oneLine } from "../render/width.ts";
+import { type Row, table } from "../render/table.ts";
+import { formatBytes, oneLine, plural } from "../render/text.ts";
 
 /** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
 interface Finding {
@@ -50,20 +49,17 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   if (flags.json === true) terminal.printJson({ healthy: failed === 0, checks: findings });
   else {
     const verdict = failed === 0 ? "Nothing stands in the way." : `${plural(failed, "check")} failed.`;
-    terminal.print(["", ...findings.flatMap((one) => linesOf(one, invocation)), "", `  ${verdict}`, ""]);
+    const lines = table(findings.flatMap(rowsOf), ["left", "left", "wrapped"], terminal);
+    terminal.print(["", ...lines, "", `  ${verdict}`, ""]);
   }
   return failed === 0 ? 0 : 1;
 }
 
-function linesOf({ check, status, message, hint }: Finding, { terminal: { paint } }: Invocation): string[] {
-  const [style, word] = {
-    ok: ["good", "ok"],
-    warning: ["warn", "warning"],
-    failed: ["bad", "failed"],
-    skipped: ["faint", "skipped"],
-  }[status] as ["good" | "warn" | "bad" | "faint", string];
-  const line = `  ${paint(style, word.padEnd(8))} ${check.padEnd(14)} ${oneLine(message)}`;
-  return hint === undefined ? [line] : [line, `  ${" ".repeat(23)} ${oneLine(hint)}`];
+const STYLES = { ok: "good", warning: "warn", failed: "bad", skipped: "faint" } as const;
+
+function rowsOf({ check, status, message, hint }: Finding): Row[] {
+  const said: Row = [{ text: status, style: STYLES[status] }, check, oneLine(message)];
+  return hint === undefined ? [said] : [said, ["", "", oneLine(hint)]];
 }
 
 function found(check: Finding["check"], status: Finding["status"], message: string, hint?: string): Finding {
@@ -124,7 +120,7 @@ async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Findi
   try {
     await probeStorage(driver, ports.newId(), STORE_MS);
     const took = Math.round(ports.clock() - started);
-    const message = `${location}: written, read and deleted in ${took} ms`;
+    const message = `written, read and deleted in ${took} ms: ${location}`;
     return [found("store", "ok", message), checkRights(location), checkDisk(location)];
   } catch (error) {
     const place = CompactError.isInstance(error) ? (error.place ?? location) : location;
@@ -143,7 +139,7 @@ function checkRights(location: string): Finding {
   if (process.platform === "win32") return found(check, "skipped", "this system has no modes");
   const mode = statSync(location).mode & 0o777;
   const shown = mode.toString(8).padStart(3, "0");
-  if ((mode & OTHERS) === 0) return found(check, "ok", `${location} is its owner's (${shown})`);
+  if ((mode & OTHERS) === 0) return found(check, "ok", `only its owner may enter (${shown}): ${location}`);
   const message = `other users may enter ${location} (${shown}); the sessions below it are closed to them`;
   return found(check, "warning", message, `chmod 700 ${location}`);
 }

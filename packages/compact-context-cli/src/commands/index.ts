@@ -18,7 +18,7 @@ const storage: Command = {
         "Run it as somebody who may create the schema, which storage.schema names. With the name of a role it also grants that role what the programs need, and with the version that the tables have (select max(version) from compact.migrations) it leads on from there.",
       ],
       examples: ["compact storage ddl compact_app | psql", "compact storage ddl compact_app 2"],
-      load: async () => (await import("./storage.ts")).printDdl,
+      load: async () => (await import("./config.ts")).printDdl,
     },
   ],
 };
@@ -219,7 +219,8 @@ export const COMMANDS: Command = {
     "[transcript] is a file, - for standard input, or the number or id of a session that `compact` alone lists.",
     "The window is --window, else the configuration's, else the one that the session was compacted at, else the model's, else 128,000.",
     "The aim is --target, else the configuration's, else half of what there is, at most half of where a compaction starts; a session that is smaller is left as it is.",
-    "Exit codes: 0 done, 1 the work failed, 2 wrong use. `compact --version` says which version this is.",
+    "`compact help COMMAND` says what one command takes, `compact --version` which version this is.",
+    "Exit codes: 0 done, 1 the work failed, 2 wrong use.",
   ],
   examples: [
     "compact",
@@ -249,7 +250,7 @@ export const COMMANDS: Command = {
     {
       name: "inspect",
       words: "<transcript>",
-      summary: "tokens by layer, role and tool; how full; would it trigger",
+      summary: "tokens by layer, role and tool; how full the window is; whether a compaction would start",
       flags: ["model", "window", "format", "config", "json"],
       examples: ["compact inspect session.jsonl", "compact inspect 1 --window 200k"],
       load: async () => (await import("./inspect.ts")).inspectSession,
@@ -343,7 +344,7 @@ export const COMMANDS: Command = {
       flagHelp: { all: "the channel's logs as well" },
       notes: [
         "Reads SESSION.md, MEMORY.md and HISTORY.md of the channel and MEMORY.md of the workspace; writes nothing.",
-        "--debug adds every section that was looked at, its score, and why it is in the block or not.",
+        "--debug adds every section that was looked at, its score, and why it is given to the model or left out.",
         "Exit code 0 also when nothing is relevant.",
       ],
       examples: ["compact recall 'which port' --channel DIR"],

@@ -2,12 +2,20 @@ import type { Invocation } from "../flags.ts";
 import { type Inspection, inspect, type Share } from "../inspection.ts";
 import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar, labelled, type Row, table } from "../render/table.ts";
-import { oneLine, paragraph, truncate, wrap } from "../render/width.ts";
+import {
+  formatCount,
+  formatPercent,
+  formatShort,
+  oneLine,
+  paragraph,
+  plural,
+  truncate,
+  wrap,
+} from "../render/text.ts";
+import { barTable, layerTable } from "../views/compaction.ts";
 import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
-import { barTable, layerTable } from "../views/layer-table.ts";
 
 export async function inspectSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
@@ -42,7 +50,11 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
     reported_usage:
       usage === undefined
         ? null
-        : { index: usage.record.index, reported_tokens: usage.reported, counted_tokens: usage.counted },
+        : {
+            index: usage.isEarlier ? null : usage.record.index,
+            reported_tokens: usage.reported,
+            counted_tokens: usage.counted,
+          },
     calls_without_result: inspection.callsWithoutResult,
     parallel_batches: inspection.parallelBatches,
     compactions: transcript.compactions,
@@ -80,8 +92,8 @@ function heading(text: string, terminal: Terminal): string[] {
   return ["", `  ${terminal.paint("strong", text)}`];
 }
 
-function fullness({ settings, decision, transcript }: Inspection, terminal: Terminal): string[] {
-  const { tokensBefore, window, budget, config } = settings;
+function fullness({ settings, decision, transcript, layers }: Inspection, terminal: Terminal): string[] {
+  const { tokensBefore, window, budget, config, fixedTokens, reported } = settings;
   const cells = Math.min(60, terminal.width - 20);
   const style = fullnessStyle(tokensBefore, budget, decision.triggered);
   const drawn = bar(Math.min(tokensBefore, window), window, cells);
@@ -90,7 +102,9 @@ function fullness({ settings, decision, transcript }: Inspection, terminal: Term
   const spread = range.exact
     ? "exact"
     : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
-  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}`;
+  const isWhole = reported !== undefined || fixedTokens + layers.pinned.messages > 0;
+  const beside = isWhole ? "" : ", without system prompt and tools: the file holds none";
+  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${beside}`;
   const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,

@@ -1,18 +1,14 @@
-import { lint, repair } from "compact-context";
+import { type Format, lint, type Message, repair, type Violation } from "compact-context";
+import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import { writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
-import { commandLine, type Flags } from "../flags.ts";
+import { commandLine, type Flags, type Invocation, oneOf } from "../flags.ts";
 import { openSession } from "../opened.ts";
+import type { Terminal } from "../ports.ts";
+import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
+import type { Settings } from "../settings.ts";
+import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { headline, problemLines } from "../views/headline.ts";
-import {
-  backToSession,
-  lintOptions,
-  mendLines,
-  providerList,
-  repairHint,
-  violationLines,
-} from "../views/rules.ts";
 
 export async function lintSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
@@ -69,4 +65,157 @@ export async function repairSession(invocation: Invocation): Promise<number> {
     ]);
   }
   return left.length > 0 ? 1 : 0;
+}
+
+type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
+/** What was changed so that a provider takes the list. */
+type Mend = ReturnType<typeof repair>["mends"][number];
+
+interface Frame {
+  readonly held: ProviderList;
+  readonly terminal: Terminal;
+}
+
+/** Most places shown for one rule. */
+const SHOWN = 3;
+
+/** What is broken, rule by rule, the worst first. */
+function violationLines(violations: readonly Violation[], { held, terminal }: Frame): string[] {
+  const count = held.list.length;
+  const entries = count === 1 ? "1 entry" : `${formatCount(count)} entries`;
+  if (violations.length === 0) {
+    return [
+      `  ${terminal.paint("good", "clean")}  ${entries} ${count === 1 ? "keeps" : "keep"} every rule of ${held.provider}.`,
+      "",
+    ];
+  }
+  const errors = violations.filter(({ severity }) => severity === "error").length;
+  const warnings = violations.length - errors;
+  return [
+    `  ${held.provider}: ${entries}, ${plural(errors, "error")}, ${plural(warnings, "warning")}`,
+    "",
+    ...byRule(violations).flatMap((group) => ruleLines(group, terminal)),
+  ];
+}
+
+/** The command that mends what can be mended. */
+function repairHint(command: string, terminal: Terminal): string[] {
+  return ["  To mend what can be mended:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
+}
+
+function byRule(violations: readonly Violation[]): Violation[][] {
+  const groups = new Map<string, Violation[]>();
+  for (const violation of violations) {
+    const group = groups.get(violation.rule) ?? [];
+    group.push(violation);
+    groups.set(violation.rule, group);
+  }
+  const weight = ([first]: Violation[]): number => (first?.severity === "error" ? 0 : 1);
+  return [...groups.values()].toSorted((one, other) => weight(one) - weight(other));
+}
+
+function ruleLines(group: readonly Violation[], terminal: Terminal): string[] {
+  const [first] = group;
+  if (first === undefined) return [];
+  const style = first.severity === "error" ? "bad" : "warn";
+  const shown = group.slice(0, SHOWN).flatMap((one) => indented(`${one.path}: ${one.explanation}`, terminal));
+  const more = group.length - SHOWN;
+  return [
+    `  ${terminal.paint(style, first.severity)}  ${first.rule}${group.length > 1 ? ` (${formatCount(group.length)})` : ""}`,
+    ...shown,
+    ...(more > 0 ? [`      and at ${plural(more, "more place")}`] : []),
+    ...indented(first.link, terminal).map((line) => terminal.paint("faint", line)),
+    "",
+  ];
+}
+
+function indented(text: string, { width }: Terminal): string[] {
+  return paragraph(oneLine(text), width, 6);
+}
+
+interface RepairOutcome {
+  readonly mends: readonly Mend[];
+  /** Errors that no mend could take away. */
+  readonly left: readonly Violation[];
+  /** Where the result went; nothing is written without `-o`. */
+  readonly written: string | undefined;
+}
+
+/** What was mended, what is left, and where the result is. */
+function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
+  const told = mends.flatMap((mend) => [
+    `  ${terminal.paint("good", mend.action.padEnd(9))} ${mend.path ?? `messages[${mend.index}]`}  ${mend.rule}`,
+    ...indented(mend.explanation, terminal),
+  ]);
+  const end =
+    written === undefined ? "Nothing is written yet; add -o FILE." : `Written to ${oneLine(written)}.`;
+  return [
+    ...(mends.length === 0 ? [`  Nothing to mend for ${held.provider}.`] : told),
+    "",
+    ...(left.length === 0 ? [] : violationLines(left, { held, terminal })),
+    ...(mends.length === 0 && written === undefined ? [] : [`  ${end}`, ""]),
+  ];
+}
+
+/** The provider whose rules a session is held to, and its list in that provider's format. */
+interface ProviderList {
+  readonly provider: Format;
+  readonly list: readonly unknown[];
+}
+
+/** Tools that speak to one provider alone and keep their sessions in a format of their own. */
+const OWN_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
+
+/** The one asked for, else the session's own format where it is a provider's, else its tool's provider, else OpenAI chat. */
+function providerList(transcript: Transcript, asked: string | undefined): ProviderList {
+  const { list, format } = transcript;
+  const provider = oneOf(asked, "--provider", FORMATS) ?? list ?? OWN_PROVIDERS[format] ?? "openai-chat";
+  return { provider, list: encode(transcript.messages, provider) };
+}
+
+/** A file is held to have ended: calls that are still open are right in a session that goes on, with `--pending`. */
+function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Flags): LintOptions {
+  return {
+    model,
+    pendingAllowed: pending === true,
+    strict: strict === true,
+  };
+}
+
+/**
+ * The messages of a session that was killed while its tools ran, with an answer to each call that has none, which
+ * `warn` is told; of others the list itself. Sessions whose messages are in no provider's format are not touched: they
+ * cannot be written back through one.
+ */
+export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
+  if (transcript.list === undefined) return transcript.messages;
+  const { provider, list } = providerList(transcript, undefined);
+  const ended = { pendingAllowed: false };
+  const isOpen = lint(list, provider, ended).some(({ rule }) => rule === "generic/dead-call");
+  if (!isOpen) return transcript.messages;
+  const { messages, mends } = repair(list, provider, ended);
+  for (const note of mendNotes(mends)) warn(note);
+  return backToSession(messages, provider, transcript);
+}
+
+/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
+function mendNotes(mends: readonly Mend[]): string[] {
+  const rules = [...new Set(mends.map(({ rule }) => rule))];
+  return rules.map((rule) => {
+    const those = mends.filter((mend) => mend.rule === rule);
+    const [first] = those;
+    const count = those.length;
+    if (rule === "generic/dead-call") {
+      const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
+      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
+    }
+    const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
+    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
+  });
+}
+
+/** The list as neutral messages; those that were the session's own are found again by their native object. */
+function backToSession(natives: readonly unknown[], provider: Format, transcript: Transcript): Message[] {
+  const own = new Map(transcript.messages.map((message) => [message.native, message]));
+  return decode(natives, provider).map((message) => own.get(message.native) ?? message);
 }

@@ -6,8 +6,7 @@ import { archiveTools } from "compact-context/internal/recall/archive-tools";
 import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";
-import { channelFolders } from "../files/channel.ts";
-import { readConfig } from "../files/config.ts";
+import { channelFolders, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { versionText } from "../program.ts";
 

@@ -61,7 +61,7 @@ it("show tells what, since when and from where, escaped", async () => {
   expect(code).toBe(0);
   expect(out).toMatch(
     new RegExp(
-      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, concluded by the agent\\s+${ids[0]}`,
+      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, concluded by the agent, ${ids[0]}`,
     ),
   );
   expect(out).toContain("from the tool fetch");
@@ -79,7 +79,7 @@ it("show tells what, since when and from where, escaped", async () => {
 
 it("log says when, who, why, what, and what was refused; undo takes it back", async () => {
   expect((await run("log")).out).toMatch(
-    new RegExp(`${changeId}\\s.*consolidation\\s+add ×2 \\(1 refused\\)\\s+what was`),
+    new RegExp(`${changeId}\\s.*consolidation\\s+add ×2 \\(1 refused\\): what was`),
   );
   const one = (await run("log", changeId)).out;
   expect(one).toContain("from log 3-9");

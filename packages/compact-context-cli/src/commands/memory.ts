@@ -10,19 +10,17 @@ import {
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
 import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";
-import { channelFolders } from "../files/channel.ts";
+import { channelFolders } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { formatAge, formatCount, plural } from "../render/numbers.ts";
-import { type Row, table } from "../render/table.ts";
-import { oneLine, wrap } from "../render/width.ts";
+import { formatAge, formatCount, oneLine, paragraph, plural } from "../render/text.ts";
 
 type MemoryDocument = MemoryOverviewFile["document"];
 type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
 export async function showMemory(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const files = await readMemory(await channelFolders("memory", invocation));
+  const files = (await readMemory(await channelFolders("memory", invocation))).map(owned);
   if (flags.json === true) terminal.printJson({ files });
   else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
@@ -118,6 +116,22 @@ export async function checkMemoryFiles(invocation: Invocation): Promise<number> 
   return errors > 0 ? 1 : 0;
 }
 
+/** The runtime writes these files whole, its lines carry no mark. */
+const WRITERS: Readonly<Partial<Record<MemoryDocument["file"], Pick<MemoryItem, "writtenBy" | "trust">>>> = {
+  "SESSION.md": { writtenBy: "session-update", trust: "agent" },
+  "HISTORY.md": { writtenBy: "history", trust: "agent" },
+};
+
+/** The file with the writer of each line that has no mark. */
+function owned({ document, ...file }: MemoryOverviewFile): MemoryOverviewFile {
+  const writer = WRITERS[document.file];
+  const sections = document.sections.map((section) => ({
+    ...section,
+    items: section.items.map((item) => (item.writtenBy === "person" ? { ...item, ...writer } : item)),
+  }));
+  return { ...file, document: { ...document, sections } };
+}
+
 interface Frame {
   readonly now: number;
   readonly terminal: Terminal;
@@ -138,31 +152,36 @@ function fileLines(
   const name = place === "workspace" ? `workspace ${document.file}` : document.file;
   const facts = `${plural(items.length, "item")}, ${plural(characters, "character")}, written ${formatAge(now - modified)}`;
   return [
-    `  ${terminal.paint("strong", name)}  ${facts}  ${terminal.paint("faint", oneLine(path))}`,
+    `  ${terminal.paint("strong", name)}`,
+    `    ${facts}`,
+    `    ${terminal.paint("faint", oneLine(path))}`,
     ...document.sections
       .filter((section) => section.items.length > 0)
       .flatMap((section) => [
         `    ${oneLine(section.heading) || "(no heading)"}  ${terminal.paint("faint", section.id)}`,
-        ...section.items.flatMap((item) => itemLines(item, document.file, terminal)),
+        ...section.items.flatMap((item) => itemLines(item, terminal)),
       ]),
     "",
   ];
 }
 
 /** What, since when, from where. */
-function itemLines(item: MemoryItem, file: MemoryDocument["file"], terminal: Terminal): string[] {
+function itemLines(item: MemoryItem, terminal: Terminal): string[] {
   const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
-  const from = `${since}${originOf(item, file)}`;
+  const from = `${since}${originOf(item)}`;
   return [
-    ...wrap(oneLine(item.text), terminal.width - 8).map((line) => `      ${line}`),
-    `        ${terminal.paint(item.trust === "tool" ? "warn" : "faint", from)}  ${terminal.paint("faint", item.id)}`,
+    ...indented(item.text, 6, terminal),
+    ...indented(`${from}, ${item.id}`, 8, terminal).map((line) =>
+      terminal.paint(item.trust === "tool" ? "warn" : "faint", line),
+    ),
   ];
 }
 
 /** Who said it, and where. */
-function originOf({ edited, writtenBy, trust, source }: MemoryItem, file: MemoryDocument["file"]): string {
+function originOf({ edited, writtenBy, trust, source }: MemoryItem): string {
   if (edited) return "edited by hand";
-  if (writtenBy === "person") return file === "MEMORY.md" ? "written by hand" : "from the work";
+  if (writtenBy === "person") return "written by hand";
+  if (writtenBy === "session-update" || writtenBy === "history") return "from the work";
   if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;
   if (trust === "agent") return "concluded by the agent";
   const [, session, message] = /^(.+)\/(.+?)$/.exec(source ?? "") ?? [];
@@ -181,19 +200,13 @@ function logLines(
   const newest = changes.toReversed();
   const shown = all ? newest : newest.slice(0, SHOWN_CHANGES);
   if (shown.length === 0) return ["", "  Nothing was changed yet.", ""];
-  const rows = shown.map(
-    (change): Row => [
-      { text: change.id, style: "faint" },
-      change.time.replace("T", " ").slice(0, 16),
-      change.author,
-      summaryOf(change),
-      oneLine(change.reason),
-    ],
-  );
   const more = newest.length - shown.length;
   return [
     "",
-    ...table(rows, ["left", "left", "left", "left", "flexible"], terminal),
+    ...shown.flatMap((change) => [
+      `  ${terminal.paint("strong", change.id)}  ${change.time.replace("T", " ").slice(0, 16)}  ${change.author}`,
+      ...indented(`${summaryOf(change)}: ${change.reason}`, 6, terminal),
+    ]),
     ...(more > 0 ? ["", `  ${formatCount(more)} older ones: compact memory log --all`] : []),
     "",
   ];
@@ -213,18 +226,19 @@ export function changeLines(change: MemoryChange, terminal: Terminal): string[] 
   return [
     "",
     `  ${terminal.paint("strong", id)}  ${time}  ${author}`,
-    ...wrap(oneLine(reason), terminal.width - 4).map((line) => `    ${line}`),
-    ...(sources.length === 0 ? [] : [`    from ${sources.map(oneLine).join(", ")}`]),
+    ...indented(reason, 4, terminal),
+    ...(sources.length === 0 ? [] : indented(`from ${sources.join(", ")}`, 4, terminal)),
     "",
-    ...Object.entries(files).map(
-      ([file, { before, after, gaveWay }]) =>
-        `    ${file}  ${before ?? "(none)"} → ${after ?? "(none)"}${gaveWay === true ? "  gave way to an edit by hand" : ""}`,
-    ),
+    ...Object.entries(files).flatMap(([file, { before, after, gaveWay }]) => {
+      const states = `${before ?? "(none)"} → ${after ?? "(none)"}`;
+      const edit = gaveWay === true ? ", gave way to an edit by hand" : "";
+      return indented(`${file} ${states}${edit}`, 4, terminal);
+    }),
     "",
     ...operations.flatMap((operation) => operationLines(operation, "good", terminal)),
     ...refused.flatMap(({ operation, message }) => [
       ...operationLines(operation, "warn", terminal),
-      `        refused: ${oneLine(message)}`,
+      ...indented(`refused: ${message}`, 8, terminal),
     ]),
     `    ${terminal.paint("faint", `compact memory undo ${id} takes it back.`)}`,
     "",
@@ -240,18 +254,25 @@ function operationLines(
   const size = typeof characters === "number" ? `  ${plural(characters, "character")}` : "";
   return [
     `    ${terminal.paint(style, op)}  ${[...new Set(where)].map(oneLine).join("  ")}${size}`,
-    ...(typeof text === "string"
-      ? wrap(oneLine(text), terminal.width - 8).map((line) => `        ${line}`)
-      : []),
+    ...(typeof text === "string" ? indented(text, 8, terminal) : []),
   ];
+}
+
+/** Text of others as lines that stand so many cells to the right. */
+function indented(text: string, cells: number, { width }: Terminal): string[] {
+  return paragraph(oneLine(text), width, cells);
 }
 
 /** What was taken back, or what stands in the way. */
 function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
-  const kept = left.map(
-    ({ file, line, lastLine, later }) =>
-      `    ${file} lines ${line}–${lastLine} as ${oneLine(id)} left them were changed since${later.length === 0 ? "" : ` (${later.join(", ")})`}`,
-  );
+  const kept = left.flatMap(({ file, line, lastLine, later }) => {
+    const by = later.length === 0 ? "" : ` (${later.join(", ")})`;
+    return indented(
+      `${file} lines ${line}–${lastLine} as ${id} left them were changed since${by}`,
+      4,
+      terminal,
+    );
+  });
   if (changeId !== undefined) {
     const part = left.length > 0 ? "a part of " : "";
     return [
@@ -266,7 +287,7 @@ function undoLines(id: string, { changeId, left }: UndoResult, terminal: Termina
     "",
     `  ${terminal.paint("warn", "nothing done")}`,
     ...kept,
-    `    Take back the later changes first, or the rest of it alone with --partial.`,
+    ...indented("Take back the later changes first, or the rest of it alone with --partial.", 4, terminal),
     "",
   ];
 }
@@ -281,8 +302,9 @@ export function problemLines(problems: readonly MemoryProblem[], terminal: Termi
     ...problems
       .toSorted((one, other) => rank(one) - rank(other))
       .flatMap(({ severity, kind, place, message, hint }) => [
-        `  ${terminal.paint(severity === "error" ? "bad" : "warn", severity)}  ${kind}  ${oneLine(place)}: ${oneLine(message)}`,
-        `      ${terminal.paint("faint", oneLine(hint))}`,
+        `  ${terminal.paint(severity === "error" ? "bad" : "warn", severity)}  ${kind}  ${oneLine(place)}`,
+        ...indented(message, 6, terminal),
+        ...indented(hint, 6, terminal).map((line) => terminal.paint("faint", line)),
       ]),
     "",
   ];

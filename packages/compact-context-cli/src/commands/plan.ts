@@ -5,19 +5,20 @@ import { commandLine, DECIDING } from "../flags.ts";
 import { requestOf } from "../job.ts";
 import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
-import { paragraph, wrap } from "../render/width.ts";
+import { formatCount, formatPercent, paragraph, plural } from "../render/text.ts";
 import type { Settings } from "../settings.ts";
 import { untouchedView } from "../views/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
+import { closedMessages } from "./lint.ts";
 
 export async function planSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
   const { source, transcript, settings } = await openSession(invocation);
   const small = settings.tokensBefore <= settings.target;
-  const planned = small ? undefined : planCompaction(transcript.messages, requestOf(transcript, settings));
+  const messages = closedMessages(transcript, terminal.warn);
+  const planned = small ? undefined : planCompaction(messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
     ? told(planned, settings)
     : undefined;
@@ -34,18 +35,14 @@ export async function planSession(invocation: Invocation): Promise<number> {
           terminal,
           commandLine(["compact", "plan", source.word ?? source.name], flags, DECIDING),
         )
-      : planView(plan, transcript.messages, { terminal, all: flags.all === true })),
+      : planView(plan, messages, { terminal, all: flags.all === true })),
   ]);
   return 0;
 }
 
-/** The plan with the tokens counted in that only the provider's report tells of. */
-function told(plan: CompactionPlan, { unseenTokens }: Settings): CompactionPlan {
-  return {
-    ...plan,
-    tokensBefore: plan.tokensBefore + unseenTokens,
-    tokensAfter: plan.tokensAfter + unseenTokens,
-  };
+/** The plan from the session's own figure on, with the tokens that only the provider's report tells of. */
+function told(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
+  return { ...plan, tokensBefore, tokensAfter: plan.tokensAfter + unseenTokens };
 }
 
 function planJson(plan: CompactionPlan | undefined, settings: Settings): Record<string, unknown> {
@@ -129,7 +126,7 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
   const reasons = [...groups.values()].map(([first]) => first?.reason ?? "");
   return table(rows, ["left", "right", "right"], terminal).flatMap((line, index) => [
     line,
-    ...wrap(reasons[index] ?? "", terminal.width - 8).map((text) => `      ${terminal.paint("faint", text)}`),
+    ...paragraph(reasons[index] ?? "", terminal.width, 6).map((text) => terminal.paint("faint", text)),
   ]);
 }
 

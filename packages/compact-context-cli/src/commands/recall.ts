@@ -5,11 +5,11 @@ import {
   type RecallResult,
   recallRelevantMemory,
 } from "compact-context/memory";
-import { channelFolders } from "../files/channel.ts";
+import { channelFolders } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
-import { type Row, table } from "../render/table.ts";
-import { oneLine, safeLines } from "../render/width.ts";
+import { columnNames, type Row, table } from "../render/table.ts";
+import { formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 
 const MEMORY: readonly MemorySource[] = [
   "channel-session",
@@ -53,8 +53,9 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
   return items.flatMap(({ path, timestamp, content, ...item }) => {
     const noted = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
     return [
-      `  ${terminal.paint("strong", nameOf(item))}  ${terminal.paint("faint", `${oneLine(path)}${noted}`)}`,
-      ...safeLines(content).map((line) => `    ${line}`),
+      `  ${terminal.paint("strong", nameOf(item))}${noted}`,
+      `    ${terminal.paint("faint", oneLine(path))}`,
+      ...safeLines(content).flatMap((line) => paragraph(line, terminal.width, 4)),
       "",
     ];
   });
@@ -63,23 +64,23 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
 type RecallDecision = RecallResult["decisions"][number];
 
 const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
-  injected: "in the block",
-  clipped: "in the block, cut to the room",
-  folded: "says the same as one above",
-  "no-room": "no room was left",
-  weak: "holds too little of the query",
-  unsure: "even the best may be chance: it stands alone",
-  live: "the conversation holds it already",
-  "not-meant": "left out by the reranker",
+  injected: "given to the model",
+  clipped: "given to the model, cut to fit",
+  folded: "left out: one above says the same",
+  "no-room": "left out: those above fill the room there is",
+  weak: "left out: it has too few of the question's words",
+  unsure: "left out: none has many of the question's words, so the best alone is given",
+  live: "left out: the conversation has it already",
+  "not-meant": "left out: the model that ranks them did not choose it",
 };
 
-/** Every section that was looked at, with its score, its share of the query's words, and what became of it. */
+/** Every section that was looked at, with its score, how many of the query's words it has, and what became of it. */
 function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const { decisions, renderedText, candidates } = result;
   const rows = decisions.map(
     (one): Row => [
       one.score.toFixed(2),
-      `${Math.round(one.coverage * 100)}%`,
+      formatPercent(one.coverage, 1),
       nameOf(one),
       {
         text: WHY[one.outcome],
@@ -87,13 +88,25 @@ function decisionLines(result: RecallResult, terminal: Terminal): string[] {
       },
     ],
   );
+  const said = (text: string): string[] =>
+    paragraph(text, terminal.width).map((line) => terminal.paint("faint", line));
+  if (rows.length === 0) return [...said("No section has a word of the question."), ""];
+  const given =
+    renderedText === ""
+      ? "nothing"
+      : `${plural(renderedText.length, "character")}, before the user's own words`;
   return [
-    `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${candidates} sections: score, share of the query's words, what became of it`,
+    `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${plural(candidates, "section")}, the best first`,
     "",
-    ...table(rows, ["right", "right", "flexible", "left"], terminal),
-    ...(decisions.length === 0 ? ["  No section has a word of it."] : []),
+    ...table(
+      [columnNames("score", "words", "section", "what became of it"), ...rows],
+      ["right", "right", "wrapped", "wrapped"],
+      terminal,
+    ),
     "",
-    `  ${terminal.paint("faint", `The block has ${renderedText.length} characters and stands before the user's words.`)}`,
+    ...said(
+      `Words: how much of the question the section has; rare words count more. The model is given ${given}.`,
+    ),
     "",
   ];
 }

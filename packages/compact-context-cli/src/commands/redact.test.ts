@@ -184,6 +184,21 @@ describe("compact redact", () => {
   });
 });
 
+it("begins its counts on a line of their own where text without a last newline is seen beside them", async () => {
+  put("notes.txt", "no newline at the end");
+  let seen = "";
+  const screen: CliPorts["stdout"] = {
+    write: (text) => {
+      seen += text;
+    },
+    isTerminal: true,
+    columns: 80,
+  };
+  await redact(["notes.txt"], { stdout: screen, stderr: screen });
+  expect(seen).toBe("no newline at the end\nno secrets found\n");
+  expect((await redact(["notes.txt"])).out).toBe("no newline at the end");
+});
+
 describe("compact redact refuses in words", () => {
   const cases: readonly (readonly [argv: string, code: number, ...words: string[]])[] = [
     ["", 2, "needs a file", "compact redact run.log"],

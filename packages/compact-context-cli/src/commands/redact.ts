@@ -10,7 +10,7 @@ import { checkDestination, writeOutput } from "../files/output.ts";
 import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
-import { oneLine } from "../render/width.ts";
+import { oneLine } from "../render/text.ts";
 
 export async function redactText(invocation: Invocation): Promise<number> {
   const { flags, ports, words } = invocation;
@@ -56,11 +56,15 @@ async function write(pieces: AsyncIterable<string>, source: Source, invocation: 
   const { flags, ports } = invocation;
   const destination = await checkDestination(invocation, source);
   if (destination !== undefined) return writeOutput(destination, { mode: "replace", chunks: pieces }, source);
+  let last = "\n";
   for await (const piece of pieces) {
     if (flags.json === true) continue;
     ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
+    last = piece.at(-1) ?? last;
     if (ports.stdout.isLeft === true) return;
   }
+  // The counts that follow begin on a line of their own, where both are seen.
+  if (last !== "\n" && ports.stdout.isTerminal && ports.stderr.isTerminal) ports.stderr.write("\n");
 }
 
 function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocation): void {

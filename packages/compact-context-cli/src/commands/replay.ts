@@ -1,10 +1,9 @@
 import type { Invocation } from "../flags.ts";
 import { openPlayed } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, formatDuration, formatPercent, plural } from "../render/numbers.ts";
 import type { Style } from "../render/table.ts";
 import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
-import { padEnd, paragraph } from "../render/width.ts";
+import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural } from "../render/text.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import type { Round } from "../replay/session.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";

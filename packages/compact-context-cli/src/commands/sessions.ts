@@ -1,12 +1,10 @@
 import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
-import { formatAge, formatBytes, formatShort, plural } from "../render/numbers.ts";
 import { type Row, table } from "../render/table.ts";
-import { firstWords, oneLine } from "../render/width.ts";
-import { discoverSessions } from "../sessions/discover.ts";
+import { firstWords, formatAge, formatBytes, formatShort, oneLine, plural } from "../render/text.ts";
 import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
-import { hasOpencodeDatabase } from "../sessions/opencode.ts";
+import { discoverSessions, hasOpencodeDatabase } from "../sessions/tools.ts";
 
 /** The newest sessions that are listed unless all are asked for. */
 const LISTED = 15;

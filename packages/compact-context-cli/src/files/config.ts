@@ -1,8 +1,11 @@
-import { resolve } from "node:path";
+import { lstat } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
-import type { Flags } from "../flags.ts";
+import { CompactError } from "compact-context/internal/errors";
+import type { Flags, Invocation } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
+import { oneLine } from "../render/text.ts";
 
 export interface CliConfig extends Pick<LoadedConfig, "config" | "origins"> {
   /** The file that was read, if any. */
@@ -30,4 +33,38 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
   });
   for (const warning of warnings) terminal.warn(warning);
   return { config, origins, path };
+}
+
+interface ChannelFolders {
+  readonly channelDir: string;
+  readonly workspaceDir: string;
+  /** Who asks. */
+  readonly user: string | undefined;
+}
+
+/**
+ * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, with
+ * `NotFound` where it is no folder.
+ */
+export async function channelFolders(
+  command: string,
+  { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
+): Promise<ChannelFolders> {
+  const { channel, user } = flags;
+  if (channel === undefined) {
+    throw new CompactError("InvalidUsage", `compact ${command} needs a channel`, {
+      hint: `Write compact ${command} … --channel DIR, the folder with SESSION.md and MEMORY.md.`,
+    });
+  }
+  const channelDir = resolve(cwd, channel);
+  const isFolder = await lstat(channelDir).then(
+    (stats) => stats.isDirectory() || stats.isSymbolicLink(),
+    () => false,
+  );
+  const workspaceDir = resolve(cwd, flags.workspace ?? dirname(channelDir));
+  if (isFolder) return { channelDir, workspaceDir, user };
+  throw new CompactError("NotFound", `there is no folder ${oneLine(channel)}`, {
+    place: oneLine(channel),
+    hint: "Name the folder of a channel, with SESSION.md and MEMORY.md in it.",
+  });
 }

@@ -7,7 +7,7 @@ import { createWire, type Wire, type WireCall } from "compact-context/wire";
 import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
-import type { Health } from "../probe.ts";
+import type { Health } from "../archive.ts";
 import { type LocalServer, startLocalServer } from "../view/access.ts";
 import type { Sessions } from "./sessions.ts";
 import { targetOf, type Upstreams } from "./sessions.ts";

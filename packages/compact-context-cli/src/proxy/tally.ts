@@ -6,7 +6,7 @@ import {
   type PromptUse,
 } from "compact-context/internal/tokens/models";
 import { normalizeUsage } from "compact-context/internal/tokens/usage";
-import { formatCount, formatPercent, formatShort, plural } from "../render/numbers.ts";
+import { formatCount, formatPercent, formatShort, plural } from "../render/text.ts";
 
 /** One call on its way, as the tally is told of it. */
 interface TalliedCall {

@@ -1,26 +1,24 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { bar, createPaint, table } from "./table.ts";
 import {
+  displayWidth,
+  firstWords,
   formatAge,
   formatBytes,
   formatCount,
   formatDuration,
   formatPercent,
   formatShort,
-  plural,
-} from "./numbers.ts";
-import { bar, createPaint, table } from "./table.ts";
-import {
-  displayWidth,
-  firstWords,
   oneLine,
   padEnd,
   padStart,
+  plural,
   safeJson,
   safeLines,
   truncate,
   wrap,
-} from "./width.ts";
+} from "./text.ts";
 
 const plain = createPaint(false, {});
 

@@ -1,5 +1,5 @@
 import colours from "picocolors";
-import { displayWidth, padEnd, padStart, truncate, wrap } from "./width.ts";
+import { displayWidth, padEnd, padStart, truncate, wrap } from "./text.ts";
 
 export interface Cell {
   readonly text: string;
@@ -8,12 +8,20 @@ export interface Cell {
 
 export type Row = readonly (Cell | string)[];
 
-/** How a column stands; a flexible one gives way when the table is too wide for the screen. */
-type Column = "left" | "right" | "flexible";
+/** How a column stands; when the table is too wide for the screen a wrapped one takes more lines, and a flexible one is cut. */
+type Column = "left" | "right" | "flexible" | "wrapped";
 
 const GAP = "  ";
 
-/** Rows in columns as wide as their longest cell; flexible ones are cut so that each line fits the screen. */
+/** What gives way, one after the other: the columns of a kind, down to so many cells. */
+const GIVING_WAY: readonly (readonly [kind: Column, cells: number])[] = [
+  ["wrapped", 24],
+  ["flexible", 8],
+  ["wrapped", 12],
+  ["flexible", 0],
+];
+
+/** Rows in columns as wide as their longest cell, as far as the screen has room; a column that has none is left out. */
 export function table(
   rows: readonly Row[],
   columns: readonly Column[],
@@ -26,9 +34,16 @@ export function table(
     columns.map((_, index) => Math.max(0, ...cells.map((row) => displayWidth(row[index]?.text ?? "")))),
     width - indent,
   );
-  return cells.map((row) => {
-    const shown = row.map((cell, index) => layOut(cell, columns[index], widths[index] ?? 0, paint));
-    return `${" ".repeat(indent)}${shown.join(GAP)}`.trimEnd();
+  return cells.flatMap((row) => {
+    const shown = row.flatMap((cell, index) => {
+      const width = widths[index];
+      return width === undefined ? [] : [layOut(cell, columns[index], width, paint)];
+    });
+    const lines = Math.max(1, ...shown.map(({ texts }) => texts.length));
+    return Array.from({ length: lines }, (_, line) => {
+      const texts = shown.map(({ texts, blank }) => texts[line] ?? blank);
+      return `${" ".repeat(indent)}${texts.join(GAP)}`.trimEnd();
+    });
   });
 }
 
@@ -68,23 +83,38 @@ export function foldedRows<T>(items: readonly T[], folding: Folding<T>): Row[] {
   );
 }
 
-function fitted(columns: readonly Column[], widths: readonly number[], room: number): number[] {
-  const total = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1);
-  let excess = total - room;
-  return widths.map((width, index) => {
-    if (excess <= 0 || columns[index] !== "flexible") return width;
-    const less = Math.min(excess, Math.max(0, width - 8));
-    excess -= less;
-    return width - less;
-  });
+/** The cells of each column; undefined for one that has no room. */
+function fitted(
+  columns: readonly Column[],
+  widths: readonly number[],
+  room: number,
+): readonly (number | undefined)[] {
+  const given: (number | undefined)[] = [...widths];
+  let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - room;
+  for (const [kind, least] of GIVING_WAY) {
+    columns.forEach((column, index) => {
+      const width = given[index] ?? 0;
+      if (excess <= 0 || column !== kind || width <= least) return;
+      given[index] = least === 0 ? undefined : Math.max(least, width - excess);
+      excess -= least === 0 ? width + GAP.length : Math.min(excess, width - least);
+    });
+  }
+  return given;
 }
 
-function layOut(cell: Cell, column: Column | undefined, width: number, paint: Paint): string {
-  const text = truncate(cell.text, width);
-  const filled = column === "right" ? padStart(text, width) : padEnd(text, width);
-  if (cell.style === undefined) return filled;
-  const painted = paint(cell.style, text);
-  return filled.replace(text, () => painted);
+/** The lines of a cell, and what stands beside lines of others. */
+function layOut(
+  { text, style }: Cell,
+  column: Column | undefined,
+  width: number,
+  paint: Paint,
+): { readonly texts: readonly string[]; readonly blank: string } {
+  const lines = column === "wrapped" ? wrap(text, width) : [truncate(text, width)];
+  const texts = lines.map((line) => {
+    const filled = column === "right" ? padStart(line, width) : padEnd(line, width);
+    return style === undefined ? filled : filled.replace(line, () => paint(style, line));
+  });
+  return { texts, blank: " ".repeat(width) };
 }
 
 /** A text beside its label, which has so many cells; further lines stand under the text. */

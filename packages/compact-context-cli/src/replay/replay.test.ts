@@ -4,7 +4,7 @@ import { economyJson, economyView } from "../commands/replay.ts";
 import type { Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { createPaint } from "../render/table.ts";
-import { displayWidth } from "../render/width.ts";
+import { displayWidth } from "../render/text.ts";
 import { type Economy, type Replay, replaySession } from "../replay.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";

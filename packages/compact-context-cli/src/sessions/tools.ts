@@ -1,14 +1,20 @@
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
-import { openFile } from "../files/source.ts";
-import { type JsonRecord, recordOf, stringOf } from "../transcripts/json.ts";
-import type { FoundSession, Places } from "./facts.ts";
+import { CompactError } from "compact-context/internal/errors";
+import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
+import type { CliPorts } from "../ports.ts";
+import { type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/json.ts";
 import {
   contentText,
+  entriesOf,
   type FoundFile,
+  type FoundSession,
   factsOfDocument,
   factsOfLines,
   filesBelow,
   type Hint,
+  type Places,
   promptTokens,
   type SessionFacts,
 } from "./facts.ts";
@@ -29,7 +35,7 @@ function idIn(file: string): string {
   return UUID.exec(file)?.[0] ?? file.replace(/\.jsonl?$/, "");
 }
 
-export const FILE_TOOLS: readonly FileTool[] = [
+const FILE_TOOLS: readonly FileTool[] = [
   {
     name: "Claude Code",
     folder: ({ home, env }) => join(env.CLAUDE_CONFIG_DIR ?? join(home, ".claude"), "projects"),
@@ -67,7 +73,7 @@ export function isKeptByTool(path: string, places: Places): boolean {
 }
 
 /** The sessions of one tool, in no order. */
-export async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
+async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
   const files = await filesBelow(tool.folder(places), tool.depth, tool.isSession);
   return files.map((file) => sessionOf(tool, file));
 }
@@ -113,4 +119,132 @@ function piHint(record: JsonRecord): Hint {
   const message = recordOf(record.message);
   if (message.role === "assistant") return { tokens: promptTokens("pi", message.usage) };
   return message.role === "user" ? { words: contentText(message.content) } : {};
+}
+
+/** `storage/session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`. */
+function opencodeFolder({ home, env }: Places): string {
+  return join(env.XDG_DATA_HOME ?? join(home, ".local", "share"), "opencode");
+}
+
+/** Newer OpenCode keeps its sessions in a database, which only its own export opens. */
+export function hasOpencodeDatabase(places: Places): boolean {
+  return existsSync(join(opencodeFolder(places), "opencode.db"));
+}
+
+/** The sessions that OpenCode keeps in files, in no order. */
+async function opencodeSessions(places: Places): Promise<FoundSession[]> {
+  const storage = join(opencodeFolder(places), "storage");
+  const files = await filesBelow(join(storage, "session"), 1, (name) => /^ses_.*\.json$/.test(name));
+  const sessions = await Promise.all(
+    files.map(async ({ path, changed }) => {
+      const info = recordOf(await readJson(path));
+      const id = stringOf(info.id);
+      // A session with a parent belongs to a sub-agent.
+      if (id === undefined || info.parentID !== undefined) return [];
+      const messages = await filesBelow(join(storage, "message", id), 0, isJson);
+      if (messages.length === 0) return [];
+      const session: FoundSession = {
+        tool: "OpenCode",
+        id,
+        bytes: messages.reduce((sum, file) => sum + file.bytes, 0),
+        changed: numberOf(recordOf(info.time).updated) ?? changed,
+        facts: async () => ({ folder: stringOf(info.directory), title: stringOf(info.title) }),
+        open: async () => ({
+          name: `OpenCode session ${id}`,
+          word: id,
+          bytes: 0,
+          chunks: () => exportChunks(storage, id, info),
+        }),
+      };
+      return [session];
+    }),
+  );
+  return sessions.flat();
+}
+
+/** The session as `opencode export` writes it: one document of the session, its messages and their parts. */
+async function* exportChunks(storage: string, id: string, info: unknown): AsyncGenerator<string> {
+  yield `{"info":${JSON.stringify(info)},"messages":[`;
+  const names = await jsonNames(join(storage, "message", id));
+  let separator = "";
+  for (const name of names) {
+    const message = await readJson(join(storage, "message", id, name));
+    const folder = join(storage, "part", name.replace(/\.json$/, ""));
+    const parts = await Promise.all((await jsonNames(folder)).map((part) => readJson(join(folder, part))));
+    yield `${separator}${JSON.stringify({ info: message, parts })}`;
+    separator = ",";
+  }
+  yield "]}\n";
+}
+
+/** Names sort by the time they were made: OpenCode's ids ascend. */
+async function jsonNames(folder: string): Promise<string[]> {
+  const entries = await entriesOf(folder);
+  return entries
+    .filter((entry) => entry.isFile() && isJson(entry.name))
+    .map((entry) => entry.name)
+    .sort();
+}
+
+function isJson(name: string): boolean {
+  return name.endsWith(".json");
+}
+
+async function readJson(path: string): Promise<unknown> {
+  try {
+    const { size } = await stat(path);
+    // A whole session of the tool is smaller than this; a single part never comes near.
+    if (size > 256 * 1024 * 1024) return undefined;
+    return JSON.parse(await readFile(path, "utf8"));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Every session that known tools left on this computer, the newest first. */
+export async function discoverSessions(places: Places): Promise<FoundSession[]> {
+  const found = await Promise.all([
+    ...FILE_TOOLS.map((tool) => sessionsOf(tool, places)),
+    opencodeSessions(places),
+  ]);
+  return found.flat().toSorted((a, b) => b.changed - a.changed || a.id.localeCompare(b.id));
+}
+
+/**
+ * The transcript that a word means: a file, `-` for standard input, the number of a session in the list, or the
+ * beginning of a session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
+ */
+export async function openTranscript(
+  word: string,
+  places: Places & Pick<CliPorts, "cwd" | "stdin">,
+): Promise<Source> {
+  if (word === STDIN) return openStdin(places.stdin);
+  try {
+    return await openFile(word, places.cwd);
+  } catch (error) {
+    const missing = CompactError.isInstance(error) && error.code === "NotFound";
+    if (!missing || /[/\\.]/.test(word)) throw error;
+    const session = pick(await discoverSessions(places), word);
+    if (session === undefined) throw error;
+    return session.open();
+  }
+}
+
+function pick(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
+  const isNumber = /^\d{1,4}$/.test(word);
+  const numbered = isNumber ? sessions[Number(word) - 1] : undefined;
+  if (numbered !== undefined) return numbered;
+  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
+  if (meant.length === 0 && isNumber) {
+    throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
+      hint: "`compact` alone lists them.",
+    });
+  }
+  if (meant.length <= 1) return meant[0];
+  throw new CompactError("InvalidUsage", `${word} is the beginning of ${meant.length} sessions`, {
+    hint: `Give more of the id: ${meant
+      .slice(0, 4)
+      .map((session) => session.id)
+      .join(", ")}.`,
+  });
 }

@@ -17,12 +17,12 @@ import {
   MESSAGE_LAYERS,
   shortPreview,
   stacked,
+  textIn,
   typedAsk,
 } from "./message-view.ts";
 import { type CompactedMessage, createOriginals, hitView } from "./originals.ts";
 import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead } from "./session-view.ts";
-import { textIn } from "./untrusted.ts";
 
 /** An archive to look at. */
 export interface ArchiveSource {

@@ -6,10 +6,9 @@ import { type LayerName, layersOf } from "compact-context/internal/core/report";
 import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
-import { type FixedTokens, fateOf, layerKeyOf } from "./message-view.ts";
+import { type FixedTokens, fateOf, layerKeyOf, listIn, numberIn, recordIn, textIn } from "./message-view.ts";
 import type { CompactedMessage } from "./originals.ts";
 import type { Fate, FateView } from "./session-view.ts";
-import { listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
 interface ArchivedStep {

@@ -1,8 +1,18 @@
 import { isObject } from "compact-context/internal/errors";
-import { eventLayers, fateOf, namedLines, type ToldLayers, triggerWords } from "./message-view.ts";
+import {
+  eventLayers,
+  fateOf,
+  jsonText,
+  listIn,
+  namedLines,
+  numberIn,
+  recordIn,
+  type ToldLayers,
+  textIn,
+  triggerWords,
+} from "./message-view.ts";
 import type { SessionRecord } from "./session-record.ts";
 import type { CompactionHead, Fate, FateView, LayerKey, SpanView } from "./session-view.ts";
-import { jsonText, listIn, numberIn, recordIn, textIn } from "./untrusted.ts";
 
 /** An event of ours, whichever way it came. */
 export interface ToldEvent {

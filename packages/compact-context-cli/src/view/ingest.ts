@@ -1,6 +1,6 @@
 import { isObject } from "compact-context/internal/errors";
 import { type SpanDraft, spanView } from "./event-reader.ts";
-import { jsonText, recordIn, textIn } from "./untrusted.ts";
+import { jsonText, recordIn, textIn } from "./message-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Most events of one request. */

@@ -7,11 +7,10 @@ import {
 import { createLruMap } from "compact-context/internal/errors";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
-import { kindOf, shortPreview } from "./message-view.ts";
+import { expandedPiece, kindOf, shortPreview, textIn } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
 import type { CompactionHead, FateView, SearchHitView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
-import { expandedPiece, textIn } from "./untrusted.ts";
 
 /** A message of a session, as it was before any compaction. */
 export interface Original {

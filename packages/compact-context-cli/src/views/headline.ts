@@ -2,8 +2,7 @@ import type { Message, Part } from "compact-context";
 import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
 import { sessionNameOf } from "../job.ts";
 import type { Terminal } from "../ports.ts";
-import { formatCount, plural } from "../render/numbers.ts";
-import { firstWords, oneLine, truncate, wrap } from "../render/width.ts";
+import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "../render/text.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { typedAsk } from "../view/message-view.ts";
@@ -40,8 +39,9 @@ function windowNote({ windowFrom, model }: Settings): string {
 /** What was counted and what the provider reported, one sentence each; nothing where nothing was reported. */
 export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
-  const { record, reported: tokens, counted } = reported;
-  const told = `The provider counted ${formatCount(tokens)} tokens before message #${record.index + 1}, Compact ${formatCount(counted)}`;
+  const { record, reported: tokens, counted, isEarlier } = reported;
+  const where = isEarlier ? "its last compaction" : `message #${record.index + 1}`;
+  const told = `The provider counted ${formatCount(tokens)} tokens before ${where}, Compact ${formatCount(counted)}`;
   if (unseenTokens === 0) return [`${told}. The larger figure is used.`];
   return [
     `${told}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,

@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView } from "../session-view.ts";
-import { api } from "./api.ts";
+import { api } from "./data.ts";
 import { List, Tick } from "./list.tsx";
 import { session, shown } from "./state.ts";
 import { count, firstLine, marked as markedPieces, plural, reasonOf } from "./text.ts";

@@ -10,7 +10,7 @@ import type {
   SourceView,
   SummaryPiece,
 } from "../session-view.ts";
-import type { Wanted } from "./api.ts";
+import type { Wanted } from "./data.ts";
 import { arrivals, originals } from "./data.ts";
 import { Detail, List, messageRow, rove, Term, titleOf } from "./list.tsx";
 import { compaction, openCompaction, session, shown, spoken } from "./state.ts";

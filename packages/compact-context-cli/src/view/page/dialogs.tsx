@@ -2,7 +2,7 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
-import { api } from "./api.ts";
+import { api } from "./data.ts";
 import { Tick } from "./list.tsx";
 import { compaction, openCompaction, session, shown, step, tab } from "./state.ts";
 import { count, firstLine, GLOSSARY, reasonOf, visibleText } from "./text.ts";

@@ -113,8 +113,9 @@ function Readout(): JSX.Element {
       {reported !== undefined && (
         <p class="saved">
           <Term name="reported">{`${count(reported)} reported`}</Term>
-          {` by the provider, ${count(now.total)} `}
+          {` by the provider for what the agent sent, ${count(now.total)} `}
           <Term name="counted" />
+          {" here"}
         </p>
       )}
       <dl>

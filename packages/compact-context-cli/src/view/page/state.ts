@@ -6,8 +6,7 @@ import {
   type SessionView,
   VIEW_VERSION,
 } from "../session-view.ts";
-import { api, type Wanted } from "./api.ts";
-import { grown, moreWaits, originals, placesOf } from "./data.ts";
+import { api, grown, moreWaits, originals, placesOf, type Wanted } from "./data.ts";
 import { reasonOf, sentence } from "./text.ts";
 
 export const TABS = ["window", "compaction", "timeline", "archive"] as const;

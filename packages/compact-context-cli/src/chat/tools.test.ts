@@ -13,9 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentTool } from "compact-context/internal/agent/tool";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createWorkplace, type Workplace } from "../workplace.ts";
-import { editTool, readTool, writeTool } from "./read.ts";
-import { runTool } from "./run.ts";
+import { createWorkplace, editTool, readTool, runTool, type Workplace, writeTool } from "./tools.ts";
 
 let folder = "";
 let root = "";

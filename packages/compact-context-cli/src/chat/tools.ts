@@ -1,11 +1,77 @@
+import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chmod, mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import {
+  chmod,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { AgentTool } from "compact-context/agents";
 import { CompactError } from "compact-context/internal/errors";
-import { formatBytes, formatCount, plural } from "../../render/numbers.ts";
-import { recordOf } from "../../transcripts/json.ts";
-import type { Workplace } from "../workplace.ts";
+import { formatBytes, formatCount, formatDuration, plural } from "../render/text.ts";
+import { recordOf } from "../transcripts/json.ts";
+
+/** The folder that an agent may touch. */
+export interface Workplace {
+  /** Its real path. */
+  readonly root: string;
+  /**
+   * The real path of a file in it that is to be read, or made: links are followed first. Rejects with
+   * `InvalidArgument` for what lies outside.
+   */
+  toRead(path: string): Promise<string>;
+  /** The same for what is to be written; the folders of the agent's own records and of git are left alone. */
+  toWrite(path: string): Promise<string>;
+}
+
+const OWN_FOLDERS = [".compact", ".git"];
+
+export async function createWorkplace(folder: string): Promise<Workplace> {
+  const root = await realpath(folder);
+  const toRead = async (path: string): Promise<string> => {
+    const real = await realOf(resolve(root, path));
+    const inside = relative(root, real);
+    if (inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return real;
+    throw new CompactError("InvalidArgument", `${path} is outside of the working folder`, {
+      place: path,
+      hint: "Only files below the working folder can be touched.",
+    });
+  };
+  return {
+    root,
+    toRead,
+    async toWrite(path) {
+      const real = await toRead(path);
+      const own = relative(root, real)
+        .split(sep)
+        .find((part) => OWN_FOLDERS.includes(part.toLowerCase()));
+      if (own === undefined) return real;
+      throw new CompactError("InvalidArgument", `${path} is in ${own}, which tools do not write to`, {
+        place: path,
+        hint: "Choose a place outside of it.",
+      });
+    },
+  };
+}
+
+/** The real path of a file, or of the nearest folder above one that is not there yet. */
+async function realOf(path: string): Promise<string> {
+  try {
+    return await realpath(path);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    const above = dirname(path);
+    if (code !== "ENOENT" || above === path) throw error;
+    return join(await realOf(above), basename(path));
+  }
+}
 
 const LINES = 2_000;
 /** Larger files are for `run` with sed, head or grep. */
@@ -173,14 +239,14 @@ export function lineCount(text: string): number {
 }
 
 /** A text among a call's arguments; throws `InvalidArgument`, in words for the model. */
-export function textArgument(args: unknown, name: string): string {
+function textArgument(args: unknown, name: string): string {
   const value = recordOf(args)[name];
   if (typeof value === "string") return value;
   throw wrong(name, "a text");
 }
 
 /** A whole number from 1, also where it is given as text. */
-export function numberArgument(args: unknown, name: string, otherwise: number): number {
+function numberArgument(args: unknown, name: string, otherwise: number): number {
   const value = recordOf(args)[name] ?? otherwise;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= 1) return number;
@@ -192,10 +258,134 @@ function wrong(name: string, wanted: string): CompactError {
 }
 
 /** The JSON schema of an object; every property is a text unless it says otherwise. */
-export function objectSchema(
+function objectSchema(
   properties: Readonly<Record<string, { readonly type?: string; readonly description: string }>>,
   required: readonly string[],
 ): object {
   const typed = Object.entries(properties).map(([name, one]) => [name, { type: "string", ...one }]);
   return { type: "object", properties: Object.fromEntries(typed), required, additionalProperties: false };
+}
+
+const SECONDS = 120;
+const MOST_SECONDS = 600;
+/** Of the output, the first and the last so many bytes are kept. */
+const HALF = 60_000;
+/** Between asking a command to end and ending it. */
+const GRACE_MS = 2_000;
+
+/** Runs a command of the shell in the working folder, with nothing to read and a deadline. */
+export function runTool(workplace: Workplace, env: NodeJS.ProcessEnv): AgentTool {
+  return {
+    name: "run",
+    description: `Runs a shell command in the working folder and gives its output, errors among it. It has no input and ${SECONDS} s; ask for more with timeout_seconds. Everything it started ends with it.`,
+    schema: objectSchema(
+      {
+        command: { description: "The command line." },
+        timeout_seconds: {
+          type: "integer",
+          description: `At most ${MOST_SECONDS}; ${SECONDS} when left out.`,
+        },
+      },
+      ["command"],
+    ),
+    deadlineMs: (MOST_SECONDS + 10) * 1000,
+    execute: (args, { signal }) => {
+      const command = textArgument(args, "command");
+      const seconds = Math.min(MOST_SECONDS, numberArgument(args, "timeout_seconds", SECONDS));
+      return runCommand({ command, seconds, cwd: workplace.root, env }, signal);
+    },
+  };
+}
+
+interface CommandRun {
+  readonly command: string;
+  readonly seconds: number;
+  readonly cwd: string;
+  readonly env: NodeJS.ProcessEnv;
+}
+
+/** Output and exit code as text; rejects only where the shell itself cannot be started. */
+export async function runCommand(
+  { command, seconds, cwd, env }: CommandRun,
+  signal: AbortSignal,
+): Promise<string> {
+  const child = spawn(command, {
+    shell: true,
+    cwd,
+    env,
+    stdio: ["ignore", "pipe", "pipe"],
+    // A group of its own: what the command starts can be ended with it.
+    detached: process.platform !== "win32",
+  });
+  const started = performance.now();
+  const output = createOutput();
+  child.stdout?.on("data", output.add);
+  child.stderr?.on("data", output.add);
+  let late = false;
+  const stop = (): void => end(child);
+  const timer = setTimeout(() => {
+    late = true;
+    stop();
+  }, seconds * 1000);
+  signal.addEventListener("abort", stop, { once: true });
+  if (signal.aborted) stop();
+  try {
+    const status = await exitOf(child);
+    const how = late ? "given up" : status;
+    return `${output.text()}\n[${how}, ${formatDuration(performance.now() - started)}]`.trimStart();
+  } finally {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", stop);
+    // Whatever it left running in the background.
+    kill(child, "SIGKILL");
+  }
+}
+
+function end(child: ChildProcess): void {
+  kill(child, "SIGTERM");
+  setTimeout(() => kill(child, "SIGKILL"), GRACE_MS).unref();
+}
+
+function kill(child: ChildProcess, signal: NodeJS.Signals): void {
+  if (child.pid === undefined) return;
+  try {
+    if (process.platform === "win32") child.kill(signal);
+    else process.kill(-child.pid, signal);
+  } catch {
+    // It has ended.
+  }
+}
+
+/** How it ended; output that a background process still holds is not waited for. */
+function exitOf(child: ChildProcess): Promise<string> {
+  return new Promise((resolve, reject) => {
+    child.once("error", reject);
+    child.once("exit", (code, signal) => {
+      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
+      const done = (): void => resolve(how);
+      child.once("close", done);
+      setTimeout(done, 200).unref();
+    });
+  });
+}
+
+function createOutput(): { add(piece: Buffer): void; text(): string } {
+  let head = Buffer.alloc(0);
+  let tail = Buffer.alloc(0);
+  let left = 0;
+  return {
+    add(piece) {
+      const room = HALF - head.length;
+      if (room > 0) head = Buffer.concat([head, piece.subarray(0, room)]);
+      const rest = room > 0 ? piece.subarray(room) : piece;
+      if (rest.length === 0) return;
+      const joined = Buffer.concat([tail, rest.subarray(-HALF)]);
+      left += tail.length + rest.length - Math.min(joined.length, HALF);
+      tail = joined.subarray(-HALF);
+    },
+    text() {
+      const gap = left === 0 ? "" : `\n[${formatCount(left)} bytes of output were left out]\n`;
+      return `${head.toString("utf8")}${gap}${tail.toString("utf8")}`;
+    },
+  };
 }

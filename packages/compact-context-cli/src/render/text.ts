@@ -1,0 +1,191 @@
+import { CompactError, escapeControl, replaceUnseen } from "compact-context/internal/errors";
+import stringWidth from "string-width";
+
+const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
+
+/** Cells that a text takes on a terminal; it must hold no control characters. */
+export function displayWidth(text: string): number {
+  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
+}
+
+/** Cells that a cut goes back at most to end behind a whole word. */
+const WORD = 16;
+
+/** The text cut to at most `width` cells, ending in `…` where something is missing; behind a word where one ends near. */
+export function truncate(text: string, width: number): string {
+  if (width <= 0) return "";
+  // No character takes less than no cells: what is far longer need not be looked at.
+  if (text.length <= width * 16 && displayWidth(text) <= width) return text;
+  let used = 0;
+  let cut = 0;
+  for (const { segment } of GRAPHEMES.segment(text)) {
+    used += displayWidth(segment);
+    if (used >= width) break;
+    cut += segment.length;
+  }
+  const kept = text.slice(0, cut);
+  const word = text[cut] === " " ? kept.length : kept.lastIndexOf(" ");
+  const whole =
+    word > 0 && kept.length - word <= Math.min(WORD, kept.length / 2) ? kept.slice(0, word) : kept;
+  return `${whole.trimEnd()}…`;
+}
+
+/** Filled up with spaces to `width` cells. */
+export function padEnd(text: string, width: number): string {
+  return text + " ".repeat(Math.max(0, width - displayWidth(text)));
+}
+
+/** Filled up with spaces in front to `width` cells. */
+export function padStart(text: string, width: number): string {
+  return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
+}
+
+/** The text as lines of at most `width` cells, broken at spaces alone: a longer word, such as a path, has a line of its own. */
+export function wrap(text: string, width: number): string[] {
+  const lines: string[] = [];
+  let line = "";
+  for (const word of text.split(" ")) {
+    const longer = line === "" ? word : `${line} ${word}`;
+    if (displayWidth(longer) <= width || line === "") line = longer;
+    else {
+      lines.push(line);
+      line = word;
+    }
+  }
+  return [...lines, line];
+}
+
+/** A sentence as lines that stand `indent` cells to the right and fit a screen of `width` cells. */
+export function paragraph(text: string, width: number, indent = 2): string[] {
+  return wrap(text, width - indent - 2).map((line) => " ".repeat(indent) + line);
+}
+
+/** Text of others on one line: white space joined, everything a terminal would act on made visible. */
+export function oneLine(text: string): string {
+  return escapeControl(text.replace(/[ \t\r\n]+/g, " ").trim());
+}
+
+/** The beginning of a text on one line; only that much of it is looked at. */
+export function firstWords(text: string, characters = 400): string {
+  return oneLine(text.slice(0, characters).replace(/[\ud800-\udbff]$/, ""));
+}
+
+/** The value as JSON that is safe to print to a terminal: who parses it gets the same value. */
+export function safeJson(value: unknown, indent = 2): string {
+  return replaceUnseen(JSON.stringify(value, undefined, indent), (character) =>
+    Array.from(
+      { length: character.length },
+      (_, at) => `\\u${character.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join(""),
+  );
+}
+
+/** Text of others as lines that are safe to print; tabs become spaces. */
+export function safeLines(text: string): string[] {
+  return escapeControl(text.replaceAll("\r\n", "\n")).replaceAll("\t", "  ").split("\n");
+}
+
+/** Keys whose values are somebody else's: messages as the library has them, and counts by names of a file. */
+const AS_IS: ReadonlySet<string> = new Set(["message", "left_out", "kinds", "value"]);
+
+/** The value with all keys in snake_case, the one spelling of machine output. */
+export function snakeKeys(value: unknown, asIs: ReadonlySet<string> = AS_IS): unknown {
+  if (Array.isArray(value)) return value.map((entry) => snakeKeys(entry, asIs));
+  if (typeof value !== "object" || value === null) return value;
+  const entries = Object.entries(value).map(([key, inner]): [string, unknown] => {
+    const name = key.replace(/(?<=[a-z0-9])[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+    return [name, asIs.has(name) ? inner : snakeKeys(inner, asIs)];
+  });
+  return Object.fromEntries(entries);
+}
+
+/** `12,345`. */
+export function formatCount(count: number): string {
+  return Math.round(count)
+    .toString()
+    .replace(/\B(?=(\d{3})+$)/g, ",");
+}
+
+/** `840`, `12.3k`, `1.2M`: three figures, for tight places. */
+export function formatShort(count: number): string {
+  if (count < 1000) return formatCount(count);
+  const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
+  return `${value < 100 ? value.toFixed(1).replace(/\.0$/, "") : Math.round(value)}${unit}`;
+}
+
+/** `12.3%`; `0%` of nothing. */
+export function formatPercent(part: number, whole: number): string {
+  if (whole === 0 || part === 0) return "0%";
+  const percent = (part / whole) * 100;
+  if (percent === 100) return "100%";
+  if (percent < 0.1) return "<0.1%";
+  // Nearly all is not all.
+  return `${(percent < 100 ? Math.min(percent, 99.9) : percent).toFixed(1)}%`;
+}
+
+/** `1 message`, `12,345 messages`. */
+export function plural(count: number, one: string, many = `${one}s`): string {
+  return `${formatCount(count)} ${count === 1 ? one : many}`;
+}
+
+/** `820 B`, `12 kB`, `3.4 MB`; decimal units. */
+export function formatBytes(bytes: number): string {
+  if (bytes < 1000) return `${bytes} B`;
+  const units = ["kB", "MB", "GB", "TB"];
+  let value = bytes / 1000;
+  let unit = 0;
+  while (value >= 999.5 && unit < units.length - 1) {
+    value /= 1000;
+    unit += 1;
+  }
+  return `${value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
+}
+
+/** `0.4 ms`, `840 ms`, `12.3 s`, `2 h 5 min`. */
+export function formatDuration(milliseconds: number): string {
+  if (milliseconds < 10) return `${milliseconds.toFixed(1)} ms`;
+  if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
+  const seconds = milliseconds / 1000;
+  if (seconds < 120) return `${seconds.toFixed(1)} s`;
+  const minutes = Math.round(seconds / 60);
+  if (minutes < 120) return `${minutes} min`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
+}
+
+/** How long ago, in one unit: `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
+export function formatAge(milliseconds: number): string {
+  const minutes = Math.floor(milliseconds / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  if (hours < 48) return `${hours} h ago`;
+  return `${Math.floor(hours / 24)} days ago`;
+}
+
+const AMOUNT = /^(\d+(?:\.\d+)?)\s*(k|m)?$/i;
+const PERCENT = /^(\d+(?:\.\d+)?)\s*%$/;
+
+/** `20000`, `20k`, `1.5M`, `20,000` or `20_000` as tokens; throws `InvalidUsage` naming the flag. */
+export function parseTokens(text: string, flag: string): number {
+  const match = AMOUNT.exec(text.replace(/(?<=\d)[,_](?=\d{3})/g, "").trim());
+  const factor = { k: 1000, m: 1_000_000 }[match?.[2]?.toLowerCase() ?? ""] ?? 1;
+  const tokens = Math.round(Number(match?.[1] ?? Number.NaN) * factor);
+  if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
+  throw new CompactError("InvalidUsage", `${flag} ${text}: not a number of tokens above zero`, {
+    place: flag,
+    hint: `Write it as ${flag} 20000, ${flag} 20k or ${flag} 1.5M.`,
+  });
+}
+
+/** Tokens as `parseTokens` reads them, or a share such as `25%` of `whole`. */
+export function parseTokensOrShare(text: string, flag: string, whole: number): number {
+  const percent = PERCENT.exec(text.trim());
+  if (percent === null) return parseTokens(text, flag);
+  const share = Number(percent[1]);
+  if (share > 0 && share <= 100) return Math.max(1, Math.floor((whole * share) / 100));
+  throw new CompactError("InvalidUsage", `${flag} ${text}: not a share between 0% and 100%`, {
+    place: flag,
+    hint: `Write it as ${flag} 25%, the share of the tokens before.`,
+  });
+}
