@@ -4,7 +4,7 @@ import { copyWith } from "../codecs/native.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { CompactError, createKeyedMutex, hasCode } from "../errors.ts";
 import { CLAIM_LEASE_MS, type ClaimOwner, takeClaim } from "../memory/files/claim.ts";
-import { CHANNEL_FILES, ensureChannel } from "../memory/files/ensure.ts";
+import { CHANNEL_FILES, ensureChannel } from "../memory/files/folders.ts";
 import { objectOf, textOf } from "../providers/request.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";

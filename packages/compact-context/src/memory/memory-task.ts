@@ -4,7 +4,7 @@ import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/
 import type { ForgottenIn } from "./changes/operation.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
-import { stripRuntimeContext } from "./scope.ts";
+import { stripRuntimeContext } from "./pack.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
 
 /** What became of one task of the memory. */

@@ -1,9 +1,9 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/retired.ts";
 import { REMEMBER } from "./learning/language.ts";
-import { shareIn, topicTerms } from "./learning/meaning.ts";
 import { relationOf } from "./learning/relation.ts";
-import { analyze } from "./ranking/words.ts";
+import { shareIn, topicTerms } from "./learning/terms.ts";
+import { analyze } from "./ranking/units.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
 export type Precedence = "current" | "durable";

@@ -2,14 +2,18 @@ import { join } from "node:path";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
 import { asData } from "../summarizers/llm/prompts.ts";
-import { type MemoryCandidate, type MemorySource, readMemoryCandidates } from "./candidates.ts";
+import {
+  buildColdCandidates,
+  type MemoryCandidate,
+  type MemorySource,
+  readMemoryCandidates,
+} from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
-import { buildColdCandidates } from "./cold.ts";
+import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { formerTexts, heldBy, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
-import { checkUser } from "./scope.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
 /** A model as recall asks it: like any other, with a key in the request where one is resolved. */

@@ -1,9 +1,8 @@
 import { randomUUID } from "node:crypto";
 import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { getChannelSessionPath } from "../files/ensure.ts";
+import { getChannelSessionPath } from "../files/folders.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { type LogEntry, loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
 import { type MemoryDocument, readDocument } from "./document.ts";
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
 import type {
@@ -21,8 +20,13 @@ import {
   type ChannelPlace,
   commitChange,
   findChannel,
+  type LogEntry,
+  loggedOperation,
+  type MemoryChange,
   type ReadFiles,
+  type ReadLog,
   readFiles,
+  readLog,
   textsOf,
   withChannel,
 } from "./store.ts";

@@ -2,12 +2,12 @@ import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "../changes/document.ts";
 import type { ChangeNote, MemoryOperation, Operation } from "../changes/operation.ts";
-import { heldBy } from "../learning/meaning.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isTransient } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
-import { RULES_OF_RECORDS } from "../session-update/by-model.ts";
+import { RULES_OF_RECORDS } from "../session-update/llm.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
 
 type Done = Promise<"written" | "unchanged">;

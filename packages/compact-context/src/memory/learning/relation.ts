@@ -1,5 +1,5 @@
 import { TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+import { clausesOf, type Key, type Read, read } from "./meaning.ts";
 import {
   bare,
   GENERIC,
@@ -7,10 +7,15 @@ import {
   isReplaceable,
   isValue,
   kindOf,
+  list,
+  NONE,
   PLAIN,
+  same,
+  shareIn,
   shareKind,
   toolsLike,
-} from "./values.ts";
+  topicTerms,
+} from "./terms.ts";
 
 /** What a newer statement is to an older one. */
 export type Relation =

@@ -2,6 +2,7 @@ import { readArgument, requireList, requireOptions } from "../../errors.ts";
 import { rarityOf } from "../../search/rank.ts";
 import { asksWhen, DAY, findDate, type TimeSpan } from "./dates.ts";
 import {
+  analyze,
   buildPostings,
   type Posting,
   type Postings,
@@ -9,7 +10,6 @@ import {
   type Unit,
   unitsOf,
 } from "./units.ts";
-import { analyze } from "./words.ts";
 
 /** What the ranker adds up; `docs/recall.md` says what each was measured to add. Round on purpose: they are meant for conversations and notes alike. */
 export const RANKING_WEIGHTS = {

@@ -16,8 +16,8 @@ import {
   type SessionMemoryState,
 } from "../session-memory.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
-import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./by-model.ts";
-import { sessionStateOf } from "./by-program.ts";
+import { sessionStateOf } from "./heuristic.ts";
+import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./llm.ts";
 import { isCorrection } from "./wording.ts";
 
 export interface SessionMemoryUpdateOptions {

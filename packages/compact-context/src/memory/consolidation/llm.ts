@@ -3,15 +3,15 @@ import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf } from "../changes/document.ts";
 import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
-import { heldBy } from "../learning/meaning.ts";
 import { ownStatements } from "../learning/own-words.ts";
 import { isSaidByUser, isTransient } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import { forgetWishes } from "../learning/wishes.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
-import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
+import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/llm.ts";
 import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
-import { type Consolidation, consolidationOf, entryOf, type Known } from "./by-program.ts";
+import { type Consolidation, consolidationOf, entryOf, type Known } from "./heuristic.ts";
 
 /** What is known already. */
 export interface ConsolidationInput extends Known {
