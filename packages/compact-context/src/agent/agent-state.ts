@@ -292,7 +292,7 @@ async function searchLog(
   limit: number,
 ): Promise<Hits> {
   if (channelDir === undefined) return [];
-  const lines = await buildColdCandidates({ channelDir, sources: ["channel-log"] });
+  const lines = await buildColdCandidates({ channelDir }, ["channel-log"]);
   const byId = new Map(lines.map((line) => [line.id, line]));
   return createRecallIndex(lines)
     .search(text, { limit })
@@ -314,10 +314,7 @@ async function expandLine(
   { maxTokens = EXPAND_TOKENS, offset = 0 }: { readonly maxTokens?: number; readonly offset?: number },
 ): Promise<Expanded | undefined> {
   if (channelDir === undefined) return undefined;
-  const lines: readonly MemoryCandidate[] = await buildColdCandidates({
-    channelDir,
-    sources: ["channel-log"],
-  });
+  const lines: readonly MemoryCandidate[] = await buildColdCandidates({ channelDir }, ["channel-log"]);
   const line = lines.find((one) => one.line === n);
   if (line === undefined) return undefined;
   const message = { id: line.id, role: roleOf(line), parts: [{ type: "text" as const, text: line.content }] };

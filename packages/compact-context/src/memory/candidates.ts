@@ -1,13 +1,12 @@
 import { join } from "node:path";
-import { errorMessage, requireList, requireOptions, requireText } from "../errors.ts";
-import { fingerprint, type MemoryItem, readDocument, slug } from "./changes/document.ts";
-import type { MemoryTrust } from "./changes/operation.ts";
+import { errorMessage, isObject, requireOptions, requireText } from "../errors.ts";
+import { parsedJson } from "../summarizers/extractive/text.ts";
+import { fingerprint, type MemoryItem, type MemoryTrust, readDocument, slug } from "./changes/document.ts";
 import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/folders.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 import { scanMarkdown } from "./markdown.ts";
 import { stripRuntimeContext } from "./pack.ts";
-import { findDate, readTimestamp } from "./ranking/dates.ts";
-import type { RecallCandidate } from "./ranking/units.ts";
+import { findDate, type RecallCandidate, readTimestamp } from "./ranking/units.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
 export type MemorySource =
@@ -258,14 +257,6 @@ function createUniqueIds(): (name: string, content: string) => string {
   };
 }
 
-export interface BuildColdCandidatesOptions {
-  readonly channelDir: string;
-  /** The logs to read among these. */
-  readonly sources: readonly MemorySource[];
-  /** Told how many lines could not be read. */
-  readonly warn?: (message: string) => void;
-}
-
 const LOGS: readonly (readonly [MemorySource, string])[] = [
   ["channel-log", CHANNEL_FILES.log],
   ["channel-context", CHANNEL_FILES.context],
@@ -276,46 +267,27 @@ const LOGS: readonly (readonly [MemorySource, string])[] = [
  * among the memory's candidates: only a search that names its log sees them.
  */
 export async function buildColdCandidates(
-  options: BuildColdCandidatesOptions,
+  { channelDir, warn }: Pick<BuildMemoryCandidatesOptions, "channelDir" | "warn">,
+  sources: readonly MemorySource[],
 ): Promise<readonly MemoryCandidate[]> {
-  requireOptions(options, "options", "Pass { channelDir, sources }.");
-  requireText(options.channelDir, "options.channelDir", "Pass the path of the channel's folder.");
-  requireList(options.sources, "options.sources", 'Name the logs to read, such as ["history"].');
-  const read = LOGS.filter(([source]) => options.sources.includes(source)).map(async ([source, name]) => {
-    const path = join(options.channelDir, name);
-    const text = (await readMemoryFile(path))?.text ?? "";
-    const lines = text.split("\n");
-    const entries = lines.map((line) => (line.trim() === "" ? "blank" : parseEntry(line)));
-    const broken = entries.filter((entry) => entry === undefined).length;
-    if (broken > 0)
-      options.warn?.(`${path}: ${broken} of ${lines.length} lines are no JSON and are not searched`);
+  const read = LOGS.filter(([source]) => sources.includes(source)).map(async ([source, name]) => {
+    const path = join(channelDir, name);
+    const lines = ((await readMemoryFile(path))?.text ?? "").split("\n");
+    const entries = lines.map((line) => (line.trim() === "" ? "blank" : parsedJson(line)));
+    const broken = entries.filter((entry) => entry !== "blank" && !isObject(entry)).length;
+    if (broken > 0) warn?.(`${path}: ${broken} of ${lines.length} lines are no JSON and are not searched`);
     return entries.flatMap((entry, index) =>
-      entry === undefined || entry === "blank" ? [] : candidateOf(entry, { source, path, line: index + 1 }),
+      isObject(entry) ? candidateOf(entry, { source, path, line: index + 1 }) : [],
     );
   });
   return (await Promise.all(read)).flat();
 }
 
-type Entry = Readonly<Record<string, unknown>>;
-
-function parseEntry(line: string): Entry | undefined {
-  try {
-    const value: unknown = JSON.parse(line);
-    return isEntry(value) ? value : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-function isEntry(value: unknown): value is Entry {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 function candidateOf(
-  entry: Entry,
+  entry: Readonly<Record<string, unknown>>,
   { source, path, line }: { readonly source: MemorySource; readonly path: string; readonly line: number },
 ): readonly MemoryCandidate[] {
-  const inner = isEntry(entry.message) ? entry.message : entry;
+  const inner = isObject(entry.message) ? entry.message : entry;
   const content = stripRuntimeContext(textOf(inner.content ?? inner.text ?? entry.message)).trim();
   if (content === "") return [];
   const author = [inner.userName, inner.author, inner.user, inner.role].find(
@@ -346,7 +318,7 @@ function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";
   return content
-    .map((part: unknown) => (isEntry(part) && typeof part.text === "string" ? part.text : ""))
+    .map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
     .filter((text) => text !== "")
     .join("\n");
 }

@@ -1,6 +1,6 @@
 export type { MemoryCandidate, MemorySource } from "./candidates.ts";
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
-export type { MemoryChangeResult, MemoryOperation } from "./changes/operation.ts";
+export type { MemoryChangeResult, MemoryOperation } from "./changes/document.ts";
 export type { MemoryChange } from "./changes/store.ts";
 export { type MemoryWriter, rewriteChannelSession } from "./changes/writer.ts";
 export {

@@ -1,6 +1,6 @@
-import { readArgument, requireList, requireOptions, requireText } from "../errors.ts";
-import type { MemoryTrust } from "./changes/operation.ts";
-import { DAY } from "./ranking/dates.ts";
+import { requireText } from "../errors.ts";
+import type { MemoryTrust } from "./changes/document.ts";
+import { DAY } from "./ranking/units.ts";
 
 /** What may be taken at most; the first limit that is reached ends it. */
 export interface PackLimits {
@@ -54,12 +54,6 @@ const BETWEEN = "\n\n";
  * first is clipped for the room that is left. Items of one place in a row share its line. Nothing gives an empty text.
  */
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
-  requireList(ranked, "ranked", "Pass the memories, the best first.");
-  requireOptions(limits, "limits", "Pass at least { maxItems, maxChars }.");
-  return readArgument("ranked", "Each memory needs the text `content`.", () => pack(ranked, limits));
-}
-
-function pack<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const places = new Set<unknown>();
   const taken: PackedItem<T>[] = [];
@@ -162,13 +156,11 @@ const RUNTIME_CONTEXT_CHARS: number = OPEN.length + CLOSE.length;
 
 /** Text in which none of the runtime's tags opens or closes: what was recalled cannot pretend to be the user. */
 export function escapeRuntimeTags(text: string): string {
-  requireText(text, "text", "Pass the text itself.");
   return text.replace(ANY_TAG, "&lt;");
 }
 
 /** A block of what was recalled; empty text for nothing, never empty tags. */
 export function renderRuntimeContext(body: string): string {
-  requireText(body, "body", "Pass the text itself.");
   return body.trim() === "" ? "" : `${OPEN}${body}${CLOSE}`;
 }
 
@@ -185,7 +177,6 @@ export function injectRuntimeContext(userText: string, block: string): string {
 
 /** The user's own text again: what was recalled must not be learned a second time. */
 export function stripRuntimeContext(text: string): string {
-  requireText(text, "text", "Pass the text itself.");
   const rest = text.replace(BLOCK, "");
   return rest === text ? text : (USER.exec(rest)?.[1] ?? rest);
 }

@@ -9,23 +9,10 @@ import { analyze } from "./ranking/units.ts";
 export type Precedence = "current" | "durable";
 
 /** Factors of sources: enough to decide between equals, too little to turn what is off the topic into an answer. */
+const ALWAYS = { "channel-history": 1, "channel-log": 0.9, "channel-context": 0.9 };
 const FACTORS: Readonly<Record<Precedence, Readonly<Record<MemorySource, number>>>> = {
-  current: {
-    "channel-session": 1.3,
-    "channel-memory": 1.18,
-    "workspace-memory": 1.12,
-    "channel-history": 1,
-    "channel-log": 0.9,
-    "channel-context": 0.9,
-  },
-  durable: {
-    "workspace-memory": 1.3,
-    "channel-memory": 1.2,
-    "channel-session": 1.1,
-    "channel-history": 1,
-    "channel-log": 0.9,
-    "channel-context": 0.9,
-  },
+  current: { ...ALWAYS, "channel-session": 1.3, "channel-memory": 1.18, "workspace-memory": 1.12 },
+  durable: { ...ALWAYS, "workspace-memory": 1.3, "channel-memory": 1.2, "channel-session": 1.1 },
 };
 
 export interface ScoredMemory {

@@ -5,9 +5,15 @@ import { refuseOutside, WORKSPACE_FILES } from "../files/folders.ts";
 import { readMemoryFile } from "../files/write-file.ts";
 import { relationOf } from "../learning/relation.ts";
 import { linesOf } from "../markdown.ts";
-import { DAY } from "../ranking/dates.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, plainWords, readDocument } from "./document.ts";
-import type { MemoryFileName } from "./operation.ts";
+import { DAY } from "../ranking/units.ts";
+import {
+  itemsOf,
+  type MemoryDocument,
+  type MemoryFileName,
+  type MemoryItem,
+  plainWords,
+  readDocument,
+} from "./document.ts";
 import { RETIRED_FILE, retiredAs } from "./retired.ts";
 import {
   type ChannelFolder,

@@ -4,8 +4,7 @@ import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
-import { readMark } from "./document.ts";
-import type { DoneOperation, ForgottenIn } from "./operation.ts";
+import { type DoneOperation, type ForgottenIn, readMark } from "./document.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
 import { type ChannelPlace, type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
 

@@ -4,10 +4,16 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { sweepTemps } from "../../storage/fs/files.ts";
-import { takeClaim } from "../files/claim.ts";
+import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
-import { type MemoryFile, readMemoryFile, versionOf, writeMemoryFile } from "../files/write-file.ts";
-import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./operation.ts";
+import {
+  type MemoryFile,
+  readMemoryFile,
+  takeClaim,
+  versionOf,
+  writeMemoryFile,
+} from "../files/write-file.ts";
+import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./document.ts";
 import { type Hunk, hunksBetween, inverse, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
 
@@ -130,8 +136,6 @@ export async function commitChange(place: ChannelPlace, pending: Pending): Promi
 }
 
 async function recover(place: ChannelPlace): Promise<void> {
-  // Until 0.1 whole files were kept there for undo; the log has it now.
-  await rm(join(place.work, "undo"), { recursive: true, force: true });
   const pending = await readPending(place);
   if (pending === undefined) return;
   const { changes } = await readLog(place.channelDir);
@@ -298,12 +302,8 @@ export function readLogText(text: string): ReadLog<LogEntry> {
 }
 
 function parseEntry(raw: string): LogEntry | undefined {
-  try {
-    const value = JSON.parse(raw) as Partial<LogEntry> | null;
-    return typeof value?.id === "string" && Array.isArray(value.operations) ? (value as LogEntry) : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(raw) as Partial<LogEntry> | null | undefined;
+  return typeof value?.id === "string" && Array.isArray(value.operations) ? (value as LogEntry) : undefined;
 }
 
 /** Adds a change to the log; durable when it resolves. */

@@ -3,15 +3,16 @@ import { CompactError, createKeyedMutex, requireOptions, requireText } from "../
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { getChannelSessionPath } from "../files/folders.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { type MemoryDocument, readDocument } from "./document.ts";
+import {
+  type ChangeNote,
+  type ForgottenIn,
+  type MemoryChangeResult,
+  type MemoryDocument,
+  type MemoryFileName,
+  type MemoryOperation,
+  readDocument,
+} from "./document.ts";
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
-import type {
-  ChangeNote,
-  ForgottenIn,
-  MemoryChangeResult,
-  MemoryFileName,
-  MemoryOperation,
-} from "./operation.ts";
 import { inverse, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
 import { isForgottenBy, RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";

@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { CompactError, requireOptions, requireText } from "../../errors.ts";
+import { CompactError, isObject, requireOptions, requireText } from "../../errors.ts";
+import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { SESSION_SECTIONS } from "../session-memory.ts";
 import { createFile, createFileSync, readMemoryFile } from "./write-file.ts";
 
@@ -209,16 +210,9 @@ export async function openMemoryScope(request: MemoryScopeRequest): Promise<Memo
 export async function checkUser(channelDir: string, user: string | undefined): Promise<void> {
   const file = await readMemoryFile(join(channelDir, SCOPE_FILE));
   if (file === undefined) return;
-  if (user === undefined || !usersIn(file.text)?.includes(user)) throw noMemory(channelDir);
-}
-
-function usersIn(text: string): readonly unknown[] | undefined {
-  try {
-    const { users } = JSON.parse(text) as { readonly users?: unknown };
-    return Array.isArray(users) ? users : undefined;
-  } catch {
-    return undefined;
-  }
+  const list = parsedJson(file.text);
+  const users: unknown = isObject(list) ? list.users : undefined;
+  if (user === undefined || !Array.isArray(users) || !users.includes(user)) throw noMemory(channelDir);
 }
 
 function noMemory(channel: string): CompactError {

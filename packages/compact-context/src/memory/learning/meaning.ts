@@ -30,8 +30,6 @@ export interface Read {
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
   readonly isChange: boolean;
-  /** Words of a change that can mean nothing else. */
-  readonly isStrong: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
@@ -59,7 +57,6 @@ export function read(text: string): Read {
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
-    isStrong: STRONG_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
     gone: things(phrasesOf(text, GONE)),
     lost: things(phrasesOf(text, [LOST, GIVEN_UP])),

@@ -1,4 +1,5 @@
 import { REDACTED } from "../../redaction/finding.ts";
+import { isCardNumber } from "../../redaction/personal.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
@@ -288,16 +289,5 @@ export function withoutToldSecrets(text: string): string {
     .replace(BARE, (whole, lead: string, value: string) =>
       value === REDACTED ? whole : `${lead}${REDACTED}`,
     )
-    .replace(CARD, (digits) => (isCard(digits) ? REDACTED : digits));
-}
-
-/** Luhn's check, as ISO/IEC 7812-1 has it. */
-function isCard(text: string): boolean {
-  const digits = [...text].flatMap((character) => (/\d/.test(character) ? [Number(character)] : []));
-  if (new Set(digits).size === 1) return false;
-  const sum = digits.toReversed().reduce((all, digit, index) => {
-    const doubled = index % 2 === 1 ? digit * 2 : digit;
-    return all + (doubled > 9 ? doubled - 9 : doubled);
-  }, 0);
-  return sum % 10 === 0;
+    .replace(CARD, (digits) => (isCardNumber(digits.replace(/\D/g, "")) ? REDACTED : digits));
 }

@@ -2,14 +2,14 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { Message } from "../../core/message.ts";
-import { createKeyedMutex, errorMessage, hasCode, later } from "../../errors.ts";
+import { createKeyedMutex, createLruMap, errorMessage, hasCode, later } from "../../errors.ts";
 import { retryAfter } from "../../flush/delivery.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
+import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { WORK_FOLDER } from "../changes/store.ts";
 import { consolidate } from "../consolidation/llm.ts";
 import { upkeep } from "../consolidation/upkeep.ts";
-import { takeClaim } from "../files/claim.ts";
-import { createFile, readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
+import { createFile, readMemoryFile, takeClaim, writeMemoryFile } from "../files/write-file.ts";
 import { lessonsOf, type TaskContext, tellable } from "../memory-task.ts";
 import { isUpdateDue, progressIn, refreshSession, type UpdateThresholds } from "../session-update/update.ts";
 
@@ -129,13 +129,9 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
 
 /** None for a file that cannot be read: it was never finished, and its messages are in the archive. */
 async function readRange(folder: string, id: string): Promise<PendingRange[]> {
-  try {
-    const text = (await readMemoryFile(join(folder, id)))?.text ?? "";
-    const { sessionId, messages } = JSON.parse(text) as Omit<PendingRange, "id">;
-    return Array.isArray(messages) ? [{ id, sessionId, messages }] : [];
-  } catch {
-    return [];
-  }
+  const text = (await readMemoryFile(join(folder, id)).catch(() => undefined))?.text ?? "";
+  const range = parsedJson(text) as Omit<PendingRange, "id"> | undefined;
+  return Array.isArray(range?.messages) ? [{ ...range, id }] : [];
 }
 
 // ---- what was taken in
@@ -175,12 +171,8 @@ function createTaken(channelDir: string) {
 
 /** A file that is broken forgets: what it knew may be taken in again, which adds nothing. */
 function keysIn(text: string | undefined): readonly string[] {
-  try {
-    const { taken } = JSON.parse(text ?? "{}") as { readonly taken?: unknown };
-    return Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
-  } catch {
-    return [];
-  }
+  const { taken } = (parsedJson(text ?? "") ?? {}) as { readonly taken?: unknown };
+  return Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
 }
 
 function keyOf(sessionId: string, { id }: Message): string {
@@ -219,16 +211,13 @@ const MOST_KNOWN = 8;
 
 export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
   /** By session the messages that its last update knew. */
-  const known = new Map<string, ReadonlySet<string>>();
+  const known = createLruMap<ReadonlySet<string>>(MOST_KNOWN);
   /** The newest list of sessions whose update is due. */
   const due = new Map<string, readonly Message[]>();
   const running = new Set<string>();
   let seen: ReturnType<Refresh["last"]>;
 
   const note = (sessionId: string, messages: readonly Message[]): void => {
-    known.delete(sessionId);
-    const [oldest] = known.keys();
-    if (known.size >= MOST_KNOWN && oldest !== undefined) known.delete(oldest);
     known.set(sessionId, new Set(messages.map(({ id }) => id)));
   };
   const begin = (sessionId: string, ready: () => Promise<void>): void => {
