@@ -136,6 +136,8 @@ export async function commitChange(place: ChannelPlace, pending: Pending): Promi
 }
 
 async function recover(place: ChannelPlace): Promise<void> {
+  // Until 0.1 whole files were kept there for undo; the log has it now.
+  await rm(join(place.work, "undo"), { recursive: true, force: true });
   const pending = await readPending(place);
   if (pending === undefined) return;
   const { changes } = await readLog(place.channelDir);

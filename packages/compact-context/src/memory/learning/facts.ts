@@ -15,8 +15,7 @@ export function tellsFact(sentence: string): boolean {
   if (SETTING.test(plain) || NAMED_SETTING.test(plain))
     return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
   if (APPOSED.test(plain)) return !DEICTIC.test(plain);
-  if (PASSING.test(plain.replace(HEREABOUTS, "$1")) || CODE.test(plain)) return false;
-  if (HEREABOUTS.test(plain)) return !OF_CODE.test(plain);
+  if (isOfThisMoment(plain)) return false;
   if (OURS.test(plain)) return STANDS.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
@@ -41,10 +40,6 @@ const NAMED_SETTING =
 /** `My mother (78, hard of hearing) …`: who it is stands in brackets. */
 const APPOSED =
   /^(?:(?:my|our) (?:[\p{L}'’-]+ ){1,4}|the (?:kids|children|twins|boys|girls) )\((?=[^)]*(?:\d|\p{L}{3}))[^)]{3,60}\)/iu;
-
-/** `The soil here is heavy clay`. */
-const HEREABOUTS =
-  /^(the (?:\p{L}+ ){1,2})(?:here|around here|at our place|in our (?:area|region|town|village)) (?=(?:is|are)\s)/iu;
 
 /** What follows from a statement, or is asked for besides. */
 const FOLLOWS =

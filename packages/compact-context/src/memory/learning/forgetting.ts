@@ -410,11 +410,8 @@ function plainOf(words: string): string {
   // What stands between the request and the memory's name is meant as a whole.
   const named = told.replace(BESIDES, (rest, at: number) => (place > at ? rest : ""));
   const placed = named.replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
-  return (placed === "" ? named.replace(TAIL, "").trim() : placed).replace(ABOUT, "");
+  return placed === "" ? named.replace(TAIL, "").trim() : placed;
 }
-
-const ABOUT =
-  /^(?:(?:(?:what|how) )?about|as for|regarding|concerning|über|wegen|à propos de|sobre|про|насчёт)\s+(?=\S)/iu;
 
 function nameOf(words: string): string {
   const plain = plainOf(words);

@@ -29,10 +29,6 @@ const QUESTION = new RegExp(
   "iu",
 );
 
-/** Between what others said and what is so for that reason. */
-const SO =
-  /, (?=so (?:the|our|my|we|i|it['’]s|(?:\p{L}+ ){1,3}?(?:is|are|has|have|goes|runs?))(?![\p{L}]))/iu;
-
 /** `…, ok?`: a statement all the same. */
 const TAG =
   /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
@@ -56,7 +52,6 @@ export function rawSentencesOf(text: string): string[] {
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
     .flatMap((line) => partedFrom(line, QUESTION))
-    .flatMap((line) => (REPORTED.test(line.split(SO, 1)[0] ?? "") ? partedFrom(line, SO) : [line]))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
       const request = readForgetRequest(sentence);
