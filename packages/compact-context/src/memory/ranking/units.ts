@@ -1,5 +1,6 @@
 import { rarityOf } from "../../search/rank.ts";
 import { wordsOf } from "../../search/words.ts";
+import { groupBy } from "../../summarizers/extractive/text.ts";
 
 /**
  * The stem of a lower-case English word: `deploy` for `deployments`. Seven rules in a row; on LoCoMo they find no less than the
@@ -145,17 +146,11 @@ export function unitsOf(candidates: readonly RecallCandidate[]): {
   readonly units: readonly Unit[];
   readonly terms: readonly UnitTerms[];
 } {
-  const sections = new Map<string, RecallCandidate[]>();
-  candidates.forEach((candidate, index) => {
-    const key = sectionKey(candidate, index);
-    const known = sections.get(key);
-    if (known === undefined) sections.set(key, [candidate]);
-    else known.push(candidate);
-  });
+  const sections = groupBy([...candidates.entries()], ([index, candidate]) => sectionKey(candidate, index));
   const units: Unit[] = [];
   const terms: UnitTerms[] = [];
   [...sections.values()].forEach((members, section) => {
-    for (const candidate of inOrder(members)) {
+    for (const candidate of inOrder(members.map(([, candidate]) => candidate))) {
       const { content, title = "" } = candidate;
       const said = { content: analyze(content), title: title === "" ? [] : analyze(title) };
       terms.push(said);
@@ -264,20 +259,12 @@ const SAME_LETTERS = 3;
 /** Finds terms with a typing error of one letter behind the first three, and those that one begins with the other (`mentorship`, `mentor`). */
 function nearestIn(postings: ReadonlyMap<string, unknown>): (term: string) => readonly string[] {
   let buckets: Map<string, string[]> | undefined;
-  const opened = (): Map<string, string[]> => {
-    const made = new Map<string, string[]>();
-    for (const term of postings.keys()) {
-      const key = term.slice(0, SAME_LETTERS);
-      const known = made.get(key);
-      if (term.length < SHORTEST - 1) continue;
-      if (known === undefined) made.set(key, [term]);
-      else known.push(term);
-    }
-    return made;
-  };
   return (term) => {
     if (term.length < SHORTEST || /[^\p{L}]/u.test(term)) return [];
-    buckets ??= opened();
+    buckets ??= groupBy(
+      [...postings.keys()].filter((other) => other.length >= SHORTEST - 1),
+      (other) => other.slice(0, SAME_LETTERS),
+    );
     const like = buckets.get(term.slice(0, SAME_LETTERS)) ?? [];
     return like.filter((other) => isNear(term, other)).slice(0, MOST_NEAR);
   };
