@@ -2,7 +2,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { agentMessageText } from "../../packages/compact-context/src/agent/agent-message.ts";
 import type { AgentModelRequest, Skill } from "../../packages/compact-context/src/agent/index.ts";
-import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/folders.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";

@@ -8,7 +8,7 @@ import type {
 } from "../../packages/compact-context/src/agent/index.ts";
 import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
-import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/folders.ts";
 import { writeMemoryFile } from "../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/index.ts";
 import { agentWith, endOf, eventsOf, play, resultsIn, tempFolder, tool } from "./harness.ts";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { createMemoryWriter } from "../../packages/compact-context/src/memory/changes/writer.ts";
-import { ensureChannel, ensureWorkspace } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { ensureChannel, ensureWorkspace } from "../../packages/compact-context/src/memory/files/folders.ts";
 import { runCommand } from "../e2e/command.ts";
 import { pageText, root } from "./fences.ts";
 

@@ -8,7 +8,7 @@ import {
   createChannelMemory,
 } from "../../packages/compact-context/src/memory/channel-memory.ts";
 import type { MemoryTaskRecord } from "../../packages/compact-context/src/memory/memory-task.ts";
-import { injectRuntimeContext } from "../../packages/compact-context/src/memory/scope.ts";
+import { injectRuntimeContext } from "../../packages/compact-context/src/memory/pack.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { scripted, type Talk, talk } from "./talk.ts";
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
-import { readLogText } from "../../packages/compact-context/src/memory/changes/change-log.ts";
+import { readLogText } from "../../packages/compact-context/src/memory/changes/store.ts";
 import { versionOf } from "../../packages/compact-context/src/memory/files/write-file.ts";
 
 const WORKER = join(import.meta.dirname, "worker.mjs");

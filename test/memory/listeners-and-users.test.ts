@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
-import { openMemoryScope } from "../../packages/compact-context/src/memory/scope.ts";
+import { openMemoryScope } from "../../packages/compact-context/src/memory/files/folders.ts";
 import { talk } from "./talk.ts";
 
 let workspaceDir = "";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createChannelMemory } from "../../packages/compact-context/src/memory/channel-memory.ts";
-import { createPending } from "../../packages/compact-context/src/memory/lifecycle/intake.ts";
+import { createPending } from "../../packages/compact-context/src/memory/lifecycle/lifecycle.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { talk } from "./talk.ts";
 

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createMemoryWriter } from "../../packages/compact-context/src/memory/changes/writer.ts";
-import { ensureChannel } from "../../packages/compact-context/src/memory/files/ensure.ts";
+import { ensureChannel } from "../../packages/compact-context/src/memory/files/folders.ts";
 import { whole } from "../whole.ts";
 import { checkLog, factsOf, leftOvers, startWorker } from "./crowd.ts";
 

@@ -7,7 +7,7 @@ import {
   type PiExtensionOptions,
 } from "../../../packages/compact-context/src/adapters/pi/index.ts";
 import { CompactManager } from "../../../packages/compact-context/src/index.ts";
-import { ensureChannel } from "../../../packages/compact-context/src/memory/files/ensure.ts";
+import { ensureChannel } from "../../../packages/compact-context/src/memory/files/folders.ts";
 import { writeMemoryFile } from "../../../packages/compact-context/src/memory/files/write-file.ts";
 import { createChannelMemory } from "../../../packages/compact-context/src/memory/index.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";

@@ -10,7 +10,7 @@ import { USE_SKILL } from "compact-context/internal/agent/skills/skill-session";
 import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";
-import { isFailure } from "compact-context/internal/recall/tools";
+import { isFailure } from "compact-context/internal/recall/arguments";
 import { inCommandWords } from "../hints.ts";
 import { firstWords, formatDuration, plural, safeLines } from "../render/text.ts";
 import { compactionWords } from "./lines.ts";

@@ -2,7 +2,7 @@ import { Console } from "node:console";
 import { serveMcp } from "compact-context/adapters/mcp";
 import { memoryTool } from "compact-context/internal/adapters/mcp/memory-tool";
 import { loadMcpSdk } from "compact-context/internal/adapters/mcp/sdk";
-import { archiveTools } from "compact-context/internal/recall/archive-tools";
+import { archiveTools } from "compact-context/internal/recall/tools";
 import type { RecallTool } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
 import { openArchive } from "../archive.ts";

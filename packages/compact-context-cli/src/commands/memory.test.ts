@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createArchiveStore } from "compact-context/internal/core/archive";
 import { createMemoryWriter } from "compact-context/internal/memory/changes/writer";
-import { ensureChannel, ensureWorkspace } from "compact-context/internal/memory/files/ensure";
+import { ensureChannel, ensureWorkspace } from "compact-context/internal/memory/files/folders";
 import { createRedactor } from "compact-context/redaction";
 import { createFsDriver } from "compact-context/storage/fs";
 import { afterEach, beforeEach, expect, it } from "vitest";

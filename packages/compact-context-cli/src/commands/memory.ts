@@ -1,12 +1,12 @@
 import { join } from "node:path";
 import { CompactError } from "compact-context/internal/errors";
-import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/change-log";
 import {
   checkMemory,
   type MemoryOverviewFile,
   type MemoryProblem,
   readMemory,
 } from "compact-context/internal/memory/changes/check";
+import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/store";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
 import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";

@@ -1,5 +1,5 @@
 import { requireOptions } from "../errors.ts";
-import { stripRuntimeContext } from "../memory/scope.ts";
+import { stripRuntimeContext } from "../memory/pack.ts";
 import { objectsIn, textOf } from "../providers/request.ts";
 
 /** Text of a message. */

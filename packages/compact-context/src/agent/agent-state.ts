@@ -3,9 +3,8 @@ import type { Role } from "../core/message.ts";
 import type { ManagerPorts } from "../create-manager.ts";
 import { requireOptions } from "../errors.ts";
 import type { MemoryFlushHook } from "../flush/delivery.ts";
-import type { MemoryCandidate } from "../memory/candidates.ts";
+import { buildColdCandidates, type MemoryCandidate } from "../memory/candidates.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
-import { buildColdCandidates } from "../memory/cold.ts";
 import { createRecallIndex } from "../memory/ranking/recall-index.ts";
 import { type Expanded, type Recall, readableMessage, within } from "../recall/recall.ts";
 import { recallTools } from "../recall/tools.ts";
@@ -293,7 +292,7 @@ async function searchLog(
   limit: number,
 ): Promise<Hits> {
   if (channelDir === undefined) return [];
-  const lines = await buildColdCandidates({ channelDir, sources: ["channel-log"] });
+  const lines = await buildColdCandidates({ channelDir }, ["channel-log"]);
   const byId = new Map(lines.map((line) => [line.id, line]));
   return createRecallIndex(lines)
     .search(text, { limit })
@@ -315,10 +314,7 @@ async function expandLine(
   { maxTokens = EXPAND_TOKENS, offset = 0 }: { readonly maxTokens?: number; readonly offset?: number },
 ): Promise<Expanded | undefined> {
   if (channelDir === undefined) return undefined;
-  const lines: readonly MemoryCandidate[] = await buildColdCandidates({
-    channelDir,
-    sources: ["channel-log"],
-  });
+  const lines: readonly MemoryCandidate[] = await buildColdCandidates({ channelDir }, ["channel-log"]);
   const line = lines.find((one) => one.line === n);
   if (line === undefined) return undefined;
   const message = { id: line.id, role: roleOf(line), parts: [{ type: "text" as const, text: line.content }] };

@@ -2,7 +2,7 @@ import { decode } from "../codecs/formats.ts";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
 import { CompactError } from "../errors.ts";
-import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/scope.ts";
+import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/pack.ts";
 import {
   busyError,
   changeModel,

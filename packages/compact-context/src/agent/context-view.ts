@@ -6,10 +6,9 @@ import type { LayerName, LayerSize } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
 import { requireList, requireOptions, requireText } from "../errors.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
-import { CHANNEL_FILES, WORKSPACE_FILES } from "../memory/files/ensure.ts";
+import { CHANNEL_FILES, checkUser, WORKSPACE_FILES } from "../memory/files/folders.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
-import { checkUser } from "../memory/scope.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */

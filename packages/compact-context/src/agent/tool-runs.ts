@@ -1,7 +1,7 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { errorMessage } from "../errors.ts";
-import { isInside, leadsTo } from "../memory/files/ensure.ts";
+import { isInside, leadsTo } from "../memory/files/folders.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
 import { type AgentEvent, wordsOf } from "./event.ts";
 import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";

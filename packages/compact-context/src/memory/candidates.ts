@@ -1,12 +1,12 @@
 import { join } from "node:path";
-import { errorMessage, requireOptions, requireText } from "../errors.ts";
-import { fingerprint, type MemoryItem, readDocument, slug } from "./changes/document.ts";
-import type { MemoryTrust } from "./changes/operation.ts";
-import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/ensure.ts";
+import { errorMessage, isObject, requireOptions, requireText } from "../errors.ts";
+import { parsedJson } from "../summarizers/extractive/text.ts";
+import { fingerprint, type MemoryItem, type MemoryTrust, readDocument, slug } from "./changes/document.ts";
+import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/folders.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 import { scanMarkdown } from "./markdown.ts";
-import { findDate, readTimestamp } from "./ranking/dates.ts";
-import type { RecallCandidate } from "./ranking/units.ts";
+import { stripRuntimeContext } from "./pack.ts";
+import { findDate, type RecallCandidate, readTimestamp } from "./ranking/units.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
 export type MemorySource =
@@ -92,7 +92,7 @@ const KIND_PRIORITY: Partial<Readonly<Record<SectionKind, number>>> = {
 };
 
 /** The source decides, the kind only among sections of one source. */
-export function priorityOf(source: MemorySource, kind: SectionKind): number {
+function priorityOf(source: MemorySource, kind: SectionKind): number {
   return SOURCE_PRIORITY[source] + (KIND_PRIORITY[kind] ?? 0);
 }
 
@@ -255,4 +255,70 @@ function createUniqueIds(): (name: string, content: string) => string {
     used.add(id);
     return id;
   };
+}
+
+const LOGS: readonly (readonly [MemorySource, string])[] = [
+  ["channel-log", CHANNEL_FILES.log],
+  ["channel-context", CHANNEL_FILES.context],
+];
+
+/**
+ * The entries of a channel's logs, one each line that holds a text, what was recalled in them taken out. They are never
+ * among the memory's candidates: only a search that names its log sees them.
+ */
+export async function buildColdCandidates(
+  { channelDir, warn }: Pick<BuildMemoryCandidatesOptions, "channelDir" | "warn">,
+  sources: readonly MemorySource[],
+): Promise<readonly MemoryCandidate[]> {
+  const read = LOGS.filter(([source]) => sources.includes(source)).map(async ([source, name]) => {
+    const path = join(channelDir, name);
+    const lines = ((await readMemoryFile(path))?.text ?? "").split("\n");
+    const entries = lines.map((line) => (line.trim() === "" ? "blank" : parsedJson(line)));
+    const broken = entries.filter((entry) => entry !== "blank" && !isObject(entry)).length;
+    if (broken > 0) warn?.(`${path}: ${broken} of ${lines.length} lines are no JSON and are not searched`);
+    return entries.flatMap((entry, index) =>
+      isObject(entry) ? candidateOf(entry, { source, path, line: index + 1 }) : [],
+    );
+  });
+  return (await Promise.all(read)).flat();
+}
+
+function candidateOf(
+  entry: Readonly<Record<string, unknown>>,
+  { source, path, line }: { readonly source: MemorySource; readonly path: string; readonly line: number },
+): readonly MemoryCandidate[] {
+  const inner = isObject(entry.message) ? entry.message : entry;
+  const content = stripRuntimeContext(textOf(inner.content ?? inner.text ?? entry.message)).trim();
+  if (content === "") return [];
+  const author = [inner.userName, inner.author, inner.user, inner.role].find(
+    (name) => typeof name === "string",
+  );
+  const time = readTimestamp(entry.timestamp ?? entry.date ?? entry.ts ?? inner.timestamp);
+  const timestamp = time === undefined ? undefined : new Date(time).toISOString();
+  return [
+    {
+      id: `${source}:${line}`,
+      source,
+      path,
+      title: "",
+      content,
+      author: typeof author === "string" ? author : undefined,
+      timestamp,
+      sectionKind: "other",
+      priority: priorityOf(source, "other"),
+      section: `${source}:${timestamp?.slice(0, 10) ?? ""}`,
+      order: line,
+      line,
+    },
+  ];
+}
+
+/** The text of a message's content: itself, or that of its text parts. */
+function textOf(content: unknown): string {
+  if (typeof content === "string") return content;
+  if (!Array.isArray(content)) return "";
+  return content
+    .map((part: unknown) => (isObject(part) && typeof part.text === "string" ? part.text : ""))
+    .filter((text) => text !== "")
+    .join("\n");
 }

@@ -5,20 +5,24 @@ import type { TextModel } from "../core/ports.ts";
 import type { ManagerPorts } from "../create-manager.ts";
 import { CompactError, errorMessage, once, requireOptions, requireText } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
-import { itemsOf } from "./changes/document.ts";
-import type { ForgottenIn, MemoryOperation } from "./changes/operation.ts";
+import { type ForgottenIn, itemsOf, type MemoryOperation } from "./changes/document.ts";
 import { findChannel } from "./changes/store.ts";
 import { createMemoryWriter, type MemoryWriter } from "./changes/writer.ts";
-import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
-import { topicTerms } from "./learning/meaning.ts";
+import { ensureChannel, ensureWorkspace } from "./files/folders.ts";
+import { topicTerms } from "./learning/terms.ts";
 import { isMeant } from "./learning/wishes.ts";
-import { createIntake, type Intake } from "./lifecycle/intake.ts";
-import { createLane, createRefresh, type Lane, type Refresh } from "./lifecycle/refresh.ts";
+import {
+  createIntake,
+  createLane,
+  createRefresh,
+  type Intake,
+  type Lane,
+  type Refresh,
+} from "./lifecycle/lifecycle.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
+import { stripRuntimeContext } from "./pack.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory, rerankBy } from "./recall.ts";
-import { stripRuntimeContext } from "./scope.ts";
-import type { Sidecar } from "./sidecar/sidecar.ts";
-import { createSidecar } from "./sidecar/sidecar.ts";
+import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
 const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 

@@ -1,7 +1,7 @@
 export type { MemoryCandidate, MemorySource } from "./candidates.ts";
 export { type BuildMemoryCandidatesOptions, buildMemoryCandidates } from "./candidates.ts";
-export type { MemoryChange } from "./changes/change-log.ts";
-export type { MemoryChangeResult, MemoryOperation } from "./changes/operation.ts";
+export type { MemoryChangeResult, MemoryOperation } from "./changes/document.ts";
+export type { MemoryChange } from "./changes/store.ts";
 export { type MemoryWriter, rewriteChannelSession } from "./changes/writer.ts";
 export {
   type ChannelMemory,
@@ -15,8 +15,10 @@ export {
   ensureChannelSessionFile,
   ensureChannelSessionFileSync,
   getChannelSessionPath,
+  openMemoryScope,
   readChannelSession,
-} from "./files/ensure.ts";
+} from "./files/folders.ts";
+export { injectRuntimeContext } from "./pack.ts";
 export { createRecallIndex, type RecallHit, type RecallIndex } from "./ranking/recall-index.ts";
 export type { RecallCandidate } from "./ranking/units.ts";
 export type { RerankMemories } from "./recall.ts";
@@ -26,7 +28,6 @@ export {
   type RecallResult,
   recallRelevantMemory,
 } from "./recall.ts";
-export { injectRuntimeContext, openMemoryScope } from "./scope.ts";
 export type { SessionMemoryState } from "./session-memory.ts";
 export { renderSessionMemory } from "./session-memory.ts";
 export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";

@@ -22,7 +22,7 @@ import {
   ensureWorkspace,
   getChannelSessionPath,
   readChannelSession,
-} from "./files/ensure.ts";
+} from "./files/folders.ts";
 import { readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
 
 let root: string;

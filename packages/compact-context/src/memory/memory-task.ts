@@ -1,10 +1,10 @@
 import { type Message, messageText, type Part, readSummary, toolCalls } from "../core/message.ts";
 import { errorMessage } from "../errors.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
-import type { ForgottenIn } from "./changes/operation.ts";
+import type { ForgottenIn } from "./changes/document.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
-import { stripRuntimeContext } from "./scope.ts";
+import { stripRuntimeContext } from "./pack.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
 
 /** What became of one task of the memory. */

@@ -1,7 +1,6 @@
-import { readArgument, requireList, requireOptions } from "../errors.ts";
-import type { MemoryCandidate } from "./candidates.ts";
-import { DAY } from "./ranking/dates.ts";
-import { escapeRuntimeTags, RUNTIME_CONTEXT_CHARS, renderRuntimeContext } from "./scope.ts";
+import { requireText } from "../errors.ts";
+import type { MemoryTrust } from "./changes/document.ts";
+import { DAY } from "./ranking/units.ts";
 
 /** What may be taken at most; the first limit that is reached ends it. */
 export interface PackLimits {
@@ -35,10 +34,15 @@ export interface Packed<T> {
 }
 
 /** What of a memory is put into a block. */
-export type Packable = Pick<
-  MemoryCandidate,
-  "source" | "title" | "path" | "content" | "timestamp" | "trust" | "from"
->;
+export interface Packable {
+  readonly source: string;
+  readonly title: string;
+  readonly path: string;
+  readonly content: string;
+  readonly timestamp?: string;
+  readonly trust?: MemoryTrust;
+  readonly from?: string;
+}
 
 /** An item that is cut to less than this is better left out. */
 const LEAST_CHARS = 160;
@@ -50,12 +54,6 @@ const BETWEEN = "\n\n";
  * first is clipped for the room that is left. Items of one place in a row share its line. Nothing gives an empty text.
  */
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
-  requireList(ranked, "ranked", "Pass the memories, the best first.");
-  requireOptions(limits, "limits", "Pass at least { maxItems, maxChars }.");
-  return readArgument("ranked", "Each memory needs the text `content`.", () => pack(ranked, limits));
-}
-
-function pack<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const places = new Set<unknown>();
   const taken: PackedItem<T>[] = [];
@@ -142,4 +140,43 @@ function ageOf(timestamp: string, now: number | undefined): string {
   const days = Math.max(0, Math.floor((now - time) / DAY));
   if (days === 0) return `${date} (today)`;
   return `${date} (${days === 1 ? "1 day" : `${days} days`} ago)`;
+}
+
+// ---- the block in a message
+
+/** The tags that set what the runtime adds apart from what the user wrote. */
+const ANY_TAG = /<(?=\/?\s*(?:runtime_context|user_message|system)\b)/gi;
+const OPEN = "<runtime_context>\n";
+const CLOSE = "\n</runtime_context>";
+const BLOCK = /^<runtime_context>\n[\s\S]*?\n<\/runtime_context>\n\n/;
+const USER = /^<user_message>\n([\s\S]*)\n<\/user_message>$/;
+
+/** Characters of the tags around a block. */
+const RUNTIME_CONTEXT_CHARS: number = OPEN.length + CLOSE.length;
+
+/** Text in which none of the runtime's tags opens or closes: what was recalled cannot pretend to be the user. */
+export function escapeRuntimeTags(text: string): string {
+  return text.replace(ANY_TAG, "&lt;");
+}
+
+/** A block of what was recalled; empty text for nothing, never empty tags. */
+export function renderRuntimeContext(body: string): string {
+  return body.trim() === "" ? "" : `${OPEN}${body}${CLOSE}`;
+}
+
+/**
+ * The user's turn with a `<runtime_context>` block before it. It goes into the user message and not into the system
+ * prompt, which stays the same, byte by byte, from turn to turn. Without a block it is the user's own text, unchanged.
+ */
+export function injectRuntimeContext(userText: string, block: string): string {
+  requireText(userText, "userText", "Pass the user's own text.");
+  requireText(block, "block", "Pass what renderRuntimeContext gave back.");
+  if (block.trim() === "") return userText;
+  return `${block}\n\n<user_message>\n${userText}\n</user_message>`;
+}
+
+/** The user's own text again: what was recalled must not be learned a second time. */
+export function stripRuntimeContext(text: string): string {
+  const rest = text.replace(BLOCK, "");
+  return rest === text ? text : (USER.exec(rest)?.[1] ?? rest);
 }

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { createMemoryWriter } from "./changes/writer.ts";
-import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
+import { ensureChannel, ensureWorkspace } from "./files/folders.ts";
 import { recallRelevantMemory } from "./recall.ts";
 
 let workspaceDir: string;

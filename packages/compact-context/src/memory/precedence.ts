@@ -1,31 +1,18 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/retired.ts";
+import { newsOf } from "./learning/facts.ts";
 import { REMEMBER } from "./learning/language.ts";
-import { shareIn, topicTerms } from "./learning/meaning.ts";
 import { relationOf } from "./learning/relation.ts";
-import { analyze } from "./ranking/words.ts";
+import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
 export type Precedence = "current" | "durable";
 
 /** Factors of sources: enough to decide between equals, too little to turn what is off the topic into an answer. */
+const ALWAYS = { "channel-history": 1, "channel-log": 0.9, "channel-context": 0.9 };
 const FACTORS: Readonly<Record<Precedence, Readonly<Record<MemorySource, number>>>> = {
-  current: {
-    "channel-session": 1.3,
-    "channel-memory": 1.18,
-    "workspace-memory": 1.12,
-    "channel-history": 1,
-    "channel-log": 0.9,
-    "channel-context": 0.9,
-  },
-  durable: {
-    "workspace-memory": 1.3,
-    "channel-memory": 1.2,
-    "channel-session": 1.1,
-    "channel-history": 1,
-    "channel-log": 0.9,
-    "channel-context": 0.9,
-  },
+  current: { ...ALWAYS, "channel-session": 1.3, "channel-memory": 1.18, "workspace-memory": 1.12 },
+  durable: { ...ALWAYS, "workspace-memory": 1.3, "channel-memory": 1.2, "channel-session": 1.1 },
 };
 
 export interface ScoredMemory {
@@ -112,13 +99,19 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
     const older = ordered[index];
     if (older === undefined) continue;
     const newer = ordered
-      .filter((hit) => timeOf(hit) > timeOf(older) && (sameTopic(hit, older) || contradicts(hit, older)))
+      .filter(
+        (hit) =>
+          timeOf(hit) > timeOf(older) &&
+          (sameTopic(hit, older) || contradicts(hit, older) || tellsNews(hit, older)),
+      )
       .sort((one, other) => timeOf(other) - timeOf(one));
     const other = newer.find((hit) => contradicts(hit, older));
-    if (other !== undefined) {
-      const day = new Date(timeOf(other)).toISOString().slice(0, 10);
-      ordered[index] = { ...older, note: `another value was noted on ${day}` };
-    }
+    const news = newer.find((hit) => tellsNews(hit, older));
+    const dayOf = (hit: ScoredMemory): string => new Date(timeOf(hit)).toISOString().slice(0, 10);
+    if (other !== undefined)
+      ordered[index] = { ...older, note: `another value was noted on ${dayOf(other)}` };
+    else if (news !== undefined)
+      ordered[index] = { ...older, note: `may be out of date: more was said of it on ${dayOf(news)}` };
     const ahead = newer.find((hit) => ordered.indexOf(hit) > index);
     if (ahead === undefined) continue;
     ordered.splice(ordered.indexOf(ahead), 1);
@@ -127,40 +120,38 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   return ordered;
 }
 
+/** A newer line speaks of what an older item of the memory is about, and says something new of it. */
+function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
+  return (
+    older.candidate.source === "channel-memory" &&
+    newer.candidate.source !== "workspace-memory" &&
+    newsOf(saidIn(newer), [saidIn(older)]) !== undefined
+  );
+}
+
 const SHARED = 0.6;
 
 /** Most words of the one that says less are in the other; of one word alone, all there is. */
 function sameTopic(hit: ScoredMemory, older: ScoredMemory): boolean {
-  const [one, other] = [aboutOf(hit), aboutOf(older)];
-  const [smaller, larger] = [Math.min(one.size, other.size), Math.max(one.size, other.size)];
-  const shared = [...one].filter((term) => other.has(term)).length;
-  return (smaller > 1 || larger === 1) && shared / smaller >= SHARED;
+  const [few, many] = [aboutOf(hit), aboutOf(older)].sort((one, other) => one.size - other.size);
+  if (few === undefined || many === undefined) return false;
+  return (few.size > 1 || many.size === 1) && shareIn(few, many) >= SHARED;
 }
 
 /** What a line is about: words that are no date, number or other value. What came of a turn is told alike of each. */
 function aboutOf({ candidate }: ScoredMemory): ReadonlySet<string> {
   const [said = ""] = candidate.content.split(" → ");
-  return new Set(analyze(said).filter((term) => !isValue(term)));
-}
-
-const NAMED_TIMES: ReadonlySet<string> = new Set(
-  analyze(
-    "monday tuesday wednesday thursday friday saturday sunday january february march april june july august september october november december today tomorrow yesterday",
-  ),
-);
-
-/** What a note may say otherwise than another one on the same thing. */
-function isValue(term: string): boolean {
-  return /\d/.test(term) || NAMED_TIMES.has(term);
+  return new Set([...topicTerms(said)].filter((term) => !isValue(term)));
 }
 
 /** The statement of a line: without its bullet, what was done about it, and the wish to keep it. */
-function bare({ candidate }: ScoredMemory): string {
+function saidIn({ candidate }: ScoredMemory): string {
   const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
-  return said
-    .replace(/^(?:Decided|Asked for|Answered|Under way): /, "")
-    .replace(REMEMBER, "")
-    .toLowerCase();
+  return said.replace(/^(?:Decided|Asked for|Answered|Under way): /, "").replace(REMEMBER, "");
+}
+
+function bare(hit: ScoredMemory): string {
+  return saidIn(hit).toLowerCase();
 }
 
 /** Share of a line's words that one live message holds when the line says nothing new. */

@@ -3,10 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { buildMemoryCandidates } from "./candidates.ts";
-import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
-import { packMemories } from "./pack.ts";
+import { ensureChannel, ensureWorkspace } from "./files/folders.ts";
+import { injectRuntimeContext, packMemories, stripRuntimeContext } from "./pack.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory } from "./recall.ts";
-import { injectRuntimeContext, stripRuntimeContext } from "./scope.ts";
 
 let workspaceDir: string;
 let channelDir: string;

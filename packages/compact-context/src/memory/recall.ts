@@ -1,15 +1,26 @@
 import { join } from "node:path";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS, requireOptions, requireText } from "../errors.ts";
+import {
+  CompactError,
+  createLruMap,
+  errorMessage,
+  MAX_TIMER_MS,
+  requireOptions,
+  requireText,
+} from "../errors.ts";
 import { asData } from "../summarizers/llm/prompts.ts";
-import { type MemoryCandidate, type MemorySource, readMemoryCandidates } from "./candidates.ts";
+import {
+  buildColdCandidates,
+  type MemoryCandidate,
+  type MemorySource,
+  readMemoryCandidates,
+} from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
-import { buildColdCandidates } from "./cold.ts";
+import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
 import { formerTexts, heldBy, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
-import { checkUser } from "./scope.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
 /** A model as recall asks it: like any other, with a key in the request where one is resolved. */
@@ -204,13 +215,12 @@ interface Indexed {
 }
 
 /** Indexes of memories that were recalled from last, by the state of their files. */
-const indexes = new Map<string, Indexed>();
-const MOST_INDEXES = 8;
+const indexes = createLruMap<Indexed>(8);
 
 async function indexed(request: RecallRequest, retired: readonly Superseded[]): Promise<Indexed> {
   const { sources } = request;
   const { candidates: all, state } = await readMemoryCandidates(request, "lines");
-  const cold = sources === undefined ? [] : await buildColdCandidates({ ...request, sources });
+  const cold = sources === undefined ? [] : await buildColdCandidates(request, sources);
   const key = `${sources?.join() ?? ""}\n${state}`;
   const kept = cold.length === 0 ? indexes.get(key) : undefined;
   if (kept !== undefined) return kept;
@@ -224,10 +234,7 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
     index: createRecallIndex(candidates.map(known)),
     titles: new Map(candidates.map((candidate) => [candidate.id, known(candidate).title])),
   };
-  if (cold.length > 0) return made;
-  const [oldest] = indexes.keys();
-  if (indexes.size >= MOST_INDEXES && oldest !== undefined) indexes.delete(oldest);
-  indexes.set(key, made);
+  if (cold.length === 0) indexes.set(key, made);
   return made;
 }
 

@@ -33,7 +33,7 @@ it("MEM-5 sections and items are capped: the newest work stays, and the first ne
   const many = Array.from({ length: 30 }, (_, index) => `entry ${index} ${"x".repeat(400)}`);
   const parsed = parseSessionMemory(renderSessionMemory({ ...state, worklog: many, nextSteps: many }));
   expect(parsed.worklog).toHaveLength(12);
-  expect(parsed.worklog[11]).toMatch(/^entry 29 x+…$/);
+  expect(parsed.worklog[11]).toMatch(/^entry 29 x+ …$/);
   expect(parsed.worklog[11]).toHaveLength(300);
   expect(parsed.nextSteps[0]).toMatch(/^entry 0 /);
   expect(renderSessionMemory({ ...state, title: "t".repeat(500) }).split("\n")[2]).toHaveLength(120);

@@ -1,4 +1,5 @@
 import { readArgument, requireText } from "../errors.ts";
+import { clipLine } from "../summarizers/extractive/text.ts";
 import { scanMarkdown } from "./markdown.ts";
 
 /** What a session's working state holds; every list oldest first. */
@@ -69,7 +70,7 @@ export function emptySessionMemory(): SessionMemoryState {
  */
 export function renderSessionMemory(state: SessionMemoryState): string {
   return readArgument("state", "Pass a whole state, such as emptySessionMemory() gives.", () => {
-    const title = clip(oneLine(state.title), LONGEST_TITLE) || UNTITLED;
+    const title = shownLine(state.title, LONGEST_TITLE) || UNTITLED;
     const blocks = SESSION_SECTIONS.flatMap((section) => {
       if (section.field === "title") return [`# ${section.heading}\n\n${title}`];
       const items = shownItems(state[section.field], section);
@@ -82,21 +83,14 @@ export function renderSessionMemory(state: SessionMemoryState): string {
 }
 
 function shownItems(items: readonly string[], { keeps }: SessionSection): readonly string[] {
-  const lines = items.map((item) => clip(oneLine(item), LONGEST_ITEM)).filter((item) => item !== "");
+  const lines = items.map((item) => shownLine(item, LONGEST_ITEM)).filter((item) => item !== "");
   const distinct = [...new Set(keeps === "last" ? lines.toReversed() : lines)].slice(0, MOST_ITEMS);
   return keeps === "last" ? distinct.toReversed() : distinct;
 }
 
 /** One line that a comment mark cannot hide. */
-function oneLine(text: string): string {
-  return text.replace(/\s+/g, " ").replaceAll("<!--", "&lt;!--").trim();
-}
-
-function clip(text: string, most: number): string {
-  const characters = [...text];
-  if (characters.length <= most) return text;
-  const head = characters.slice(0, most - 1).join("");
-  return `${head.trimEnd()}…`;
+function shownLine(text: string, most: number): string {
+  return clipLine(text.replaceAll("<!--", "&lt;!--"), most);
 }
 
 /** Reads SESSION.md, as rendered or as people edited it; sections that it does not know and comments are left out. */
@@ -127,7 +121,8 @@ function addItem(lists: Map<SessionList, string[]>, field: SessionList, item: st
   else items[last] = `${items[last]} ${item}`;
 }
 
-function fieldOf(heading: string): SessionSection["field"] | undefined {
+/** The field that a heading names, however it is written. */
+export function fieldOf(heading: string): SessionSection["field"] | undefined {
   const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}]+/gu, "");
   const known = SESSION_SECTIONS.find((section) => plain(section.heading) === plain(heading));
   return known?.field ?? (plain(heading) === "title" ? "title" : undefined);

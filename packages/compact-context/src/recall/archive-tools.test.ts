@@ -4,7 +4,7 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { type Archive, createArchive } from "../search/archive.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { countText } from "../tokens/count-tokens.ts";
-import { archiveTools } from "./archive-tools.ts";
+import { archiveTools } from "./tools.ts";
 
 const message = (id: string, text: string): Message => ({
   id,

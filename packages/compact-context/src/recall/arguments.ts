@@ -7,7 +7,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 const MOST_CHARACTERS = 10_000;
 
 /** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, in words for the model. */
-export function readArguments(args: unknown): Arguments {
+function readArguments(args: unknown): Arguments {
   const value = typeof args === "string" ? parsed(args) : args;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Arguments;
   throw refused("the arguments must be a JSON object");
@@ -46,7 +46,7 @@ export function numberIn(
 export const FAILED = "Error: ";
 
 /** What went wrong, in words for the model. */
-export function wordsOfError(error: unknown): string {
+function wordsOfError(error: unknown): string {
   if (!CompactError.isInstance(error)) return "the archive could not be read.";
   const hint = error.hint === "" ? "" : ` ${error.hint}`;
   return `${error.message}.${hint}`;
@@ -56,6 +56,20 @@ function refused(message: string): CompactError {
   return new CompactError("InvalidArgument", message, {
     hint: "Call the tool again with corrected arguments.",
   });
+}
+
+/** Runs a tool on its arguments; what goes wrong becomes its answer. */
+export async function safely(args: unknown, work: (given: Arguments) => Promise<string>): Promise<string> {
+  try {
+    return await work(readArguments(args));
+  } catch (error) {
+    return `${FAILED}${wordsOfError(error)}`;
+  }
+}
+
+/** Whether an answer of a tool tells of a failure. */
+export function isFailure(answer: string): boolean {
+  return answer.startsWith(FAILED);
 }
 
 export const EXPAND_TOOL = "compact_expand";

@@ -61,7 +61,7 @@ export function* findPersonal(text: string): Generator<Finding> {
 }
 
 /** Luhn's checksum over 13 to 19 digits that do not all look the same. */
-function isCardNumber(digits: string): boolean {
+export function isCardNumber(digits: string): boolean {
   if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
   let sum = 0;
   for (let place = 0; place < digits.length; place++) {

@@ -79,7 +79,7 @@ function foldedAt(text: string, at: number): number {
 }
 
 /** Says which patterns may find something in a text. */
-export interface WordGate {
+interface WordGate {
   /** By pattern: 1 where it may; the same array for each text. */
   open(text: string): Uint8Array;
 }

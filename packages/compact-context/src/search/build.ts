@@ -55,7 +55,6 @@ export function createSegmentBuilder(): SegmentBuilder {
   const messages: IndexedMessage[] = [];
   /** By term, documents and how often in turn. */
   const postings = new Map<string, number[]>();
-  const ids = new Map<string, number[]>();
   const blocks = createBlocks();
   let characters = 0;
 
@@ -63,12 +62,6 @@ export function createSegmentBuilder(): SegmentBuilder {
     const known = postings.get(term);
     if (known === undefined) postings.set(term, [document, times]);
     else known.push(document, times);
-  };
-  const noteId = (term: string, document: number): void => {
-    note(term, document, 1);
-    const known = ids.get(term);
-    if (known === undefined) ids.set(term, [document]);
-    else known.push(document);
   };
 
   return {
@@ -83,12 +76,12 @@ export function createSegmentBuilder(): SegmentBuilder {
       }
       const summary = message.meta?.summaryVersion !== undefined;
       messages.push({ archiveId, step, n, role: message.role, redacted, summary, alias, length });
-      noteId(archiveIdTerm(archiveId), document);
-      noteId(ownIdTerm(message.id), document);
+      note(archiveIdTerm(archiveId), document, 1);
+      note(ownIdTerm(message.id), document, 1);
       blocks.add({ id: message.id, text });
       characters += text.length;
     },
-    find: (term) => ids.get(term) ?? [],
+    find: (term) => (postings.get(term) ?? []).filter((_, index) => index % 2 === 0),
     archiveIdOf: (document) => messages[document]?.archiveId ?? "",
     get size() {
       return messages.length;

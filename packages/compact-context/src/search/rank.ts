@@ -149,17 +149,32 @@ function having(segment: Segment, groups: readonly (readonly string[])[]): Itera
 
 /** Best first; of equals the newer. */
 export function best(ranked: readonly Ranked[], most: number): Ranked[] {
-  const least = ranked.length > 4 * most ? threshold(ranked, most) : Number.NEGATIVE_INFINITY;
+  const isLong = ranked.length > 4 * most;
+  const least = isLong
+    ? leastOf(
+        Float64Array.from(ranked, ({ score }) => score),
+        most,
+      )
+    : Number.NEGATIVE_INFINITY;
   return ranked
     .filter((one) => one.score >= least)
     .sort((one, other) => other.score - one.score || newer(one, other))
     .slice(0, most);
 }
 
-/** The score of the message at place `most`: sorting everything would take longer than all the rest. */
-function threshold(ranked: readonly Ranked[], most: number): number {
-  const scores = Float64Array.from(ranked, (one) => one.score).sort();
-  return scores[Math.max(0, scores.length - most)] ?? Number.NEGATIVE_INFINITY;
+/** The score at place `most`, the best first: sorting everything would take longer than all the rest. */
+export function leastOf(scores: Float64Array, most: number): number {
+  const best = new Float64Array(most).fill(Number.NEGATIVE_INFINITY);
+  for (const score of scores) {
+    if (score <= (best[most - 1] ?? 0)) continue;
+    let place = most - 1;
+    while (place > 0 && (best[place - 1] ?? 0) < score) {
+      best[place] = best[place - 1] ?? 0;
+      place -= 1;
+    }
+    best[place] = score;
+  }
+  return best[most - 1] ?? 0;
 }
 
 function newer(one: Ranked, other: Ranked): number {

@@ -250,12 +250,12 @@ function isName(name: unknown): boolean {
   return typeof name === "string" && /^[0-9a-z]{6,20}$/.test(name);
 }
 
-export interface StepPlace {
+interface StepPlace {
   readonly folder: string;
   readonly step: number;
 }
 
-export interface StepRead {
+interface StepRead {
   /** How many messages the transcript says it has. */
   readonly messages: number;
   readonly problems: readonly ArchiveProblem[];

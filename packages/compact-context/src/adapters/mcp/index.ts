@@ -1,6 +1,7 @@
 import type { Readable, Writable } from "node:stream";
 import { requireFunction, requireList, requireOptions } from "../../errors.ts";
-import { isFailure, type RecallTool } from "../../recall/tools.ts";
+import { isFailure } from "../../recall/arguments.ts";
+import type { RecallTool } from "../../recall/tools.ts";
 import {
   loadMcpSdk,
   type McpAnswer,

@@ -1,9 +1,9 @@
 import { requireOptions } from "../../errors.ts";
 import type { MemorySource } from "../../memory/candidates.ts";
 import { recallRelevantMemory } from "../../memory/recall.ts";
-import { MEMORY_TOOL, textIn } from "../../recall/arguments.ts";
+import { MEMORY_TOOL, safely, textIn } from "../../recall/arguments.ts";
 import { RECALL_TOKENS } from "../../recall/recall.ts";
-import { type RecallTool, safely, schema } from "../../recall/tools.ts";
+import { type RecallTool, schema } from "../../recall/tools.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 
 export interface MemoryToolOptions {

@@ -1,15 +1,9 @@
 import type { ChannelMemory } from "../../memory/channel-memory.ts";
-import { readChannelSession } from "../../memory/files/ensure.ts";
-import {
-  checkUser,
-  escapeRuntimeTags,
-  injectRuntimeContext,
-  renderRuntimeContext,
-} from "../../memory/scope.ts";
+import { checkUser, readChannelSession } from "../../memory/files/folders.ts";
+import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../../memory/pack.ts";
 import { objectOf, textOf } from "../../providers/request.ts";
 import { createAgentSession } from "../agent-session.ts";
-import type { AgentEvent, Spent, TurnEnd } from "../event.ts";
-import { diagnosticOf } from "../event.ts";
+import { type AgentEvent, diagnosticOf, type Spent, type TurnEnd } from "../event.ts";
 import type { AgentTool } from "../tool.ts";
 import { runTurn, type TurnPorts, type TurnResult } from "../turn.ts";
 import type { SubAgent, SubAgentMemory } from "./sub-agent.ts";

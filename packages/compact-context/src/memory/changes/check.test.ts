@@ -2,7 +2,7 @@ import { mkdtemp, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureChannel } from "../files/ensure.ts";
+import { ensureChannel } from "../files/folders.ts";
 import { checkMemory } from "./check.ts";
 
 const NOW = Date.UTC(2026, 10, 22);

@@ -1,16 +1,28 @@
 import { join } from "node:path";
 import { CompactError, errorMessage, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { refuseOutside, WORKSPACE_FILES } from "../files/ensure.ts";
+import { refuseOutside, WORKSPACE_FILES } from "../files/folders.ts";
 import { readMemoryFile } from "../files/write-file.ts";
 import { relationOf } from "../learning/relation.ts";
 import { linesOf } from "../markdown.ts";
-import { DAY } from "../ranking/dates.ts";
-import { LOG_FILE, readLog } from "./change-log.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, plainWords, readDocument } from "./document.ts";
-import type { MemoryFileName } from "./operation.ts";
+import { DAY } from "../ranking/units.ts";
+import {
+  itemsOf,
+  type MemoryDocument,
+  type MemoryFileName,
+  type MemoryItem,
+  plainWords,
+  readDocument,
+} from "./document.ts";
 import { RETIRED_FILE, retiredAs } from "./retired.ts";
-import { type ChannelFolder, type ChannelPlace, findChannel, readPending } from "./store.ts";
+import {
+  type ChannelFolder,
+  type ChannelPlace,
+  findChannel,
+  LOG_FILE,
+  readLog,
+  readPending,
+} from "./store.ts";
 
 export interface MemoryOverviewFile {
   /** `workspace` files are people's and never written. */

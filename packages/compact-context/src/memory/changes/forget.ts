@@ -1,14 +1,12 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { CHANNEL_FILES } from "../files/ensure.ts";
+import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
-import { shareIn, topicTerms } from "../learning/meaning.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
-import { type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./change-log.ts";
-import { readMark } from "./document.ts";
-import type { DoneOperation, ForgottenIn } from "./operation.ts";
+import { shareIn, topicTerms } from "../learning/terms.ts";
+import { type DoneOperation, type ForgottenIn, readMark } from "./document.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
-import type { ChannelPlace } from "./store.ts";
+import { type ChannelPlace, type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;

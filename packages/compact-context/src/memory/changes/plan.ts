@@ -1,26 +1,24 @@
 import { type Redactor, WITHHELD } from "../../redaction/redactor.ts";
 import { appendLines, linesOf, replaceLines } from "../markdown.ts";
 import {
+  type DoneOperation,
   itemIdOf,
   itemsOf,
+  type MemoryAuthor,
   type MemoryDocument,
+  type MemoryFileName,
   type MemoryItem,
+  type MemoryOperation,
+  type MemoryOrigin,
   type MemorySection,
+  type Operation,
   plainWords,
+  type RefusalReason,
+  type RefusedOperation,
   readDocument,
   renderMark,
   slug,
 } from "./document.ts";
-import type {
-  DoneOperation,
-  MemoryAuthor,
-  MemoryFileName,
-  MemoryOperation,
-  MemoryOrigin,
-  Operation,
-  RefusalReason,
-  RefusedOperation,
-} from "./operation.ts";
 import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
 
 /** The file that folded sections of a history are moved to; never recalled from. */
@@ -49,8 +47,8 @@ interface PlanContext {
   readonly sessionVersion: string | null;
 }
 
-/** What an operation makes of the texts. */
-interface Step extends Partial<DoneOperation> {
+/** What an operation makes of the texts, and the text that came in as it was written. */
+interface Step extends Partial<Incoming> {
   readonly texts: Texts;
   readonly id: string;
 }
@@ -93,14 +91,19 @@ export function planChange(
         );
       const step = applyOperation(texts, operation, context);
       if (removes) removals -= 1;
+      const { id, text, redacted = false } = step;
       texts = step.texts;
-      done.push({ operation: step.operation ?? operation, id: step.id, redacted: step.redacted ?? false });
+      done.push({ operation: asWritten(operation, text), id, redacted });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
   return { texts, done, refused };
+}
+
+function asWritten(operation: MemoryOperation, text: string | undefined): MemoryOperation {
+  return text !== undefined && "text" in operation ? { ...operation, text } : operation;
 }
 
 function applyOperation(texts: Texts, operation: MemoryOperation, context: PlanContext): Step {
@@ -231,7 +234,7 @@ function addItem(texts: Texts, operation: Operation<"add">, context: PlanContext
     texts: { ...texts, ...lifted, "MEMORY.md": memory },
     id: itemIdOf(text),
     redacted,
-    operation: { ...operation, text },
+    text,
   };
 }
 
@@ -267,7 +270,7 @@ function supersedeItem(texts: Texts, operation: Operation<"supersede">, context:
     texts: { ...texts, [file]: withoutItem(texts, file, item, [line]), [RETIRED_FILE]: list },
     id,
     redacted,
-    operation: { ...operation, text },
+    text,
   };
 }
 
@@ -365,7 +368,7 @@ function replaceSession(texts: Texts, operation: Operation<"replaceFile">, conte
     texts: { ...texts, "SESSION.md": `${text}\n` },
     id: "SESSION.md",
     redacted,
-    operation: { ...operation, text },
+    text,
   };
 }
 
@@ -374,7 +377,7 @@ function addSection(texts: Texts, operation: Operation<"addSection">, context: P
   const heading = incomingHeading(operation.heading, context);
   const after = appendLines(texts["HISTORY.md"] ?? "", [`## ${heading}`, "", ...linesOf(text)]);
   const id = readDocument("HISTORY.md", after, null).sections.at(-1)?.id ?? "HISTORY.md";
-  return { texts: { ...texts, "HISTORY.md": after }, id, redacted, operation: { ...operation, text } };
+  return { texts: { ...texts, "HISTORY.md": after }, id, redacted, text };
 }
 
 function foldSections(texts: Texts, operation: Operation<"foldSections">, context: PlanContext): Step {
@@ -405,7 +408,7 @@ function foldSections(texts: Texts, operation: Operation<"foldSections">, contex
     texts: { ...texts, "HISTORY.md": after, [ARCHIVE_FILE]: archive },
     id: sections.map(({ id }) => id).join(" "),
     redacted,
-    operation: { ...operation, text },
+    text,
   };
 }
 

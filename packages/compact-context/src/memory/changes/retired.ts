@@ -1,5 +1,5 @@
-import { topicTerms } from "../learning/meaning.ts";
-import { analyze } from "../ranking/words.ts";
+import { topicTerms } from "../learning/terms.ts";
+import { analyze } from "../ranking/units.ts";
 import { fingerprint, itemIdOf } from "./document.ts";
 
 /** The file in a channel that lists what its memory must not learn again. */

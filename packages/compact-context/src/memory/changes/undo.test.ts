@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureChannel } from "../files/ensure.ts";
+import { ensureChannel } from "../files/folders.ts";
 import { hunksBetween, inverse, patch } from "./patch.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 

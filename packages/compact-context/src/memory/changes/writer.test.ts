@@ -2,9 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { ensureChannel, ensureWorkspace } from "../files/ensure.ts";
+import { ensureChannel, ensureWorkspace } from "../files/folders.ts";
 import { checkMemory } from "./check.ts";
-import type { MemoryOperation } from "./operation.ts";
+import type { MemoryOperation } from "./document.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
 let workspaceDir: string;

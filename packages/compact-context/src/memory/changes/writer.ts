@@ -1,18 +1,18 @@
 import { randomUUID } from "node:crypto";
 import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
-import { getChannelSessionPath } from "../files/ensure.ts";
+import { getChannelSessionPath } from "../files/folders.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { type LogEntry, loggedOperation, type MemoryChange, type ReadLog, readLog } from "./change-log.ts";
-import { type MemoryDocument, readDocument } from "./document.ts";
+import {
+  type ChangeNote,
+  type ForgottenIn,
+  type MemoryChangeResult,
+  type MemoryDocument,
+  type MemoryFileName,
+  type MemoryOperation,
+  readDocument,
+} from "./document.ts";
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
-import type {
-  ChangeNote,
-  ForgottenIn,
-  MemoryChangeResult,
-  MemoryFileName,
-  MemoryOperation,
-} from "./operation.ts";
 import { inverse, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
 import { isForgottenBy, RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";
@@ -21,8 +21,13 @@ import {
   type ChannelPlace,
   commitChange,
   findChannel,
+  type LogEntry,
+  loggedOperation,
+  type MemoryChange,
   type ReadFiles,
+  type ReadLog,
   readFiles,
+  readLog,
   textsOf,
   withChannel,
 } from "./store.ts";

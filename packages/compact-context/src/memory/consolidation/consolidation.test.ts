@@ -4,11 +4,11 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scripted, talk } from "../../../../../test/memory/talk.ts";
 import { createMemoryWriter, type MemoryWriter } from "../changes/writer.ts";
-import { ensureChannel } from "../files/ensure.ts";
+import { ensureChannel } from "../files/folders.ts";
 import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
-import { consolidate } from "./by-model.ts";
+import { consolidate } from "./llm.ts";
 import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 9);

@@ -1,14 +1,22 @@
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, type MemorySection } from "../changes/document.ts";
-import type { ChangeNote, MemoryOperation, Operation } from "../changes/operation.ts";
-import { heldBy } from "../learning/meaning.ts";
+import {
+  type ChangeNote,
+  itemsOf,
+  type MemoryDocument,
+  type MemoryItem,
+  type MemoryOperation,
+  type MemorySection,
+  type Operation,
+} from "../changes/document.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isTransient } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
-import { RULES_OF_RECORDS } from "../session-update/by-model.ts";
+import { RULES_OF_RECORDS } from "../session-update/llm.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
+import { sectionOf } from "./llm.ts";
 
 type Done = Promise<"written" | "unchanged">;
 
@@ -219,11 +227,6 @@ function readPromotion({ promote: list }: { readonly promote?: unknown }, notes:
     if (typeof text !== "string") throw new Error("every entry of promote needs a text");
     if (isTransient(text) || !saysSo(said, text)) return [];
     const trust = saysSo(asked, text) ? "person" : "agent";
-    return [{ op: "add", section: sectionFor(section, trust), text, trust }];
+    return [{ op: "add", section: sectionOf(section, trust), text, trust }];
   });
-}
-
-function sectionFor(section: unknown, trust: "person" | "agent"): string {
-  if (section === "Constraints") return trust === "person" ? section : "Facts";
-  return section === "Decisions" ? section : "Facts";
 }

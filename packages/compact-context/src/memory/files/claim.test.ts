@@ -13,7 +13,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { machine } from "../../storage/fs/files.ts";
-import { CLAIM_LEASE_MS, type Claim, takeClaim } from "./claim.ts";
+import { CLAIM_LEASE_MS, type Claim, takeClaim } from "./write-file.ts";
 
 let folder = "";
 let file = "";

@@ -1,4 +1,8 @@
-import { LEAD, rule, word } from "./language.ts";
+import { rulesIn } from "../../summarizers/extractive/statements.ts";
+import { FORBIDS, LASTING, LEAD, rule, TASK, word } from "./language.ts";
+import { read } from "./meaning.ts";
+import { tellsAnotherValue } from "./relation.ts";
+import { holds, isOrdinary, list, toolsLike } from "./terms.ts";
 
 // Which sentences tell how something is with the people who speak
 
@@ -11,8 +15,7 @@ export function tellsFact(sentence: string): boolean {
   if (SETTING.test(plain) || NAMED_SETTING.test(plain))
     return !DEICTIC.test(plain) && !/[`{}<>;]|\w\(/.test(plain);
   if (APPOSED.test(plain)) return !DEICTIC.test(plain);
-  if (PASSING.test(plain.replace(HEREABOUTS, "$1")) || CODE.test(plain)) return false;
-  if (HEREABOUTS.test(plain)) return !OF_CODE.test(plain);
+  if (isOfThisMoment(plain)) return false;
   if (OURS.test(plain)) return STANDS.test(plain) || !WISH.test(plain);
   if (DEICTIC.test(plain) || WISH.test(plain)) return false;
   if (/[\u3040-\u9fff]/u.test(plain)) return UNSPACED_THING.test(plain);
@@ -20,7 +23,7 @@ export function tellsFact(sentence: string): boolean {
 }
 
 /** It tells what is wrong, on the way or of this moment, or is code. */
-export function isOfThisMoment(text: string): boolean {
+function isOfThisMoment(text: string): boolean {
   return PASSING.test(text) || CODE.test(text);
 }
 
@@ -37,10 +40,6 @@ const NAMED_SETTING =
 /** `My mother (78, hard of hearing) …`: who it is stands in brackets. */
 const APPOSED =
   /^(?:(?:my|our) (?:[\p{L}'’-]+ ){1,4}|the (?:kids|children|twins|boys|girls) )\((?=[^)]*(?:\d|\p{L}{3}))[^)]{3,60}\)/iu;
-
-/** `The soil here is heavy clay`. */
-const HEREABOUTS =
-  /^(the (?:\p{L}+ ){1,2})(?:here|around here|at our place|in our (?:area|region|town|village)) (?=(?:is|are)\s)/iu;
 
 /** What follows from a statement, or is asked for besides. */
 const FOLLOWS =
@@ -161,3 +160,119 @@ const VALUE: RegExp = rule(
 
 const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
+
+// Which sentences are rules that are to hold.
+
+/** A wish that is to hold: `always …`, `never …`, `stop …`, `when you show me dates, …`, `in Python code, use …`. */
+export function isRule(text: string): boolean {
+  if (/[:：]$/.test(text)) return false;
+  if (HABIT.test(text)) return !OF_THE_TASK.test(text);
+  if (LASTING.test(text)) return isImperative(text);
+  return !OF_THE_TASK.test(text) && rulesIn(text).length > 0;
+}
+
+/** It binds the work at hand, or is no rule. */
+const OF_THE_TASK: RegExp = rule(
+  word(
+    "^(?:it|he|she|they)|^you (?:must|have to|need to|should)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| and )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
+    "diese[rsnm]?|noch nicht|(?:wir|ich) (?:müssen|muss|will|möchte|wollen)|cette|je veux|est[aeo]s?|todavía|(?:quiero|quero|gostaria) que|ess[ae]s?|isso|isto|эт\\p{L}+|пока|хочу",
+  ),
+  "这|この|その|それ|今回",
+);
+
+/** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
+const PRACTICE =
+  "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links|tables|lists|paragraphs|sentences|posts|code(?: samples| examples| snippets)?|examples|(?:\\p{L}+ )?labels)";
+/** What the agent does again and again. */
+const DOES =
+  "(?:use|write|put|keep|make|name|format|indent|spell|leave|give|show|list|answer|reply|respond|address|sign|start|begin|end|close|avoid|prefer|quote|round|sort|mark|label|call|stick)";
+const HABIT: RegExp = rule(
+  `^(?:all |every |the |our )?${PRACTICE} (?:here |in \\S+ \\S+ )?(?:should|must|have to|need to|ought to|shall) (?:(?!work|pass|now)\\p{L})`,
+  `^use .{1,60} for (?:all |every )?(?:(?:\\p{L}|[+#])+ ){0,2}?${PRACTICE}[.]?$`,
+  "^(?:please )?use .{2,50} for (?:indentation|formatting|naming|logging|testing|styling|translations?|navigation) in \\S",
+  `^(?:please )?${DOES}.{3,120} (?:in|for|across|throughout) (?:this|our|the (?:whole|entire)|all(?: the| of the)?) (?:project|code ?base|repo(?:sitory)?|docs|documentation|files)[.]?$`,
+  "^(?:please )?use .{2,40} (?:with|for|around) me(?![\\p{L}])",
+  "^(?:bitte )?(?:duze|sieze) (?:mich|uns)(?![\\p{L}])",
+  "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
+  // What is always done in one way.
+  `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by|after)(?![\\p{L}])`,
+  `^(?:\\p{L}+ )?${PRACTICE},? (?:always |only |please )(?:in|with|without|as)(?![\\p{L}])`,
+  "^(?:please )?(?:answer|address|reply to|respond to|write to|sign (?:letters|mails?|e-?mails|notes) to) (?:the |our |my )?\\p{L}+s (?:in|with|as|by)(?![\\p{L}])",
+  // Where it is done so: something of a kind, no single thing.
+  `^(?:in|for|with|on) (?:(?:all|any|every|our|my) .{2,40}?|(?!(?:the|this|that|these|an?|your|case|addition|general|short|fact|example|instance)(?![\\p{L}])).{2,40}?|the (?:\\S+ ){0,2}\\p{L}{2,}s),? (?:please )?(?:always |never |only )?${DOES}(?![\\p{L}])`,
+  `^(?:when|if|each time|any time) you (?:show|give|write|answer|reply|explain|suggest|recommend|quote|mention|format|create|send|name|list|cite|translate|draft|talk|review|commit|make|propose)(?![\\p{L}]).{2,80}?, (?:please )?(?:\\p{L}+ )?${DOES}(?![\\p{L}])`,
+  // A complaint, and a wish about the answers.
+  "^(?:please )?(?:stop|quit) \\p{L}+ing (?:\\S+ ){0,6}?(?:your|me|every|each|everything|emojis?|answers?|replies|so (?:much|many|often))(?![\\p{L}])",
+  "^i (?:hate|can['’]t stand|dislike|don['’]t like|do not like|love|like|prefer) (?:it )?when you ",
+  "^i(?:['’]d| would) (?:rather|prefer|like|love)(?: to have| to get)? (?:you(?:r| to)?|(?:\\p{L}+ ){0,2}(?:answers|replies|explanations|summaries))(?![\\p{L}])",
+  `^(?:please,? )?no (?:more )?(?:\\S+ ){1,3}(?:in|at|from) (?:(?:the|your|my|our|any|\\p{L}+) )?${PRACTICE}`,
+  "^(?!.*(?:この|今回|その)).{2,20}は.{1,30}(?:で|に)(?:書いて|答えて|返信して|出して|まとめて|統一して)(?:ください|ほしい)",
+);
+
+/** Facts may say "always" too; a wish begins with its verb, or forbids. */
+function isImperative(text: string): boolean {
+  return (
+    rulesIn(text).length > 0 ||
+    FORBIDS.test(text.slice(0, 40)) ||
+    LASTING.test(text.slice(0, 12)) ||
+    /[\u3040-\u9fff]/u.test(text)
+  );
+}
+
+/**
+ * What of a sentence speaks of something known and says something new about it, in the speaker's words: the sentence, or the
+ * clause of it that does; undefined where nothing does.
+ */
+export function newsOf(sentence: string, known: readonly string[]): string | undefined {
+  return [sentence, ...clausesOf(sentence)].find(
+    (piece) => states(piece) && known.some((older) => tellsMoreOf(piece, older)),
+  );
+}
+
+const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
+/** Fewer words say nothing by themselves. */
+const FEWEST = 4;
+
+function clausesOf(sentence: string): readonly string[] {
+  return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
+}
+
+/** It says how something is: it wants, asks and orders nothing, and is not of this moment. */
+function states(text: string): boolean {
+  const plain = text.replace(LEAD, "");
+  return ![DEICTIC, INTENT, TASK, ORDER].some((other) => other.test(plain)) && !isOfThisMoment(plain);
+}
+
+function tellsMoreOf(text: string, older: string): boolean {
+  const [now, then] = [read(text), read(older)];
+  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  const names = [...then.names].filter((name) => holds(now.content, name));
+  const isNamed = names.some(isDistinctive) || (names.length > 1 && names.length === then.names.size);
+  const another = tellsAnotherValue(now, then);
+  if (shared.length < 2 && !isNamed) return shared.length === 1 && another && now.tellsChange;
+  return now.isChange || another || (isNamed && [...now.names].some((name) => !holds(then.content, name)));
+}
+
+/** It says what is spoken of: no value, no verb of having, no word that work with an agent is full of. */
+function isDistinctive(term: string): boolean {
+  return toolsLike(term) !== undefined || (!isOrdinary(term) && !COMMON.has(term) && term.length > 2);
+}
+
+/** Words of which talk with an agent is full. */
+const COMMON = list(`
+  add app back build button call change check class code column command commit component config create data database date day default docs
+  email error example field file files find fix folder function get good help home idea images issue item job key last left line link list
+  load login look lot mail main make message method name need new next number old one order output page part people place point print
+  problem process query question read repo request result return right row run script section see send server service set show side site
+  start state step stuff table task test tests text thing time today type update upload url user users value version view way web week
+  word work write year`);
+
+/** What is wanted, thought or tried, and what is asked for. */
+const INTENT: RegExp = rule(
+  "^(?:i|we|ich|wir|je|nous|on|yo|eu|я|мы)(?:['’](?:d|ll))?\\s(?:\\p{L}+ly |just |still |also |do(?:n['’]t)? )?(?:think|guess|want|need|would|should|could|wonder|hope|plan|might|must|can(?:['’]t)?|will|tr(?:y|ied)|believe|suppose|expect|see|saw|get|got|will|möchte\\p{L}*|glaube|denke|brauche|veux|pense|crois|quiero|creo|quero|acho|думаю|хочу)(?![\\p{L}])",
+);
+const ORDER: RegExp = rule(
+  `^(?:please |now |then |also |and |let['’]s )*${word(
+    "set|move|change|update|rename|remove|delete|drop|make|give|show|run|use|keep|list|find|get|take|go|try|do|let|start|stop|open|close|build|deploy|install|implement|refactor|replace|switch|bump|merge|push|pull|split|sort|help|suggest|plan|think|compare|turn",
+  )}`,
+);

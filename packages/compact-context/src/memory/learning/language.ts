@@ -1,6 +1,6 @@
 /** What the words of people say about their own words, in English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese. */
 
-const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
+export const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
 /** `\b` of JavaScript knows ASCII alone. */
 export const word = (...parts: readonly string[]): string =>
   `(?<![\\p{L}\\p{N}_])${any(...parts)}(?![\\p{L}\\p{N}_])`;

@@ -1,4 +1,3 @@
-import { goneIn, lostIn } from "./gone.ts";
 import {
   FORBIDS,
   LASTING,
@@ -9,28 +8,7 @@ import {
   TELLS_CHANGE,
   WEAK_CHANGE,
 } from "./language.ts";
-
-/** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
-export function topicTerms(text: string): ReadonlySet<string> {
-  return new Set(tokensOf(text).filter((token) => !FUNCTION.has(token) && !FILLER.test(token)));
-}
-
-/** The share of `terms` that `others` holds, inflected forms included; 0 for none. */
-export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
-  if (terms.size === 0) return 0;
-  const all = [...others];
-  return (
-    [...terms].filter((term) => others.has(term) || all.some((other) => inflected(term, other))).length /
-    terms.size
-  );
-}
-
-/** Share of a text's words that another one holds, 0 to 1. */
-export function heldBy(text: string, other: string): number {
-  return shareIn(topicTerms(text), topicTerms(other));
-}
-
-// ---- reading
+import { list, NONE, topicTerms } from "./terms.ts";
 
 type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 
@@ -52,8 +30,6 @@ export interface Read {
   /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
   readonly isChange: boolean;
-  /** Words of a change that can mean nothing else. */
-  readonly isStrong: boolean;
   /** Any word of a change or a mistake. */
   readonly tellsChange: boolean;
   /** What it says that it takes the place of, one set of terms for each phrase. */
@@ -81,10 +57,9 @@ export function read(text: string): Read {
     key: keyOf(text),
     clauses: clausesOf(text).flatMap((clause) => keyOf(clause) ?? []),
     isChange: STRONG_CHANGE.test(text) || WEAK_CHANGE.test(text),
-    isStrong: STRONG_CHANGE.test(text),
     tellsChange: TELLS_CHANGE.test(text),
-    gone: things(goneIn(text)),
-    lost: things(lostIn(text)),
+    gone: things(phrasesOf(text, GONE)),
+    lost: things(phrasesOf(text, [LOST, GIVEN_UP])),
     names: namesIn(text),
     permits: PERMITS.test(text),
     forbids: FORBIDS.test(text),
@@ -110,103 +85,6 @@ export function clausesOf(text: string): readonly string[] {
 /** What is left of a clause from each of the things on that it names: `with the new hires | the team is at 8`. */
 function tailsOf(clause: string): readonly string[] {
   return [...clause.matchAll(/(?<=\S\s)(?:the|our|my) /giu)].map(({ index }) => clause.slice(index));
-}
-
-const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
-const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
-
-function tokensOf(text: string): string[] {
-  const plain = text
-    .normalize("NFKC")
-    // The country, the union and the trade are no pronouns, and a child is no verb of Spanish.
-    .replace(/(?<=(?<![\p{L}])(?:my|our|his|her|their)\s)sons?(?![\p{L}])/giu, "boy")
-    .replace(/(?<![\p{L}])(US|EU|IT)(?![\p{L}])/gu, "$1_")
-    .replace(/每(?=周[一二三四五六日天])/gu, "每 ")
-    // One spelling of a number: 18,000 and 18k, the 3rd.
-    .replace(/(?<=\d)[,'’](?=\d{3}(?!\d))/g, "")
-    .replace(/(?<![\p{L}\d.])(\d{1,4})k(?![\p{L}\d])/giu, "$1000")
-    .replace(/(?<=\d)(?:st|nd|rd|th)(?![\p{L}])/giu, "")
-    .replace(SHORT_FORMS, (short) => LONG_FORMS.get(short.toLowerCase()) ?? short)
-    .replace(/['’](?:s|m|re|ve|ll|d)(?![\p{L}])/gu, "")
-    .replace(/(?<![\p{L}])(?:[nljdcstm]|qu)['’](?=\p{L})/giu, "")
-    .toLowerCase();
-  return [...plain.matchAll(WORDS)].flatMap(([run]) => {
-    if (!/[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}]/u.test(run)) return [run];
-    return run
-      .replace(
-        UNSPACED,
-        (piece) => ` ${[...segmenter.segment(piece)].map(({ segment }) => segment).join(" ")} `,
-      )
-      .trim()
-      .split(/\s+/);
-  });
-}
-
-const LONG_FORMS: ReadonlyMap<string, string> = new Map(
-  "db database,bday birthday,b-day birthday,env environment,repo repository,prod production,dev development,docs documentation,app application,config configuration,k8s kubernetes,mongo mongodb,postgresql postgres"
-    .split(",")
-    .map((pair) => pair.split(" ") as [string, string]),
-);
-/** What people type for longer words. */
-const SHORT_FORMS = new RegExp(
-  `(?<![\\p{L}\\d._/@-])(?:${[...LONG_FORMS.keys()].join("|")})(?![\\p{L}\\d_/@-])`,
-  "giu",
-);
-
-export const list = (text: string): ReadonlySet<string> => new Set(text.trim().split(/\s+/));
-
-const FUNCTION = list(`
-  a an the this that these those it its i me my mine we us our ours you your he she they them their to of in on at by for
-  from with as and or but so not no is are was were be been being am has have had do does did will would can could
-  should please also just very too now longer any more anymore instead rather actually sorry correction from going
-  forward always never ever every changed change moved switched dropped mind don didn doesn isn aren wasn won't don't
-  all за unter über als zur zum ко всё from unter per behind larger smaller more less most least maximum minimum max min bei beim adelante finalement verdade нас нам 定 定在 うち can't must
-  fine ok okay allowed need free remember note over than then here there let lets decided
-  der die das den dem des ein eine einen einem einer und oder aber ist sind war bin nicht kein keine keinen mehr jetzt ab
-  sofort immer nie niemals wir ich du uns mir mich unser unsere unseren unserem unserer mein meine meinen meinem meiner meines auf in im an am zu zum von vom
-  für mit bei wurde worden sondern statt stattdessen korrektur doch darfst kannst künftig umgestiegen verschoben bitte dir merk
-  le la les un une des du de et ou mais est sont suis pas plus ne jamais toujours nous vous je tu il elle on notre nos mon ma mes
-  à au aux en dans sur pour avec par désormais maintenant c'est place lieu que qui a été sommes peux pouvez désolée désolé
-  correction changé passés passé décalée j' n' l' d' qu'
-  el los las una unos unas y o pero es son soy está no nunca siempre ya más nosotros yo tú nuestro nuestra nuestros
-  nuestras mi mis al del en lugar vez sino ahora partir puedes hacer se para con por corrección cambió cambiamos movió
-  um uma os as e ou mas é são sou não nunca sempre já mais nós eu nosso nossa nossos nossas meu minha ao aos do da das
-  no na nos nas em vez agora partir pode foi para com por correção mudou mudamos adiado faça
-  и или но не нет это мы я ты наш наша наше наши мой моя моё мои мою моей моего моих нашу нашей нашего мне мной в на с со к по от для из о об про больше теперь отныне
-  никогда всегда а можно вместо исправление что перешли перенесли изменился меня у
-  已经 我 我们 我們 的 了 是 在 用 使用 叫 不 不再 再 改 改成 改用 改为 改到 换 到 成 从 现在 以后 今后 可以 不要 要 也 都 和 就 做 代替 更正 请 记住 一律 把 对
-  私 たち 僕 は が を に の で と も へ や です ます でし た て い いる いま ませ ん ない でき し する さ れ なり 今 もう 代わり 使っ 使い 使う 変更 変わり まし 切り替え 訂正 から
-  これから 今後 必ず 絶対 いい よい よ ね では じゃ あり なく で は おい 覚え ください まし
-`);
-const FILLER = /^[^\p{L}\p{N}]*$/u;
-
-/** Forms of one word: a long common beginning of two words in small letters. */
-function inflected(one: string, other: string): boolean {
-  if (/\d/.test(one) || /\d/.test(other)) return false;
-  const short = Math.min(one.length, other.length);
-  if (short < 3) return false;
-  let common = 0;
-  while (common < short && one[common] === other[common]) common += 1;
-  if (common === short && SHORTENED.test(one.slice(common) + other.slice(common))) return true;
-  // Cases of Russian nouns end in up to three letters.
-  if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
-    return Math.max(one.length, other.length) - common <= 3;
-  if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
-  return (
-    common >= 3 && common >= short - 3 && ENDING_PAIR.test(`${one.slice(common)} ${other.slice(common)}`)
-  );
-}
-
-/** What a short form leaves out: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
-const SHORTENED =
-  /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
-const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
-const ENDING_PAIR =
-  /^(?:y ies|ies y|e ing|ing e|e ed|ed e|а у|у а|а ы|ы а|я ю|ю я|а ой|ой а|а е|е а|ь ить|ить ь|e en|en e|es y|y es|es ing|ing es|s ing|ing s|s ed|ed s|es ies|ation |ation s|o a|a o|en t|t en|er ez|ez er)$/;
-
-export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
-  return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
 }
 
 const OURS =
@@ -314,7 +192,6 @@ function statedIn(plain: string): Key | undefined {
   return undefined;
 }
 
-export const NONE: ReadonlySet<string> = new Set();
 /** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
 const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
@@ -371,4 +248,44 @@ function namesIn(text: string): ReadonlySet<string> {
       /(?<=[\p{L}\d,;:)"'] ?)(?<![.!?] )\p{Lu}[\p{L}\d./_-]*|[#@]?[\p{L}\d]+[._/@:-][\p{L}\d._/@:-]+/gu,
     ) ?? [];
   return topicTerms(found.filter((name) => !/^\p{L}\p{Ll}*(?:-\p{Ll}+)+$/u.test(name)).join(" "));
+}
+
+// ---- what a text says held before
+/** Verbs before what is left behind, and words behind it. */
+const LEAVES =
+  "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
+const LEFT =
+  "dead|gone(?! home| to| out| on)|history|retired|deprecated|discontinued|renamed|replaced|shut down|swapped out|dropped|phased out|decommissioned|sunset|off the table|no more|out";
+const GIVEN_UP = new RegExp(
+  `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
+  "giu",
+);
+/** Somebody or something is gone for good. */
+const LOST =
+  /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|went (?:bankrupt|under|out of business)|got fired|is on (?:sabbatical|parental leave|maternity leave)|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;
+/** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */
+const GONE: readonly RegExp[] = [
+  /(?:^|[,;]\s*|\s)(?:and )?not ([^,.;(]+?)(?=[.,;!(]|$| any ?more| but | like )/giu,
+  /(?:no longer|(?:don['’]t|do not|doesn['’]t|isn['’]t)) ([^,;]+?)(?= any ?(?:more|longer)|[.,;]|$| with )/giu,
+  GIVEN_UP,
+  /(?<!(?:thinking|consider|explor|evaluat|want|would|like|wish|hop|plan|might|may|whether|tr[iy]|tempted|should|could)[^.,;]{0,30})(?:mov|switch|migrat|chang|pivot|transition)(?:e|ed|ing)?(?: \w+){0,4} from ([^,;]+?) to /giu,
+  new RegExp(
+    `(?:^|[,;:] |\\s(?:and|but|so|since) )(?:the |our |so )*([^,;:]{2,40}?)(?: (?:is|are|has|have|was|were|got|get)|['’]s)(?: (?:been|being|finally|all|now))* (?:${LEFT})(?![\\p{L}])`,
+    "giu",
+  ),
+  /(?:^|\s)(\p{Lu}[\p{L}'’-]+)(?:['’]s last day| is no longer| was too (?!\p{L}+ to ))/gu,
+  /(?:^|[,;] )(\p{Lu}[\p{L}'’-]+) (?:left|quit|resigned|retired|moved on)(?= (?:so|and|us|the|last|this|in)|[,;.]|$)/gu,
+  LOST,
+  /(?:hat|habe|haben) (?:die|den|das|mit (?:der|dem)) (\p{L}+) (?:aufgegeben|abgeschafft|gekündigt|aufgehört|verkauft)/giu,
+  /(?:isn['’]t|is not|['’]s not) (\p{Lu}[\p{L}'’-]+) (?:who|that)(?![\p{L}])/gu,
+  /^(?:(?:o|a|der|die|el|la|le) )?(\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)?) (?:saiu|se fue|dejó|est parti\p{L}?|a quitté|ist (?:weg|gegangen|raus)|hat gekündigt|уволил(?:ся|ась)|уш(?:ёл|ла))(?![\p{L}])/giu,
+  /(?<![\p{L}])(?:instead of|rather than|in place of|statt|anstelle von|nicht(?: mehr)?(?: auf| in)?|au lieu de|à la place de|(?<=,\s?)(?:et |y |e )?(?:pas|non|no|não)|en (?:lugar|vez) del?|ya no|(?:em vez|no lugar) d[eoa]s?|não (?:é|está|são)|вместо) ([^,;.(]+)/giu,
+  /(?:von|(?:passés?|passée|changé|migré|cambiamos|pasamos|migramos|mudamos|trocamos) de|(?:перешли|перенесли) со?) (.+?) (?:auf|zu|à|vers|a|para|por|на) /giu,
+  /(?:^|\s)(?:не ([^,;.]+?), а |от (\S+) отказались)/giu,
+  /不(?:再)?(?:是|用|使用|在)\s?([^，,。]+)|从\s?(.+?)\s?(?:换|改|迁移|切换)(?:到|成)|代替\s?([\p{L}\p{N} ]+?)(?=做|[，,。]|$)/gu,
+  /(.+?)の代わりに|([\p{L}\p{N}.]+)\s?から\s?[\p{L}\p{N}.]+\s?に(?:切り替え|変更|移行)/gu,
+];
+
+function phrasesOf(text: string, patterns: readonly RegExp[]): string[] {
+  return patterns.flatMap((pattern) => [...text.matchAll(pattern)].map(([, ...said]) => said.join(" ")));
 }

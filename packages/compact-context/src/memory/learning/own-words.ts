@@ -1,4 +1,5 @@
 import { REDACTED } from "../../redaction/finding.ts";
+import { isCardNumber } from "../../redaction/personal.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
@@ -28,10 +29,6 @@ const QUESTION = new RegExp(
   "iu",
 );
 
-/** Between what others said and what is so for that reason. */
-const SO =
-  /, (?=so (?:the|our|my|we|i|it['’]s|(?:\p{L}+ ){1,3}?(?:is|are|has|have|goes|runs?))(?![\p{L}]))/iu;
-
 /** `…, ok?`: a statement all the same. */
 const TAG =
   /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
@@ -55,7 +52,6 @@ export function rawSentencesOf(text: string): string[] {
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
     .flatMap((line) => partedFrom(line, QUESTION))
-    .flatMap((line) => (REPORTED.test(line.split(SO, 1)[0] ?? "") ? partedFrom(line, SO) : [line]))
     .flatMap((part) => splitAtRequest(part.trim()))
     .flatMap((sentence) => {
       const request = readForgetRequest(sentence);
@@ -288,16 +284,5 @@ export function withoutToldSecrets(text: string): string {
     .replace(BARE, (whole, lead: string, value: string) =>
       value === REDACTED ? whole : `${lead}${REDACTED}`,
     )
-    .replace(CARD, (digits) => (isCard(digits) ? REDACTED : digits));
-}
-
-/** Luhn's check, as ISO/IEC 7812-1 has it. */
-function isCard(text: string): boolean {
-  const digits = [...text].flatMap((character) => (/\d/.test(character) ? [Number(character)] : []));
-  if (new Set(digits).size === 1) return false;
-  const sum = digits.toReversed().reduce((all, digit, index) => {
-    const doubled = index % 2 === 1 ? digit * 2 : digit;
-    return all + (doubled > 9 ? doubled - 9 : doubled);
-  }, 0);
-  return sum % 10 === 0;
+    .replace(CARD, (digits) => (isCardNumber(digits.replace(/\D/g, "")) ? REDACTED : digits));
 }

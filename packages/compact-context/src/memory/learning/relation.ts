@@ -1,5 +1,5 @@
 import { TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, list, NONE, type Read, read, same, shareIn, topicTerms } from "./meaning.ts";
+import { clausesOf, type Key, type Read, read } from "./meaning.ts";
 import {
   bare,
   GENERIC,
@@ -7,10 +7,13 @@ import {
   isReplaceable,
   isValue,
   kindOf,
+  NONE,
   PLAIN,
+  same,
+  shareIn,
   shareKind,
-  toolsLike,
-} from "./values.ts";
+  topicTerms,
+} from "./terms.ts";
 
 /** What a newer statement is to an older one. */
 export type Relation =
@@ -28,10 +31,10 @@ export function relationOf(newer: string, older: string): Relation {
   if (newer === older) return "apart";
   if (namesOld(now, then) || reverses(now, then) || denies(now, then)) return "replaces";
   if (same(now.content, then.content))
-    return now.isChange && now.negated !== then.negated ? "replaces" : "apart";
+    return now.tellsChange && now.negated !== then.negated ? "replaces" : "apart";
   if (!sharesKey(now, then) && !partsOf(now).some((part) => sameButForValues(part, then)))
     return closeness(now, then) >= CLOSE || lifts(now, then) ? "likely" : "apart";
-  return now.isChange || now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
+  return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
 /** What "that" is stands in another sentence. */
@@ -72,9 +75,9 @@ const parts = new WeakMap<Read, readonly Read[]>();
 function partsOf(now: Read): readonly Read[] {
   const known = parts.get(now);
   if (known !== undefined) return known;
-  const { isChange, isStrong, tellsChange } = now;
+  const { tellsChange } = now;
   const clauses = tellsChange ? clausesOf(now.text) : [];
-  const made = [now, ...clauses.map((clause) => ({ ...read(clause), isChange, isStrong, tellsChange }))];
+  const made = [now, ...clauses.map((clause) => ({ ...read(clause), tellsChange }))];
   parts.set(now, made);
   return made;
 }
@@ -96,31 +99,10 @@ function closenessOf(now: Read, then: Read): number {
   const gone = topic.filter((term) => left.includes(term) && isValueOf(term)).length;
   const share = shared / Math.max(1, topic.length - gone);
   const isOfIt = share >= NEAR && shared > (namesOld ? 0 : 1);
-  if (another && (isOfIt || isOfOnePerson(now, then) || saysNothingElse(now, then) || comesBackTo(now, then)))
-    return Math.max(share, CLOSE);
+  if (another && (isOfIt || saysNothingElse(now, then))) return Math.max(share, CLOSE);
   if (shared > 1) return share;
   return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
-
-/** Where somebody lives or works was told, and is told of the same one again. */
-function isOfOnePerson(now: Read, then: Read): boolean {
-  const isSame = RELATIONS.some((relation) => relation.test(now.text) && relation.test(then.text));
-  const subject = then.key?.subject ?? then.content;
-  return (
-    isSame &&
-    [...subject].some((term) => !isReplaceable(term) && holds(now.content, term) && !isOwner(term, now.text))
-  );
-}
-
-/** It is of somebody's somebody that it speaks: `Lena's boyfriend`. */
-function isOwner(term: string, text: string): boolean {
-  return text.toLowerCase().replaceAll("’", "'").includes(`${term}'s `);
-}
-
-const RELATIONS: readonly RegExp[] = [
-  /(?<![\p{L}])(?:lives?|living|based|moved(?: \p{L}+)? (?:in|to|into|back)|resides?|wohn(?:e|t)|(?:um)?gezogen|habite|vit|déménagé|vive|mora|mudou|se mudó|живёт|переехал\p{L}?)(?![\p{L}])|住|搬|引っ越/iu,
-  /(?<![\p{L}])(?:works? (?:at|for)|started at|employed|hired by|arbeitet|travaille|trabaja|trabalha|работает)(?![\p{L}])|勤/iu,
-];
 
 /** All that it speaks of, but for values and words around them, the older one speaks of too. */
 function saysNothingElse(now: Read, then: Read): boolean {
@@ -134,22 +116,10 @@ function saysNothingElse(now: Read, then: Read): boolean {
   return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
 }
 
-/** It names the thing first and then says what it is: `about the wiki, it's on Notion now`. */
-function comesBackTo({ text, content }: Read, { key }: Read): boolean {
-  const subject = key?.subject ?? NONE;
-  return (
-    subject.size > 0 &&
-    /(?:[,;]|\s(?:so|and)) (?:it|they|he|she)(?:['’](?:s|re)| is| are) /iu.test(text) &&
-    shareIn(bare(subject), content) === 1
-  );
-}
-
 /** It tells of a change, not of another thing, and leaves something of the older one behind. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
-  if ((!now.isStrong && tellsTwoOthers(now, then)) || isOfSomebodyElse(now, then)) return false;
-  if (isForAnother(now, then) || isNarrower(now, then) || (!told.namesOld && contrasts(now, then)))
-    return false;
+  if (isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
   if (told.another || now.gone.length > 0) return true;
   // A figure where the older one has none of its kind is told of something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
@@ -169,16 +139,6 @@ export function tellsAnotherValue(now: Read, then: Read): boolean {
     const kind = kindOf(term, now);
     return kind !== undefined && old.has(kind) && !holds(then.content, term);
   });
-}
-
-/** It has another name and another number, and hardly tells of a change: `3 in Paris`, `5 in Madrid now`. */
-function tellsTwoOthers(now: Read, then: Read): boolean {
-  const kinds = new Set(
-    [...now.content].flatMap((term) => (holds(then.content, term) ? [] : (kindOf(term, now) ?? []))),
-  );
-  const left = [...then.content].filter((term) => !holds(now.content, term));
-  const old = new Set(left.map((term) => kindOf(term, then)));
-  return (["name", "number"] as const).every((kind) => kinds.has(kind) && old.has(kind));
 }
 
 /** It speaks of a value of the older one beside what it is of, and tells another of its kind. */
@@ -214,13 +174,6 @@ function isSibling(now: Read, then: Read): boolean {
   return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
 }
 
-/** What the speaker does was told, and now what somebody of theirs does: `I run …`, `My son runs …`. */
-function isOfSomebodyElse({ text }: Read, then: Read): boolean {
-  const somebody = /^(?:my|mein\p{L}*|mon|ma|mi|meu|minha) (\p{L}+)[^,;]*$/iu.exec(text)?.[1];
-  const isOwn = /^(?:i|we|ich|wir|je|yo|eu)(?:['’]\p{L}+)? /iu.test(then.text);
-  return isOwn && somebody !== undefined && shareIn(topicTerms(somebody), then.content) === 0;
-}
-
 /** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */
 function isNarrower({ text, names }: Read, { content, key, names: then }: Read): boolean {
   const subject = key?.subject ?? content;
@@ -238,20 +191,9 @@ function isNarrower({ text, names }: Read, { content, key, names: then }: Read):
 /** Longer ones are half a sentence. */
 const MOST_OF_A_SUBJECT = 5;
 
-/** What it says is for something else, or takes the place of something else. */
-function isForAnother(now: Read, then: Read): boolean {
-  return differ(now.key?.purpose ?? NONE, then.key?.purpose ?? NONE) || namesAnother(now, then);
-}
-
 /** Which of several it is: `release 4.2`. */
 function numberOf({ key }: Read): ReadonlySet<string> {
   return new Set([...(key?.subject ?? NONE)].filter(isValue));
-}
-
-/** It says what it takes the place of, and that is not in the older statement. */
-function namesAnother(now: Read, then: Read): boolean {
-  const isName = (term: string): boolean => now.names.has(term) || toolsLike(term) !== undefined;
-  return now.gone.some((old) => [...old].some(isName) && shareIn(old, then.content) === 0);
 }
 
 /** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
@@ -264,15 +206,12 @@ function lifts(now: Read, then: Read): boolean {
       shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
       CHANGES.test(now.text)
     );
-  const words = topicTerms(then.text.replace(REASON, ""));
-  const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
+  const topic = new Set([...then.content].filter((term) => !then.names.has(term) && !isReplaceable(term)));
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
 }
 
 const DEMANDS =
   /(?<![\p{L}])(?:must|can(?:no|['’])t|ha(?:s|ve) to|required|forbidden|mandatory|muss|darf|verboten|doit|interdit\p{L}*|debe|deve|обязательно|запрещ\p{L}+)(?![\p{L}])|必须|禁止/iu;
-const REASON =
-  /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
 const LIFTED =
   /(?<![\p{L}])(?:again|lifted|no more|stop(?= \p{L}+ing)|drop|allowed|fine|wieder|aufgehoben|de nouveau|(?:volver|voltar) a|puedes?|pode|снят\p{L}?|снова|можно)(?![\p{L}])|又可以|可以|取消|また.{0,12}(?:いい|よい)|解除/iu;
 /** Verbs of changing a thing are one. */
@@ -282,12 +221,12 @@ const CHANGES =
 function sharesKey(newer: Read, older: Read): boolean {
   const then = older.key;
   if (then === undefined) return false;
-  const told = newer.isChange || newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
+  const told = newer.tellsChange || tellsOldValue(newer, older) ? newer.clauses : [];
   return [newer.key ?? [], told]
     .flat()
     .some(
       (now) =>
-        sameSubject(now, then, newer.isChange || newer.tellsChange) &&
+        sameSubject(now, then, newer.tellsChange) &&
         !same(now.value, then.value) &&
         !differ(now.purpose, then.purpose) &&
         isOneAttribute(now, then),
@@ -371,19 +310,12 @@ function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolea
 
 const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
 
-/** Verbs of giving something up. */
-const LEAVING = list(`
-  left quit resigned retired dropped ditched abandoned sold archived scrapped replaced gone abandonné arrêté quitté vendu
-  dejé dejamos abandonamos vendimos parei paramos largamos бросил бросили`);
-
 /** What is gone is all that the older statement says of its subject, most of which is spoken of, and nothing else is. */
 function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read): boolean {
   const subject = bare(then.key?.subject ?? NONE);
   const value = then.key?.value ?? NONE;
   if (value.size === 0 || shareIn(value, old) < 1 || shareIn(subject, content) <= 0.5) return false;
-  return [...(key?.subject ?? NONE)].every(
-    (term) => holds(old, term) || holds(then.content, term) || LEAVING.has(term),
-  );
+  return [...(key?.subject ?? NONE)].every((term) => holds(old, term) || holds(then.content, term));
 }
 
 /** A number alone does not say what it is of. */

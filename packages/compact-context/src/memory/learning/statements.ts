@@ -1,8 +1,7 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
-import { newsOf } from "./about.ts";
-import { DEICTIC, tellsFact, tellsState } from "./facts.ts";
+import { DEICTIC, isRule, newsOf, tellsFact, tellsState } from "./facts.ts";
 import {
   CHOSEN,
   PERMITS,
@@ -13,10 +12,9 @@ import {
   TELLS_CHANGE,
   TRANSIENT,
 } from "./language.ts";
-import { heldBy, shareIn, topicTerms } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
-import { isRule } from "./rules.ts";
+import { heldBy, shareIn, topicTerms } from "./terms.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";

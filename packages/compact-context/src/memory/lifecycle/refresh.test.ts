@@ -5,7 +5,7 @@ import { expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import type { TaskContext } from "../memory-task.ts";
-import { createLane, createRefresh } from "./refresh.ts";
+import { createLane, createRefresh } from "./lifecycle.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
 import type { TaskContext } from "../memory-task.ts";
-import { createLane, createRefresh, type Lane, type Refresh } from "./refresh.ts";
+import { createLane, createRefresh, type Lane, type Refresh } from "./lifecycle.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,

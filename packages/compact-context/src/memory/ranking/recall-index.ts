@@ -1,15 +1,18 @@
 import { readArgument, requireList, requireOptions } from "../../errors.ts";
-import { rarityOf } from "../../search/rank.ts";
-import { asksWhen, DAY, findDate, type TimeSpan } from "./dates.ts";
+import { leastOf, rarityOf } from "../../search/rank.ts";
 import {
+  analyze,
+  asksWhen,
   buildPostings,
+  DAY,
+  findDate,
   type Posting,
   type Postings,
   type RecallCandidate,
+  type TimeSpan,
   type Unit,
   unitsOf,
 } from "./units.ts";
-import { analyze } from "./words.ts";
 
 /** What the ranker adds up; `docs/recall.md` says what each was measured to add. Round on purpose: they are meant for conversations and notes alike. */
 export const RANKING_WEIGHTS = {
@@ -314,19 +317,4 @@ function bestOf(
     if (score >= least) best.push([found[place] ?? 0, score]);
   });
   return best.sort((one, other) => other[1] - one[1] || one[0] - other[0]).slice(0, most);
-}
-
-/** The score of the last of the `most` best. */
-function leastOf(scores: Float64Array, most: number): number {
-  const best = new Float64Array(most).fill(Number.NEGATIVE_INFINITY);
-  for (const score of scores) {
-    if (score <= (best[most - 1] ?? 0)) continue;
-    let place = most - 1;
-    while (place > 0 && (best[place - 1] ?? 0) < score) {
-      best[place] = best[place - 1] ?? 0;
-      place -= 1;
-    }
-    best[place] = score;
-  }
-  return best[most - 1] ?? 0;
 }

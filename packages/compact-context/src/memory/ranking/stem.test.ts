@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { englishStem } from "./words.ts";
+import { englishStem } from "./units.ts";
 
 it.each([
   ["consign", "consigned", "consigning", "consignment", "consigns"],

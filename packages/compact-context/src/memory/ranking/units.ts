@@ -1,6 +1,107 @@
 import { rarityOf } from "../../search/rank.ts";
-import { readTimestamp, speaksOfTime } from "./dates.ts";
-import { analyze, COURTESY } from "./words.ts";
+import { wordsOf } from "../../search/words.ts";
+import { groupBy } from "../../summarizers/extractive/text.ts";
+
+/**
+ * The stem of a lower-case English word: `deploy` for `deployments`. Seven rules in a row; on LoCoMo they find no less than the
+ * hundred of Porter2. Anything but the letters a to z and the apostrophe is left as it is.
+ */
+export function englishStem(word: string): string {
+  if (word.length <= 3 || !/^[a-z']+$/.test(word)) return word;
+  return word
+    .replace(/'s?$/, "")
+    .replace(/ie[sd]$/, "y")
+    .replace(/(?<=[aeiouy].*[^su])s$/, "")
+    .replace(/(?<=[aeiouy].*)(?:ing|ed)(?:ly)?$/, "")
+    .replace(/(?<=[aeiouy].*)([bdfgmnprt])\1$/, "$1")
+    .replace(/(?<=...)(?:ational|ation|ate?|ion|ment|ness|ful|ly)$/, "")
+    .replace(/(?<=...)(?:e+|y|i)$/, "");
+}
+
+const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
+
+/**
+ * English words that carry no topic, among them those that only shape a question ("what kind of", "how many times"),
+ * and the ends that an apostrophe cuts off.
+ */
+const STOP_WORDS: ReadonlySet<string> = new Set(
+  listed(`
+  a about above after again against all also although always am an and any anyone anything are aren around as at away
+  be because been before being below besides between both but by can cannot cant could couldn d did didn do does doesn
+  doing don done down during each either else etc ever every few for from further get gets getting give given go goes
+  going gonna got gotten had hadn has hasn have haven having he hello her here hers herself hey hi him himself his how
+  however i if im in into is isn it its itself just kind kinds let lets like ll lot lots m made make makes making many
+  may maybe me mean might mine more most much must mustn my myself need neither no nor not now of off oh ok okay on
+  once only onto or other others our ours ourselves out over own people per please quite rather re really s said same
+  say says shall shan she should shouldn since so some somebody someone something sort sorts still such sure t tell
+  than thank thanks that the their theirs them themselves then there these they thing things this those though through
+  thus to too toward towards type types under until up upon us use used using ve very via was wasn way we well were
+  weren what whatever when where whether which while who whom whose why will with within without won would wouldn yeah
+  yes yet you your yours yourself yourselves
+  describe explain happen happened happens long mention mentioned often one ones particular regarding specific
+  time times would wonder
+`).flatMap(wordsOf),
+);
+
+/** Irregular English forms, by form: what a stemmer cannot know. */
+const IRREGULAR_FORMS: ReadonlyMap<string, string> = new Map(
+  listed(`
+  become:became begin:began,begun bite:bit,bitten blow:blew,blown break:broke,broken bring:brought build:built
+  buy:bought catch:caught choose:chose,chosen come:came deal:dealt draw:drew,drawn
+  drink:drank,drunk drive:drove,driven eat:ate,eaten fall:fell,fallen feed:fed feel:felt fight:fought find:found
+  fly:flew,flown forget:forgot,forgotten forgive:forgave,forgiven freeze:froze,frozen grow:grew,grown hang:hung
+  hear:heard hide:hid,hidden hold:held keep:kept know:knew,known lead:led learn:learnt leave:left lend:lent lose:lost
+  meet:met pay:paid ride:rode,ridden ring:rang,rung rise:rose,risen run:ran see:saw,seen seek:sought sell:sold
+  send:sent shake:shook,shaken shine:shone shoot:shot sing:sang,sung sink:sank,sunk sit:sat sleep:slept
+  speak:spoke,spoken spend:spent stand:stood steal:stole,stolen stick:stuck strike:struck swim:swam,swum
+  take:took,taken teach:taught tear:tore,torn think:thought throw:threw,thrown understand:understood wake:woke,woken
+  wear:wore,worn win:won write:wrote,written
+  child:children man:men woman:women foot:feet tooth:teeth mouse:mice life:lives wife:wives knife:knives
+  leaf:leaves person:persons good:better,best bad:worse,worst
+`).flatMap((entry) => {
+    const [base = "", ...forms] = entry.split(/[:,]/);
+    return forms.map((form): [string, string] => [form, base]);
+  }),
+);
+
+const stems = new Map<string, string>();
+const MOST_STEMS = 50_000;
+/** V8 copies a piece of up to 12 characters out of its text; a longer one would keep all of the text in memory. */
+const LONGEST_KEPT = 12;
+
+/** The index terms of a text, in order and with repetition: the words that the archive's search knows, stop words left out, stems of the others. */
+export function analyze(text: string): string[] {
+  return wordsOf(text.replace(/[\u2018\u2019\u02BC]/g, "'")).flatMap((word) =>
+    STOP_WORDS.has(word) ? [] : [stemOf(word)],
+  );
+}
+
+function stemOf(word: string): string {
+  const known = stems.get(word);
+  if (known !== undefined) return known;
+  const bare = withoutAccents(word);
+  const stem = englishStem(IRREGULAR_FORMS.get(bare) ?? bare);
+  if (word.length > LONGEST_KEPT) return stem;
+  if (stems.size >= MOST_STEMS) stems.clear();
+  stems.set(word, stem);
+  return stem;
+}
+
+/** Accents of Latin letters are often left out in questions; in other scripts marks make other letters. */
+function withoutAccents(word: string): string {
+  return /^[\p{Script=Latin}\p{N}]+$/u.test(word)
+    ? word.normalize("NFD").replace(/[\u0300-\u036F]/g, "")
+    : word;
+}
+
+/** Words of courtesy and assent: in a message they are no sign that a memory is wanted. */
+const COURTESY: ReadonlySet<string> = new Set(
+  analyze(
+    "ahead alright amazing awesome bye continue cool excellent fine glad good goodbye great look looks looking nice perfect please proceed sorry sounds welcome wonderful wow",
+  ),
+);
+
+// ---- units and their terms
 
 /** A piece of text that can be recalled: a message, a section of a note, a line of a list. */
 export interface RecallCandidate {
@@ -45,17 +146,11 @@ export function unitsOf(candidates: readonly RecallCandidate[]): {
   readonly units: readonly Unit[];
   readonly terms: readonly UnitTerms[];
 } {
-  const sections = new Map<string, RecallCandidate[]>();
-  candidates.forEach((candidate, index) => {
-    const key = sectionKey(candidate, index);
-    const known = sections.get(key);
-    if (known === undefined) sections.set(key, [candidate]);
-    else known.push(candidate);
-  });
+  const sections = groupBy([...candidates.entries()], ([index, candidate]) => sectionKey(candidate, index));
   const units: Unit[] = [];
   const terms: UnitTerms[] = [];
   [...sections.values()].forEach((members, section) => {
-    for (const candidate of inOrder(members)) {
+    for (const candidate of inOrder(members.map(([, candidate]) => candidate))) {
       const { content, title = "" } = candidate;
       const said = { content: analyze(content), title: title === "" ? [] : analyze(title) };
       terms.push(said);
@@ -164,20 +259,12 @@ const SAME_LETTERS = 3;
 /** Finds terms with a typing error of one letter behind the first three, and those that one begins with the other (`mentorship`, `mentor`). */
 function nearestIn(postings: ReadonlyMap<string, unknown>): (term: string) => readonly string[] {
   let buckets: Map<string, string[]> | undefined;
-  const opened = (): Map<string, string[]> => {
-    const made = new Map<string, string[]>();
-    for (const term of postings.keys()) {
-      const key = term.slice(0, SAME_LETTERS);
-      const known = made.get(key);
-      if (term.length < SHORTEST - 1) continue;
-      if (known === undefined) made.set(key, [term]);
-      else known.push(term);
-    }
-    return made;
-  };
   return (term) => {
     if (term.length < SHORTEST || /[^\p{L}]/u.test(term)) return [];
-    buckets ??= opened();
+    buckets ??= groupBy(
+      [...postings.keys()].filter((other) => other.length >= SHORTEST - 1),
+      (other) => other.slice(0, SAME_LETTERS),
+    );
     const like = buckets.get(term.slice(0, SAME_LETTERS)) ?? [];
     return like.filter((other) => isNear(term, other)).slice(0, MOST_NEAR);
   };
@@ -195,5 +282,96 @@ function isNear(term: string, other: string): boolean {
   const swapped = short[at] === long[at + 1] && short[at + 1] === long[at];
   return (
     short.slice(at + 1) === long.slice(at + 1) || (swapped && short.slice(at + 2) === long.slice(at + 2))
+  );
+}
+
+// ---- dates
+
+/** Months of English. */
+const MONTHS = "january february march april may june july august september october november december".split(
+  " ",
+);
+
+/** A span of time in milliseconds since 1970, both ends included. */
+export interface TimeSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A day in milliseconds. */
+export const DAY: number = 24 * 60 * 60 * 1000;
+
+const MONTH = `(${MONTHS.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)}|\\.)?`).join("|")}|sept\\.?)`;
+const DAY_OF_MONTH = "(\\d{1,2})(?:st|nd|rd|th)?";
+const YEAR = "((?:19|20)\\d\\d)";
+const GAP = "(?:,|\\s|of)*";
+
+const ISO_DATE = new RegExp(`(?<!\\d)${YEAR}[-/.年](\\d{1,2})(?:[-/.月](\\d{1,2})日?)?(?!\\d)`);
+const DAY_FIRST = new RegExp(`(?<!\\d)${DAY_OF_MONTH}${GAP}\\b${MONTH}\\b${GAP}${YEAR}?`, "i");
+const MONTH_FIRST = new RegExp(`\\b${MONTH}\\b${GAP}${DAY_OF_MONTH}(?!\\d)${GAP}${YEAR}?`, "i");
+const MONTH_ALONE = new RegExp(`\\b(?:in|of|during|since|last|this|for) ${MONTH}\\b`, "i");
+const MONTH_AND_YEAR = new RegExp(`\\b${MONTH}\\b${GAP}${YEAR}`, "i");
+
+/**
+ * The first date that a text names, a day or a month (`7 May 2023`, `May 7th`, `2023-05-07`, `May 2023`); a day
+ * without a year takes `defaultYear`. Undefined where there is none; no other language than English and numbers.
+ */
+export function findDate(text: string, defaultYear?: number): TimeSpan | undefined {
+  const iso = ISO_DATE.exec(text);
+  if (iso !== null) return span(Number(iso[1]), Number(iso[2]) - 1, iso[3]);
+  const dayFirst = DAY_FIRST.exec(text);
+  if (dayFirst !== null) return span(yearOf(dayFirst[3], defaultYear), monthOf(dayFirst[2]), dayFirst[1]);
+  const monthFirst = MONTH_FIRST.exec(text);
+  if (monthFirst !== null)
+    return span(yearOf(monthFirst[3], defaultYear), monthOf(monthFirst[1]), monthFirst[2]);
+  const month = MONTH_AND_YEAR.exec(text);
+  if (month !== null) return span(Number(month[2]), monthOf(month[1]), undefined);
+  const alone = MONTH_ALONE.exec(text);
+  return alone === null ? undefined : span(yearOf(undefined, defaultYear), monthOf(alone[1]), undefined);
+}
+
+function yearOf(text: string | undefined, defaultYear: number | undefined): number {
+  return text === undefined ? (defaultYear ?? Number.NaN) : Number(text);
+}
+
+function monthOf(name: string | undefined): number {
+  return MONTHS.findIndex((month) => month.startsWith((name ?? "").slice(0, 3).toLowerCase()));
+}
+
+function span(year: number, month: number, day: string | undefined): TimeSpan | undefined {
+  if (month < 0 || month > 11 || Number.isNaN(year) || Number(day ?? 1) > 31) return undefined;
+  if (day === undefined) return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) - 1 };
+  const start = Date.UTC(year, month, Number(day));
+  return { start, end: start + DAY - 1 };
+}
+
+/** When a unit was written, in milliseconds since 1970: from a number, ISO text, or a date in words; undefined otherwise. */
+export function readTimestamp(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (value instanceof Date) return readTimestamp(value.getTime());
+  if (typeof value !== "string") return undefined;
+  const exact = /^\d{4}-\d\d-\d\d/.test(value.trim()) ? Date.parse(value.trim()) : Number.NaN;
+  if (!Number.isNaN(exact)) return exact;
+  const named = findDate(value);
+  if (named !== undefined) return named.start;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+const TEMPORAL =
+  /\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|earlier|weekend|since|\d{1,2}(?:am|pm)|(?:this|past) (?:week|month|year|summer|winter|spring|fall|autumn|morning|evening)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:19|20)\d\d)\b/i;
+const MONTH_NAME = new RegExp(`\\b(?:${MONTHS.filter((name) => name !== "may").join("|")}|in may)\\b`, "i");
+const UNSPACED_TEMPORAL =
+  /[昨今明去]天|[昨今明]日|[上下本]个?(?:周|月|星期)|去年|今年|明年|先週|来週|어제|오늘|내일|지난/;
+
+/** Whether a text says when something was or will be. */
+function speaksOfTime(text: string): boolean {
+  return TEMPORAL.test(text) || MONTH_NAME.test(text) || UNSPACED_TEMPORAL.test(text);
+}
+
+/** Whether a query asks for a time. */
+export function asksWhen(query: string): boolean {
+  return /\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b|什么时候|何时|几点|いつ|언제/i.test(
+    query,
   );
 }

@@ -4,10 +4,10 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { scripted, talk } from "../../../../../test/memory/talk.ts";
 import { createMemoryWriter } from "../changes/writer.ts";
-import { ensureChannel } from "../files/ensure.ts";
+import { ensureChannel } from "../files/folders.ts";
 import type { TaskContext } from "../memory-task.ts";
 import { emptySessionMemory } from "../session-memory.ts";
-import { sessionStateOf } from "./by-program.ts";
+import { sessionStateOf } from "./heuristic.ts";
 import { refreshSession, updateChannelSessionMemory } from "./update.ts";
 
 let channelDir: string;

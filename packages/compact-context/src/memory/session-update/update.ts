@@ -10,14 +10,14 @@ import { forgetWishes } from "../learning/wishes.ts";
 import { linesOf } from "../markdown.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import {
+  fieldOf,
   parseSessionMemory,
   renderSessionMemory,
-  SESSION_SECTIONS,
   type SessionMemoryState,
 } from "../session-memory.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
-import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./by-model.ts";
-import { sessionStateOf } from "./by-program.ts";
+import { sessionStateOf } from "./heuristic.ts";
+import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./llm.ts";
 import { isCorrection } from "./wording.ts";
 
 export interface SessionMemoryUpdateOptions {
@@ -118,11 +118,9 @@ function textOf({ lessons, answer }: Decided, before: string): string | undefine
 
 /** Sections of a person's own making stay as they are, below ours. */
 function foreignSections(text: string): string {
-  const known = new Set(SESSION_SECTIONS.map(({ heading }) => plain(heading)));
   const lines = linesOf(text);
   const foreign = readDocument("SESSION.md", text, null).sections.filter(
-    ({ level, heading, items }) =>
-      level > 0 && items.length > 0 && !known.has(plain(heading)) && plain(heading) !== "title",
+    ({ level, heading, items }) => level > 0 && items.length > 0 && fieldOf(heading) === undefined,
   );
   return foreign
     .map(
@@ -133,10 +131,6 @@ function foreignSections(text: string): string {
           .trimEnd()}\n`,
     )
     .join("");
-}
-
-function plain(heading: string): string {
-  return heading.toLowerCase().replace(/[^\p{L}]+/gu, "");
 }
 
 function refusal(message: string): CompactError {

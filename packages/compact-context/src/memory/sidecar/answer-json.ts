@@ -1,3 +1,5 @@
+import { parsedJson } from "../../summarizers/extractive/text.ts";
+
 /** The JSON in a model's answer. */
 interface AnswerJson {
   readonly value: unknown;
@@ -39,14 +41,10 @@ interface Found {
 }
 
 function strict(text: string): Found | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    // JSON as a text in JSON.
-    if (typeof value === "string") return /[{[]/.test(value) ? (strict(value) ?? inProse(value)) : undefined;
-    return typeof value === "object" && value !== null ? { value, truncated: false } : undefined;
-  } catch {
-    return undefined;
-  }
+  const value = parsedJson(text);
+  // JSON as a text in JSON.
+  if (typeof value === "string") return /[{[]/.test(value) ? (strict(value) ?? inProse(value)) : undefined;
+  return typeof value === "object" && value !== null ? { value, truncated: false } : undefined;
 }
 
 /** In a fence, or with words around it. */

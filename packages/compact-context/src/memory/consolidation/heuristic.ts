@@ -2,17 +2,22 @@ import type { Message } from "../../core/message.ts";
 import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem } from "../changes/document.ts";
+import { itemsOf, type MemoryDocument, type MemoryItem, type MemoryOperation } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
-import type { MemoryOperation } from "../changes/operation.ts";
-import { heldBy, topicTerms } from "../learning/meaning.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements } from "../learning/statements.ts";
+import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy } from "../learning/wishes.ts";
 import { tellable } from "../memory-task.ts";
-import { isFirmRule, isTellingDecision } from "../session-update/wording.ts";
-import { firstSentence, type WorklogLine, worklogOf, worklogText } from "../session-update/worklog.ts";
+import {
+  firstSentence,
+  isFirmRule,
+  isTellingDecision,
+  type WorklogLine,
+  worklogOf,
+  worklogText,
+} from "../session-update/wording.ts";
 
 /** What is to be written of messages that leave. */
 export interface Consolidation {

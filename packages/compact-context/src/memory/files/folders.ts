@@ -1,7 +1,8 @@
 import { lstatSync, mkdirSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
-import { CompactError, requireText } from "../../errors.ts";
+import { CompactError, isObject, requireOptions, requireText } from "../../errors.ts";
+import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { SESSION_SECTIONS } from "../session-memory.ts";
 import { createFile, createFileSync, readMemoryFile } from "./write-file.ts";
 
@@ -155,5 +156,68 @@ export function outside(path: string): CompactError {
   return new CompactError("NotFound", "the path leads out of the workspace", {
     place: path,
     hint: "Memory is read and written inside one workspace only: put the file there, not a link to it.",
+  });
+}
+
+export interface MemoryScopeRequest {
+  readonly workspaceDir: string;
+  /** The channel's folder below the workspace, such as `team` or `groups/ops`. */
+  readonly channel: string;
+  /** Who asks. */
+  readonly user?: string;
+  /** Whom a channel that names nobody yet is for from now on; everybody in the workspace when left out. */
+  readonly users?: readonly string[];
+}
+
+/** What recall and writers take: the folders of one channel, and who asks. */
+export interface MemoryScope {
+  readonly workspaceDir: string;
+  readonly channelDir: string;
+  readonly user?: string;
+}
+
+const SCOPE_FILE = join(".memory", "scope.json");
+const SEGMENT = /^[\p{L}\p{N}_@#+-][\p{L}\p{N}_.@#+-]{0,127}$/u;
+
+/**
+ * The folders of a channel for one user. `NotFound`, whatever is there, for a name that leads out of the workspace and
+ * for a user whom the channel is not for: who may not read it does not learn that it exists.
+ */
+export async function openMemoryScope(request: MemoryScopeRequest): Promise<MemoryScope> {
+  requireOptions(
+    request,
+    "request",
+    "Pass the workspace's folder and the channel's name: { workspaceDir, channel }.",
+  );
+  const { workspaceDir, channel, user, users } = request;
+  requireText(channel, "request.channel", "Name the channel, such as team/general.");
+  const segments = channel.split("/");
+  if (!segments.every((segment) => SEGMENT.test(segment))) throw noMemory(channel);
+  const root = await realpath(workspaceDir).catch(() => {
+    throw noMemory(channel);
+  });
+  const channelDir = join(root, ...segments);
+  if (!isInside(root, await leadsTo(channelDir))) throw outside(channel);
+  if (users !== undefined) {
+    await mkdir(join(channelDir, ".memory"), { recursive: true, mode: 0o700 });
+    await createFile(join(channelDir, SCOPE_FILE), `${JSON.stringify({ users })}\n`);
+  }
+  await checkUser(channelDir, user);
+  return { workspaceDir: root, channelDir, user };
+}
+
+/** Throws `NotFound` when the channel names its users and this is none of them, or when that list cannot be read. */
+export async function checkUser(channelDir: string, user: string | undefined): Promise<void> {
+  const file = await readMemoryFile(join(channelDir, SCOPE_FILE));
+  if (file === undefined) return;
+  const list = parsedJson(file.text);
+  const users: unknown = isObject(list) ? list.users : undefined;
+  if (user === undefined || !Array.isArray(users) || !users.includes(user)) throw noMemory(channelDir);
+}
+
+function noMemory(channel: string): CompactError {
+  return new CompactError("NotFound", "there is no such memory for this user", {
+    place: channel,
+    hint: "Ask for a channel of this workspace, with the user whom it is for.",
   });
 }

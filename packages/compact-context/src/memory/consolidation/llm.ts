@@ -1,17 +1,16 @@
 import { type Message, toolCalls } from "../../core/message.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
-import { itemsOf } from "../changes/document.ts";
-import type { MemoryOperation, MemoryOrigin } from "../changes/operation.ts";
-import { heldBy } from "../learning/meaning.ts";
+import { itemsOf, type MemoryOperation, type MemoryOrigin, type MemoryTrust } from "../changes/document.ts";
 import { ownStatements } from "../learning/own-words.ts";
-import { isSaidByUser, isTransient } from "../learning/statements.ts";
+import { type DurableSection, isSaidByUser, isTransient } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import { forgetWishes } from "../learning/wishes.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
-import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/by-model.ts";
+import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/llm.ts";
 import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
-import { type Consolidation, consolidationOf, entryOf, type Known } from "./by-program.ts";
+import { type Consolidation, consolidationOf, entryOf, type Known } from "./heuristic.ts";
 
 /** What is known already. */
 export interface ConsolidationInput extends Known {
@@ -147,13 +146,13 @@ function addition(entry: Fields, input: Asked): MemoryOperation[] {
       : text;
     return [{ op: "add", section: "Facts", text: said, ...origin }];
   }
-  const section =
-    entry.section === "Constraints" && origin.trust !== "person" ? "Facts" : sectionOf(entry.section);
-  return [{ op: "add", section, text, ...origin }];
+  return [{ op: "add", section: sectionOf(entry.section, origin.trust), text, ...origin }];
 }
 
-function sectionOf(value: unknown): string {
-  return value === "Constraints" || value === "Decisions" ? value : "Facts";
+/** The section that a model names; constraints are a person's. */
+export function sectionOf(named: unknown, trust: MemoryTrust | undefined): DurableSection {
+  if (named === "Constraints" && trust === "person") return named;
+  return named === "Decisions" ? named : "Facts";
 }
 
 function messageOf(record: unknown, messages: readonly Message[]): Message | undefined {

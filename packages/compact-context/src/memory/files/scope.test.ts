@@ -2,12 +2,11 @@ import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import { talk } from "../../../../test/memory/talk.ts";
-import { createMemoryWriter } from "./changes/writer.ts";
-import { createChannelMemory } from "./channel-memory.ts";
-import { ensureChannel, ensureWorkspace } from "./files/ensure.ts";
-import { recallRelevantMemory } from "./recall.ts";
-import { openMemoryScope } from "./scope.ts";
+import { talk } from "../../../../../test/memory/talk.ts";
+import { createMemoryWriter } from "../changes/writer.ts";
+import { createChannelMemory } from "../channel-memory.ts";
+import { recallRelevantMemory } from "../recall.ts";
+import { ensureChannel, ensureWorkspace, openMemoryScope } from "./folders.ts";
 
 let workspaceDir: string;
 beforeEach(async () => {

@@ -4,12 +4,21 @@ import { tookEffect } from "../../summarizers/extractive/outcomes.ts";
 import { type Reading, readConversation } from "../../summarizers/extractive/reading.ts";
 import { keyOf, type OpenError, openTasks, type Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
-import { heldBy } from "../learning/meaning.ts";
 import { relationOf, sayTheSame } from "../learning/relation.ts";
 import { ownRules } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import type { SessionMemoryState } from "../session-memory.ts";
-import { isCorrection, isFirmRule, isTellingDecision, statedNextSteps } from "./wording.ts";
-import { firstSentence, lastRun, type WorklogLine, worklogOf, worklogText } from "./worklog.ts";
+import {
+  firstSentence,
+  isCorrection,
+  isFirmRule,
+  isTellingDecision,
+  lastRun,
+  statedNextSteps,
+  type WorklogLine,
+  worklogOf,
+  worklogText,
+} from "./wording.ts";
 
 /** Newest messages that are read; what was said before them stands in the last state. */
 const MOST_MESSAGES = 600;
