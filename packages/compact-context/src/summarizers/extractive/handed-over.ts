@@ -1,0 +1,50 @@
+// What a person hands over in a message to have it worked on: mail, chats, documents, texts to translate. Its words are
+// somebody else's, so they give no rule, no decision and no fact.
+
+/** Blocks that say themselves where they begin and end. */
+const MARKED =
+  /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$|<(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^>\n]{0,200}>[\s\S]*?<\/\3>/gim;
+
+/** The first line of a mail. */
+const MAIL_HEADER =
+  /^[ \t]{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|差出人|宛先|件名)\s?[:：].{0,200}$/im;
+/** A line that greets somebody, as letters do. */
+const SALUTATION =
+  /^[ \t]{0,4}(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte[rs]?|cher|chère|bonjour|querid[oa]|hola|estimad[oa]|prezad[oa]|car[oa]|olá|уважаем\p{L}+|здравствуйте)\b.{0,40},\s*$/imu;
+/** The first line of a chat: who, and when. */
+const SPEAKER_AND_TIME =
+  /^[ \t]{0,4}(?:[\p{Lu}][\p{L}.'-]{1,30}(?: [\p{Lu}][\p{L}.'-]{0,30}){0,2}(?:\s{2,}|\s?[,–—|-]\s?|\s\[|\s\())\d{1,2}[:.]\d{2}(?:\s?[AaPp][Mm])?[\])]?\s*$/mu;
+/** Headings that forms of issue trackers put into what people report. */
+const ISSUE_FORM =
+  /^#{2,4} (?:description|steps to reproduce|expected behaviou?r|actual behaviou?r|describe the (?:bug|issue)|bug report|environment)\s*$/im;
+
+/** Work on a text, whatever the text says. */
+const WORK_ON_TEXT =
+  "translate|summari[sz]e|proof-?read|rephrase|reword|rewrite|paraphrase|shorten|tl;?dr|übersetze?|fasse|korrigiere|traduis|résume|corrige|traduce|resume|corrige|traduza|resuma|revise|переведи|перескажи|исправь";
+/** Handed over behind a colon: `Translate to French: …`, `Summarize this mail: …`. */
+const BEHIND_COLON = new RegExp(
+  `(?:^|[.!?]\\s|\\n)\\s{0,4}(?:(?:please|can you|could you|bitte)\\s)?(?:${WORK_ON_TEXT})(?![\\p{L}])[^.!?:：\\n]{0,120}[:：]\\s`,
+  "iu",
+);
+/** Handed over below the line that asks: `proofread this please`, `review this prompt for another bot:`, `what does he want?`. */
+const BELOW = new RegExp(
+  `^[^\\n]{0,200}?(?<![\\p{L}])(?:(?:${WORK_ON_TEXT}|review|reply to|answer)(?![\\p{L}])[^\\n]{0,60}?(?<![\\p{L}])(?:this|these|it|the following|below|diese[nrs]?|das|ce(?:tte)?|est[ea]|isto|это)(?![\\p{L}])|(?:what|was)(?:['’]s)? (?:is |are |does |do |did |will )?(?:he|she|they|er|sie)(?![\\p{L}])|what(?:['’]s| is) wrong (?:here|with this)|(?:this|here) is (?:the|a|an|what) [^\\n]{0,60}(?:copied|got|received|wrote|sent|says?))[^\\n]*\\n\\s*\\n`,
+  "iu",
+);
+
+/** The words of a message before and beside what is handed over in it. */
+export function withoutHandedOver(text: string): string {
+  const plain = text.replace(MARKED, "\n");
+  const colon = BEHIND_COLON.exec(plain);
+  const below = BELOW.exec(plain);
+  const starts = [
+    MAIL_HEADER.exec(plain)?.index,
+    SALUTATION.exec(plain)?.index,
+    SPEAKER_AND_TIME.exec(plain)?.index,
+    ISSUE_FORM.exec(plain)?.index,
+    colon === null ? undefined : colon.index + colon[0].length,
+    below === null ? undefined : below.index + below[0].length,
+  ];
+  const first = Math.min(...starts.map((at) => at ?? plain.length));
+  return first === plain.length && plain === text ? text : plain.slice(0, first);
+}
