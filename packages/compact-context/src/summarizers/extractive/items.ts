@@ -103,8 +103,8 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
       for (const { kind, text, weight } of pieces) {
         items.push({
           kind,
-          // A typed message keeps its lines; in anything else a line break could forge a section.
-          text: kind === "request" ? text : oneLine(text),
+          // Typed words keep their lines and lists their indentation; in anything else a line break could forge a section.
+          text: kind === "request" || kind === "assistant" ? text : oneLine(text),
           weight: weight * ageOf(source),
           episode: firstEpisode + index,
           order: items.length - first,
@@ -243,13 +243,14 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Decisi
     });
 }
 
-/** A line of prose in parts of some sentences; an item of a list or a row of a table as one. */
+/** A line of prose in parts of some sentences; an item of a list or a row of a table as one, indented as it was. */
 function paragraphPieces(line: string): string[] {
   const plain = bare(line);
   if (HEADING.test(line)) return [plain.endsWith(":") ? plain : `${plain}:`];
   const row = /^\|(.+)\|$/.exec(plain)?.[1]?.trim();
   if (row !== undefined) return [`- ${row}`];
-  if (LISTED.test(line)) return [`- ${plain}`];
+  const [listed, indent = "", number = "- "] = LISTED.exec(line) ?? [];
+  if (listed !== undefined) return [`${"  ".repeat(Math.min(indent.length / 2, 3))}${number}${plain}`];
   const parts: string[] = [];
   for (const sentence of plain.length <= WHOLE_LINE ? [plain] : sentences(plain)) {
     const last = parts.at(-1);
@@ -263,7 +264,7 @@ function paragraphPieces(line: string): string[] {
 /** Words in bold; not the stars of a path such as `src/**`. Underscores are names more often than marks. */
 const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
-const LISTED = /^\s*(?:[-*+•]|\d{1,3}[.)])\s/;
+const LISTED = /^(\s*)(?:[-*+•]\s|(\d{1,3}[.)]\s))/;
 
 /** Words on one line, without marks of lists, headings and emphasis. */
 function bare(text: string): string {

@@ -114,6 +114,11 @@ export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
+/** How far an item of a list is indented; -1 for any other text. */
+export function depthOf(text: string): number {
+  return /^ *(?=(?:-|\d{1,3}[.)]) )/.exec(text)?.[0].length ?? -1;
+}
+
 /** Opens or closes a block of code. */
 export const FENCE: RegExp = /^\s{0,8}(?:```|~~~)/;
 

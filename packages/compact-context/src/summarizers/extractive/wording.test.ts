@@ -1,0 +1,64 @@
+import { describe, expect, it } from "vitest";
+import type { Message, Part } from "../../core/message.ts";
+import { builtinSummarizer } from "./builtin.ts";
+
+// Whether somebody who reads a summary alone understands what its lines say.
+
+let next = 0;
+const says =
+  (role: "user" | "assistant") =>
+  (text: string, ...parts: Part[]): Message => {
+    next += 1;
+    return { id: `w${next}`, role, parts: [{ type: "text", text }, ...parts] };
+  };
+const user = says("user");
+const reply = says("assistant");
+
+const summarize = async (messages: readonly Message[], maxTokens: number): Promise<string[]> =>
+  (await builtinSummarizer.summarize(messages, { maxTokens })).text.split("\n");
+
+describe("a list of the assistant's", () => {
+  const flights = [
+    "I looked at both days and at every airline that flies there.",
+    "",
+    "These two flights leave after eleven:",
+    "",
+    "1. **Flight HAT218**",
+    "   - Layover: ATL, 45 minutes",
+    "   - Total price: $261",
+    "2. **Flight HAT136**",
+    "   - Layover: DFW, 95 minutes",
+    "   - Total price: $255",
+  ].join("\n");
+
+  it("is told below the words that lead into it, with its numbers and what its lines belong to", async () => {
+    const told = await summarize(
+      [user("Which flights are there?"), reply(flights), user("The second.")],
+      500,
+    );
+    expect(told.join("\n")).toContain(
+      [
+        "These two flights leave after eleven:",
+        "1. Flight HAT218",
+        "  - Layover: ATL, 45 minutes",
+        "  - Total price: $261",
+        "2. Flight HAT136",
+      ].join("\n"),
+    );
+  });
+
+  it.each([90, 110, 130, 150, 170])("never stands without them in %i tokens, in two rounds", async (size) => {
+    const list = [
+      user("Which flights are there?"),
+      reply(flights),
+      user("The second, please, and only one bag."),
+    ];
+    const { text: previous } = await builtinSummarizer.summarize(list, { maxTokens: 300 });
+    const again = await builtinSummarizer.summarize([user("And back?")], { maxTokens: size, previous });
+    for (const told of [await summarize(list, size), again.text.split("\n")]) {
+      const at = (mark: RegExp): number => told.findIndex((line) => mark.test(line));
+      if (at(/^\d\. Flight/) >= 0) expect(at(/leave after eleven:/)).toBe(at(/^\d\. Flight/) - 1);
+      if (at(/\$255/) >= 0) expect(at(/Flight HAT136/)).toBeGreaterThan(0);
+    }
+  });
+});
