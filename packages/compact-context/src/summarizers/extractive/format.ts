@@ -83,7 +83,7 @@ const TITLES: Readonly<Record<Title, string>> = {
   user: "User",
   none: "Before the first request",
   current: "Current request, see above",
-  staying: "From output that was cleared; the request is still in the list",
+  staying: "What tools answered and is no longer in the list, for the request",
 };
 
 /** Characters of a request that stays, in the heading of what was done for it. */
@@ -104,7 +104,7 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
   told.forEach((piece, index) => {
     const before = told[index - 1];
     const { kind, text } = piece;
-    if (kind === "request") lines.push(...quoteLines(text));
+    if (kind === "request") lines.push(...quoteLines(`${text}${gapAfter(piece, told[index + 1])}`));
     else if (kind === "foreign") lines.push(`> ${text}`);
     else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
     else if (kind !== before?.kind) lines.push(`${LABELS[kind]}${text}`);
@@ -114,6 +114,11 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
     else lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
   });
   return lines;
+}
+
+/** What stands behind a part of a request where the next part told is a later one. */
+function gapAfter({ text, order }: Told, next: Told | undefined): string {
+  return next?.kind === "request" && next.order > order + 1 && !text.endsWith(GAP) ? GAP : "";
 }
 
 /** The call that begins a line, or "". */

@@ -3,9 +3,10 @@ import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
 import { HOST_LINE, type Outcome, tookEffect } from "./outcomes.ts";
 import type { Decision, Entry, Episode, Reading } from "./reading.ts";
-import type { Item, ItemKind } from "./select.ts";
+import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
+  blocksOf,
   clipEnd,
   clipLine,
   groupBy,
@@ -20,11 +21,13 @@ import {
 import type { Answer } from "./typed.ts";
 
 /** What each kind of piece is worth beside others; found on recorded sessions (docs/summaries.md). */
-const WEIGHTS = {
+export const WEIGHTS = {
   /** A message that a person typed, as a whole or its first line. */
   typed: 5,
-  /** A further line of a long one. */
-  typedLine: 2,
+  /** A further part of a long one. */
+  typedLine: 1.6,
+  /** Where such a part asks something, or is the last. */
+  typedQuestion: 2,
   typedCode: 0.7,
   reply: 6,
   answer: 6,
@@ -62,6 +65,8 @@ const EXPLAINS =
   /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
 /** A typed message of so many characters at most is one piece. */
 const WHOLE_MESSAGE = 360;
+/** Characters of a part of a longer one. */
+const MAX_PART = 200;
 const MAX_SENTENCE = 420;
 /** A shorter line of the assistant is not taken apart. */
 const WHOLE_LINE = 160;
@@ -134,7 +139,7 @@ function* piecesOf(
   scope: Scope,
 ): Generator<{ readonly source: number; readonly pieces: readonly Piece[] }> {
   if (request !== undefined && request.stays !== "whole")
-    yield { source: request.message, pieces: typedPieces(request.text, "request", about) };
+    yield { source: request.message, pieces: typedPieces(request.text, about) };
   const last = lastOfEach(entries);
   for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
 }
@@ -145,14 +150,14 @@ function messageOf(entry: Entry): number {
 }
 
 /** A typed text in pieces; a short one with what it answers. */
-export function typedPieces(text: string, kind: ItemKind, about = ""): Piece[] {
-  if (text.length <= WHOLE_MESSAGE) {
-    return [{ kind, text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
-  }
-  return linesOf(text).flatMap(({ text: line, code }, index) => {
-    const weight = code ? WEIGHTS.typedCode : index === 0 ? WEIGHTS.typed : WEIGHTS.typedLine;
-    const parts = code || line.length <= MAX_SENTENCE ? [line] : sentences(line);
-    return parts.map((part) => ({ kind, text: clipEnd(part, MAX_SENTENCE), weight }));
+export function typedPieces(text: string, about = ""): Piece[] {
+  if (text.length <= WHOLE_MESSAGE)
+    return [{ kind: "request", text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
+  const blocks = blocksOf(text, MAX_PART);
+  return blocks.map(({ text: block, code }, index) => {
+    const asks = index === blocks.length - 1 || /[?？]\s*$/m.test(block);
+    const weight = index === 0 ? WEIGHTS.typed : asks ? WEIGHTS.typedQuestion : WEIGHTS.typedLine;
+    return { kind: "request", text: block, weight: code ? WEIGHTS.typedCode : weight };
   });
 }
 

@@ -12,7 +12,7 @@ import {
   type SectionKey,
   taskLine,
 } from "./format.ts";
-import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
+import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
@@ -187,20 +187,22 @@ function listLines(
   return lines.length === 0 ? [] : [heading, ...lines];
 }
 
-/** The request whole, or those of its lines that tell most; `more` are lines that have to be among them. */
+/** The request whole, or those of its parts that tell most; `more` are parts that have to be among them. */
 export function requestLines(scene: Scene, room: number, more: ReadonlySet<number> = new Set()): string[] {
   const { request, answered, options } = scene;
   if (request.trim() === "") return [];
   const heading = `## ${HEADINGS[answered ? "answered" : "request"]}`;
   const whole = [heading, ...quoteLines(request.trim())];
   if (options.countText(whole.join("\n")) <= room) return whole;
-  const items = typedPieces(request, "request").map((piece, order) => ({
+  const left = room - options.countText(`${heading}\n${leftOut(999, 9999)}\n`);
+  // How it begins and what it asks goes before all else.
+  const items = typedPieces(request).map((piece, order) => ({
     ...piece,
+    weight: piece.weight > WEIGHTS.typedLine ? 9 * piece.weight : piece.weight,
     episode: 0,
     order,
     source: 0,
   }));
-  const left = room - options.countText(`${heading}\n`);
   const selection = runAtOnce(
     createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText),
   );
@@ -212,13 +214,18 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   }
   while (taken.length > 1 && options.countText(withGaps(taken, items).join("\n")) > left) taken.pop();
   const orders = new Set([...taken.map(({ order }) => order), ...more]);
-  return [
-    heading,
-    ...withGaps(
-      items.filter(({ order }) => orders.has(order)),
-      items,
-    ),
-  ];
+  const told = items.filter(({ order }) => orders.has(order));
+  const missing = linesIn(items) - linesIn(told);
+  const note = missing > 0 ? [leftOut(missing, linesIn(items))] : [];
+  return [heading, ...withGaps(told, items), ...note];
+}
+
+function linesIn(items: readonly Item[]): number {
+  return items.reduce((sum, { text }) => sum + text.split("\n").length, 0);
+}
+
+function leftOut(missing: number, all: number): string {
+  return `(${missing} of its ${all} lines are left out; … shows where.)`;
 }
 
 /** The chosen lines of a text in order; ` …` where lines between them are left out. */
@@ -226,7 +233,7 @@ function withGaps(taken: readonly Item[], items: readonly Item[]): string[] {
   const sorted = [...taken].sort((left, right) => left.order - right.order);
   return sorted.flatMap(({ text, order }, index) => {
     const next = sorted[index + 1]?.order ?? items.length;
-    return quoteLines(`${text}${next > order + 1 ? " …" : ""}`);
+    return quoteLines(`${text}${next > order + 1 && !text.endsWith(" …") ? " …" : ""}`);
   });
 }
 

@@ -139,6 +139,41 @@ export function linesOf(text: string): TextLine[] {
   return lines;
 }
 
+/** Stands for what comes below it. */
+const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
+
+/**
+ * A long text in blocks of about `most` characters: a paragraph with the heading or the words that lead into it. Longer
+ * ones are cut between lines, and lines between sentences.
+ */
+export function blocksOf(text: string, most: number): TextLine[] {
+  const blocks: { text: string; code: boolean }[] = [];
+  for (const { text: part, code, joint } of partsOf(text, most)) {
+    const last = blocks.at(-1);
+    const fits = joint !== "" && (last?.text.length ?? most) + part.length < most;
+    if (last !== undefined && (fits || LEADS.test(last.text))) last.text += `${joint || "\n"}${part}`;
+    else blocks.push({ text: part, code });
+  }
+  return blocks;
+}
+
+/** Lines, or the sentences of long ones, with what stands before them in a block; "" begins another. */
+function* partsOf(text: string, most: number): Generator<TextLine & { readonly joint: string }> {
+  let code = false;
+  let joint = "";
+  for (const line of readable(text).split("\n")) {
+    const fence = FENCE.test(line);
+    if (fence) code = !code;
+    if (fence || line.trim() === "" || /^\s{0,3}#{1,6}\s/.test(line)) joint = "";
+    if (fence || line.trim() === "") continue;
+    for (const part of code || line.length <= most ? [line.trimEnd()] : sentences(line)) {
+      yield { text: clipEnd(part, 2 * most), code, joint };
+      joint = " ";
+    }
+    joint = "\n";
+  }
+}
+
 /** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */
 function wordsOf(text: string): string[] {
   const words = text

@@ -17,6 +17,50 @@ const reply = says("assistant");
 const summarize = async (messages: readonly Message[], maxTokens: number): Promise<string[]> =>
   (await builtinSummarizer.summarize(messages, { maxTokens })).text.split("\n");
 
+describe("a request that is too long", () => {
+  const plan = [
+    "Please move the parcels to the new scale, one depot after the other.",
+    "",
+    "## Depots",
+    "",
+    ...["Ulm", "Jena", "Gera", "Hof", "Kiel", "Suhl", "Bonn", "Cham"].flatMap((town) => [
+      `### ${town}`,
+      "",
+      `The scale in ${town} has a reader of its own, and it was calibrated by hand.`,
+      `It sends weights to the ledger of ${town}. Nobody may open it while parcels are on it.`,
+      "",
+    ]),
+    "## Before you start",
+    "",
+    "Which of the depots do you want to begin with?",
+  ];
+
+  it("keeps how it begins, what it asks and whole paragraphs, and says once how much is left out", async () => {
+    const told = await summarize([user(plan.join("\n"))], 400);
+    const quoted = told.filter((line) => line.startsWith("> ")).map((line) => line.slice(2));
+    const lines = plan.filter((line) => line !== "");
+    expect(quoted[0]).toMatch(/^Please move the parcels/);
+    expect(quoted.slice(-2)).toEqual([
+      "## Before you start",
+      "Which of the depots do you want to begin with?",
+    ]);
+    for (const town of quoted.filter((line) => line.startsWith("### ")))
+      expect(quoted[quoted.indexOf(town) + 1]).toContain(`The scale in ${town.slice(4)}`);
+    expect(told.filter((line) => line.includes("left out"))).toEqual([
+      `(${lines.length - quoted.length} of its ${lines.length} lines are left out; … shows where.)`,
+    ]);
+  });
+
+  it("is told in the same parts in the story", async () => {
+    const told = await summarize([user(plan.join("\n")), reply("With Ulm."), user("Then Ulm.")], 400);
+    const quoted = told.filter((line) => line.startsWith("> "));
+    const depot = quoted.findIndex((line) => line.startsWith("> ### "));
+    expect(depot).toBeGreaterThan(0);
+    expect(quoted[depot + 1]).toMatch(/^> The scale in/);
+    expect(quoted[depot - 1]).toMatch(/ …$/);
+  });
+});
+
 describe("a list of the assistant's", () => {
   const flights = [
     "I looked at both days and at every airline that flies there.",
