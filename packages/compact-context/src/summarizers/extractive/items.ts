@@ -221,9 +221,15 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   const { text, stays, message } = entry.speech;
   if (stays === "whole") return [];
   if (entry.kind === "foreign") return foreignPieces(text);
+  const speaker = SPEAKER.exec(text);
+  if (speaker !== null)
+    return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({ ...piece, text: `${speaker[1]}: ${piece.text}` }));
   if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
+
+/** The line above the words of another agent or a program that speaks in the assistant's place. */
+const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 
 const ANSWER_VERBS = { refusal: "refused a call", approval: "approved", choice: "chose" } as const;
 
@@ -343,7 +349,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(newer ? foundPieces(step, scope) : []),
+        ...(newer ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
       return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
@@ -352,7 +358,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : foundPieces(step, scope)),
+        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope)),
       ];
     }
   }
@@ -386,7 +392,7 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
   // That an edit was made is told by the call itself.
   if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
   const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
-  return foundPieces(step, scope)
+  return foundPieces(step.result?.text ?? "", scope)
     .slice(0, MAX_CLEARED)
     .map((piece) => ({
       ...piece,
@@ -401,8 +407,8 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
-function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
-  const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
+function foundPieces(text: string, { shorten }: Scope): Piece[] {
+  const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
     .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))

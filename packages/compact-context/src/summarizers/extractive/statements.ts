@@ -110,6 +110,9 @@ const ABOUT_WORK =
   /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal (?:changes?|diffs?)|(?:be|stay) minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item)|backward)\b/i;
 const ONE_OFF =
   /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+/** Asks for something to be done with one thing at hand: done with once it is done. */
+const AT_HAND =
+  /^(?:(?:no|ok|okay|yeah|yes|so|and|but|now|please|just|then),? )*(?:only \w+ (?:this|these|that|those|the failing)\b|(?:use|take|make|keep|pick|try|turn|paint) (?:the|this|that) (?:[\w-]+ )?ones?\b|let['’]s do\b|(?:re-?run|run|try|do|check|test|build|start|open|send|show) (?:it|this|that|them|these|those|all of (?:it|them))\b(?! (?:every|each|before|after (?:every|each)|whenever)))|\b(?:this|that) one\b|\b(?:today|tonight)[.!]?$|^(?!.*\b(?:never|not|always|don['’]?t)\b).*\bagain[.!]?$/;
 /** Asks for something to be built or mended now: what must be so is told of that. */
 const BUILDS =
   /(?:^|[.,;:!?] |\b(?:and|so|please|then|can you|could you) )(?:add|put|write|implement|build|create|fix|code|generate|sketch|design|route|handle|start with)\b|füge?\b|ergänze?\b|implementier|\b(?:ajoute|implémente|corrige|mets|agr[eé]ga\p{L}*|añade|hazlo|cámbia\p{L}*|implementa|adicion[ae]|coloca|cria|добавь|сделай|напиши|исправь|реализуй)\b|(?:^|[\s,])(?:добавь|сделай|напиши|исправь|реализуй)|加上|实现|写一个|(?:追加|実装|修正|直し|作っ)(?:して|てください)/iu;
@@ -191,7 +194,9 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
     return true;
   if (pasted || (item && DONE_HEADING.test(heading))) return true;
   const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
-  return (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || NO_OPINION.test(plain);
+  return (
+    (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || AT_HAND.test(plain) || NO_OPINION.test(plain)
+  );
 }
 
 // ---- rules that replace each other

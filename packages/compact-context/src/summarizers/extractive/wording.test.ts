@@ -61,6 +61,68 @@ describe("a request that is too long", () => {
   });
 });
 
+describe("standing rules", () => {
+  it.each([
+    "you must run it again",
+    "only change this button",
+    "run it again, every test should pass now",
+    "Make this one blue, never red.",
+    "No, this one must be blue.",
+    "Use the blue one, not the green one.",
+    "we must finish this today",
+  ])("are none of: %s", async (once) => {
+    const told = await summarize(
+      [user(`Never touch legacy/.\n${once}`), reply("Done."), user("Thanks a lot.")],
+      600,
+    );
+    expect(told.filter((line) => line.startsWith("- "))).toEqual(["- Never touch legacy/."]);
+  });
+
+  it.each([
+    "Always run it before you commit.",
+    "Run the tests every time you change it.",
+    "Never run it again.",
+  ])("are: %s", async (rule) => {
+    const told = await summarize(
+      [user(`Please mend the login.\n${rule}`), reply("Done."), user("Thanks a lot.")],
+      600,
+    );
+    expect(told.filter((line) => line.startsWith("- "))).toEqual([expect.stringContaining(rule)]);
+  });
+});
+
+describe("what changed", () => {
+  it("names nothing that stands in a string over several lines", async () => {
+    const write = (path: string, content: string): Message[] => [
+      reply("I write it.", {
+        type: "toolCall",
+        id: path,
+        name: "Write",
+        arguments: { file_path: path, content },
+      }),
+      { id: `r${path}`, role: "tool", parts: [{ type: "toolResult", id: path, content: "File created." }] },
+    ];
+    const told = await summarize(
+      [
+        user("Please test the reader."),
+        ...write(
+          "a_test.go",
+          "func TestReads(t *testing.T) {\n\tgiven := `# config\nFOO = bar\nBAZ = qux\n`\n}\n",
+        ),
+        ...write("b_test.py", 'GIVEN = """\nTHIS = 1\n"""\n\ndef test_reads():\n    assert read(GIVEN)\n'),
+        ...write("c.md", "# Reader\n\n```sh\n# Not a heading\n```\n\n## Use\n"),
+        user("Thanks a lot for all three."),
+      ],
+      600,
+    );
+    expect(told.filter((line) => line.startsWith("Changed: "))).toEqual([
+      "Changed: a_test.go (created): TestReads()",
+      "Changed: b_test.py (created): GIVEN, test_reads()",
+      'Changed: c.md (created): heading "Reader", heading "Use"',
+    ]);
+  });
+});
+
 describe("a list of the assistant's", () => {
   const flights = [
     "I looked at both days and at every airline that flies there.",
