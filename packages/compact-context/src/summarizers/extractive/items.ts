@@ -223,7 +223,10 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "foreign") return foreignPieces(text);
   const speaker = SPEAKER.exec(text);
   if (speaker !== null)
-    return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({ ...piece, text: `${speaker[1]}: ${piece.text}` }));
+    return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({
+      ...piece,
+      text: `${speaker[1]}: ${piece.text}`,
+    }));
   if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }

@@ -295,6 +295,18 @@ function shorten(text: string): string {
   return clipEnd(text.trim(), MOST_WORDS);
 }
 
+/** A prompt of aider's, what it asks, and what was typed behind it. */
+const PROMPTED =
+  /^(?:([^\n?]{3,200}\?)\s{0,3})?(?:\(y\/n(?:\/\w{1,20})?\)|(?<= to the chat\?\s{0,3}))\s{0,3}(\S[^\n]{0,2000})$/m;
+
+/** What a person typed at a prompt, in a text of the host's or of the assistant's; `before` may end with the question. */
+export function readPrompted(text: string, before: string): Answer | undefined {
+  const [whole, about, typed] = PROMPTED.exec(text.slice(0, 8_000)) ?? [];
+  if (whole === undefined || typed === undefined) return undefined;
+  const asked = about ?? /[^\n]{3,200}\?\s*$/.exec(before.slice(-300))?.[0] ?? "";
+  return { kind: "choice", about: asked.trim(), text: typed.trim() };
+}
+
 // ---- replies that lean on what they answer
 
 const REPLY_WORDS = new Set(

@@ -91,6 +91,39 @@ describe("standing rules", () => {
   });
 });
 
+describe("words that stand in the assistant's place", () => {
+  it("of another agent or a program are told as what was found, by its name", async () => {
+    const told = await summarize(
+      [
+        user("Which parcels are late?"),
+        reply("[Terminal]\nexitcode: 0 (execution succeeded)\nparcel 4711 left Ulm two days late"),
+        reply("One is late."),
+        user("Thanks, and which of them are lost?"),
+      ],
+      600,
+    );
+    const line = "Found: Terminal: exitcode: 0 (execution succeeded) · parcel 4711 left Ulm two days late";
+    expect(told.filter((one) => /Terminal|Assistant/.test(one))).toEqual([line, "Assistant: One is late."]);
+  });
+
+  it.each([
+    [
+      "Add the output to the chat?",
+      "(y/n/instructions) fix the test",
+      "Add the output to the chat?",
+      "fix the test",
+    ],
+    ["", "src/a.py\nAdd these files to the chat? n\nYou can undo.", "Add these files to the chat?", "n"],
+  ])("that a person typed at a prompt are the user's: %s %s", async (before, prompt, asked, typed) => {
+    const host: Message = { ...user(before), meta: { synthetic: true } };
+    const told = await summarize(
+      [user("Run the tests."), host, reply(prompt), user("And the linter, please.")],
+      600,
+    );
+    expect(told).toContain(`User: chose: ${typed} (${asked})`);
+  });
+});
+
 describe("what changed", () => {
   it("names nothing that stands in a string over several lines", async () => {
     const write = (path: string, content: string): Message[] => [
