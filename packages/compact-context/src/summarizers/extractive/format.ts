@@ -117,7 +117,7 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
 }
 
 /** What stands behind a part of a request where the next part told is a later one. */
-function gapAfter({ text, order }: Told, next: Told | undefined): string {
+export function gapAfter({ text, order }: Told, next: Pick<Told, "kind" | "order"> | undefined): string {
   return next?.kind === "request" && next.order > order + 1 && !text.endsWith(GAP) ? GAP : "";
 }
 

@@ -39,8 +39,6 @@ export const WEIGHTS = {
   remark: 1.2,
   /** "Let me look at …": says what comes next, and the next steps say it too. */
   narration: 0.2,
-  /** Thinks aloud: what came of it is said after it. */
-  deliberation: 0.5,
   report: 0.4,
   changed: 2.2,
   code: 0.35,
@@ -68,8 +66,6 @@ const WHOLE_MESSAGE = 360;
 /** Characters of a part of a longer one. */
 const MAX_PART = 200;
 const MAX_SENTENCE = 420;
-/** A shorter line of the assistant is not taken apart. */
-const WHOLE_LINE = 160;
 const MAX_WORDS = 300;
 const MIN_CODE = 24;
 const MAX_CODE = 200;
@@ -79,8 +75,6 @@ const MAX_FROM = 80;
 /** Lines of a cleared output that may be told: a search says most with its first hits, and the archive has the rest. */
 const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
-const DELIBERATES =
-  /(?:^|[.!?:] |[—–-] )(?:wait\b(?! for)|hmm?\b|actually,? (?:no|wait|the|it|i)|let me (?:re)?(?:think|analy[sz]e|consider|reason)|on second thought)/i;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
@@ -265,14 +259,7 @@ function paragraphPieces(line: string): string[] {
   if (row !== undefined) return [`- ${row}`];
   const [listed, indent = "", number = "- "] = LISTED.exec(line) ?? [];
   if (listed !== undefined) return [`${"  ".repeat(Math.min(indent.length / 2, 3))}${number}${plain}`];
-  const parts: string[] = [];
-  for (const sentence of plain.length <= WHOLE_LINE ? [plain] : sentences(plain)) {
-    const last = parts.at(-1);
-    if (last === undefined || last.length + sentence.length > TOGETHER || NARRATION.test(sentence))
-      parts.push(sentence);
-    else parts[parts.length - 1] = `${last} ${sentence}`;
-  }
-  return parts;
+  return blocksOf(plain, TOGETHER).map(({ text }) => text);
 }
 
 /** Words in bold; not the stars of a path such as `src/**`. Underscores are names more often than marks. */
@@ -287,7 +274,6 @@ function bare(text: string): string {
 
 function remarkWeight(sentence: string, closing: boolean): number {
   if (NARRATION.test(sentence)) return WEIGHTS.narration;
-  if (DELIBERATES.test(sentence)) return WEIGHTS.deliberation;
   if (EXPLAINS.test(sentence)) return WEIGHTS.explained;
   return closing ? WEIGHTS.closing : WEIGHTS.remark;
 }

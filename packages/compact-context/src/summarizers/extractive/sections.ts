@@ -6,6 +6,7 @@ import {
   type Earlier,
   errorFrom,
   errorLine,
+  gapAfter,
   HEADINGS,
   NOT_ALL,
   quoteLines,
@@ -228,13 +229,11 @@ function leftOut(missing: number, all: number): string {
   return `(${missing} of its ${all} lines are left out; … shows where.)`;
 }
 
-/** The chosen lines of a text in order; ` …` where lines between them are left out. */
-function withGaps(taken: readonly Item[], items: readonly Item[]): string[] {
+/** Parts of a text in order; ` …` where something between them is left out. */
+function withGaps(taken: readonly Item[], { length }: readonly Item[]): string[] {
+  const end = { kind: "request", order: length } as const;
   const sorted = [...taken].sort((left, right) => left.order - right.order);
-  return sorted.flatMap(({ text, order }, index) => {
-    const next = sorted[index + 1]?.order ?? items.length;
-    return quoteLines(`${text}${next > order + 1 && !text.endsWith(" …") ? " …" : ""}`);
-  });
+  return sorted.flatMap((item, at) => quoteLines(`${item.text}${gapAfter(item, sorted[at + 1] ?? end)}`));
 }
 
 const LASTING =

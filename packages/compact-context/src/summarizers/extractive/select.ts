@@ -137,19 +137,14 @@ export interface Selection {
   fill(room: number): Steps<boolean>;
 }
 
-/** What each item stands below by its place: the words that lead into its list, or the item that its own list belongs to. */
+/** What each item stands below, by its place: the words that lead into its list, or the item that its own list belongs to. */
 function leadsOf(items: readonly Item[]): (number | undefined)[] {
   const above: number[] = [];
   return items.map(({ kind, text, source, episode }, index) => {
     const depth = kind === "assistant" ? depthOf(text) : -1;
-    const isLead = (at: number | undefined): boolean => {
-      const lead = at === undefined ? undefined : items[at];
-      return (
-        lead === undefined ||
-        (depthOf(lead.text) < depth && lead.source === source && lead.episode === episode)
-      );
-    };
-    while (!isLead(above.at(-1))) above.pop();
+    const leads = ({ text: lead, ...of }: Item): boolean =>
+      of.source === source && of.episode === episode && depthOf(lead) < depth;
+    while (above.length > 0 && !leads(items[above.at(-1) ?? 0] as Item)) above.pop();
     const lead = above.at(-1);
     if (depth >= 0 || (kind === "assistant" && text.endsWith(":"))) above.push(index);
     return lead;

@@ -1,5 +1,5 @@
 import { languagesOf } from "./languages.ts";
-import { FENCE, oneLine, readable, sentencesOfLine } from "./text.ts";
+import { oneLine, paragraphsOf, sentencesOfLine } from "./text.ts";
 
 // ---- sentences, and where they stand
 
@@ -33,7 +33,7 @@ export interface Sentence {
  */
 export function readSentences(text: string): Sentence[] {
   let heading = "";
-  return [...new Set(paragraphs(readable(text)))].flatMap((line) => {
+  return [...new Set(paragraphs(text))].flatMap((line) => {
     if (TABLE_OR_QUOTE.test(line)) return [];
     const item = LIST_MARK.test(line);
     const marked = /^\s{0,3}#{1,6}\s/.test(line);
@@ -58,22 +58,16 @@ export function readSentences(text: string): Sentence[] {
 
 /** Lines outside of fences, those of a wrapped sentence together. */
 function paragraphs(text: string): string[] {
-  const found: string[] = [];
-  let fenced = false;
-  let above = "";
-  for (const line of text.split("\n")) {
-    const fence = FENCE.test(line);
-    if (fence) fenced = !fenced;
-    const isProse = !fence && !fenced && line.trim() !== "";
-    if (isProse && above !== "" && above.length < MOST && wraps(above, line)) {
-      above = `${above}\n${line}`;
-      found[found.length - 1] = above;
-    } else {
-      above = isProse ? line : "";
-      if (isProse) found.push(line);
+  const prose = paragraphsOf(text).filter(([first]) => first?.code === false);
+  return prose.flatMap((lines) => {
+    const found: string[] = [];
+    for (const { text: line } of lines) {
+      const above = found.at(-1) ?? "";
+      const goesOn = above !== "" && above.length < MOST && wraps(above, line);
+      found.splice(goesOn ? -1 : found.length, 1, goesOn ? `${above}\n${line}` : line);
     }
-  }
-  return found;
+    return found;
+  });
 }
 
 /** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
@@ -291,6 +285,9 @@ const NAMED =
 /** Says that something is so because it was wanted so. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
+/** Says which way is to be gone. */
+const CHOOSES =
+  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
 /** Takes up what somebody proposed, and says what follows from it. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -299,6 +296,9 @@ const DECISION_HEADING =
 /** What people say of what they want built, as a choice. */
 const WANTED =
   /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
+
+/** A choice in the form of a question: "can we use tabs instead of spaces?" */
+const ASKS_FOR = /^(?:please )?(?:can|could) (?:we|you) .{4,120}\b(?:instead of|rather than) /;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
 export function decisionsIn(all: readonly Sentence[], speaker: "user" | "assistant"): string[] {
@@ -311,14 +311,15 @@ function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const isNamed = [NAMED, MEANT, AGREES].some((pattern) => pattern.test(plain));
+  const isNamed = [NAMED, MEANT, AGREES, CHOOSES].some((pattern) => pattern.test(plain));
   const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
   return !NARRATES.test(plain) || REASON.test(plain);
 }
 
 function isWanted({ plain }: Sentence): boolean {
-  if (plain.length < 12 || QUESTION.test(plain) || HEDGES.test(plain)) return false;
+  if (plain.length < 12 || HEDGES.test(plain) || (QUESTION.test(plain) && !ASKS_FOR.test(plain)))
+    return false;
   return WANTED.test(plain) && !/^(?:if|why|how|what|where)\b/.test(plain);
 }
 

@@ -2,7 +2,7 @@ import { argumentsValue, type Message, type ToolCallPart } from "../../core/mess
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
 import { textOf } from "./actions.ts";
-import { clipEnd, clipLine, parsedJson, readable, sentences } from "./text.ts";
+import { blocksOf, clipEnd, clipLine, parsedJson, readable } from "./text.ts";
 
 /** What a person said without typing a message. */
 export interface Answer {
@@ -283,12 +283,7 @@ function proposalOf(call: ToolCallPart): string {
 }
 
 function shortAbout(text: string): string {
-  let about = "";
-  for (const sentence of sentences(text.slice(0, 4_000))) {
-    if (about !== "" && about.length + sentence.length > MOST_ABOUT) break;
-    about = `${about} ${sentence}`.trim();
-  }
-  return clipLine(about, MOST_ABOUT);
+  return clipLine(blocksOf(text.slice(0, 4_000), MOST_ABOUT)[0]?.text ?? "", MOST_ABOUT);
 }
 
 function shorten(text: string): string {
