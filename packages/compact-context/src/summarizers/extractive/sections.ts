@@ -195,7 +195,7 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   const heading = `## ${HEADINGS[answered ? "answered" : "request"]}`;
   const whole = [heading, ...quoteLines(request.trim())];
   if (options.countText(whole.join("\n")) <= room) return whole;
-  const left = room - options.countText(`${heading}\n${leftOut(999, 9999)}\n`);
+  const left = room - options.countText(`${heading}\n${leftOut(1)}\n`);
   // How it begins and what it asks goes before all else.
   const items = typedPieces(request).map((piece, order) => ({
     ...piece,
@@ -216,17 +216,16 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   while (taken.length > 1 && options.countText(withGaps(taken, items).join("\n")) > left) taken.pop();
   const orders = new Set([...taken.map(({ order }) => order), ...more]);
   const told = items.filter(({ order }) => orders.has(order));
-  const missing = linesIn(items) - linesIn(told);
-  const note = missing > 0 ? [leftOut(missing, linesIn(items))] : [];
+  const note = told.length < items.length ? [leftOut(1 - lengthOf(told) / lengthOf(items))] : [];
   return [heading, ...withGaps(told, items), ...note];
 }
 
-function linesIn(items: readonly Item[]): number {
-  return items.reduce((sum, { text }) => sum + text.split("\n").length, 0);
+function lengthOf(items: readonly Item[]): number {
+  return items.reduce((sum, { text }) => sum + text.length, 0);
 }
 
-function leftOut(missing: number, all: number): string {
-  return `(${missing} of its ${all} lines are left out; … shows where.)`;
+function leftOut(share: number): string {
+  return `(About ${Math.ceil(100 * share)} % of it is left out; … shows where.)`;
 }
 
 /** Parts of a text in order; ` …` where something between them is left out. */
