@@ -218,8 +218,9 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   const speaker = SPEAKER.exec(text);
   if (speaker !== null)
     return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({
-      ...piece,
+      kind: "ran",
       text: `${speaker[1]}: ${piece.text}`,
+      weight: WEIGHTS.emptied,
     }));
   if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];

@@ -94,7 +94,7 @@ describe("standing rules", () => {
 });
 
 describe("words that stand in the assistant's place", () => {
-  it("of another agent or a program are told as what was found, by its name", async () => {
+  it("of another agent or a program are told by its name", async () => {
     const told = await summarize(
       [
         user("Which parcels are late?"),
@@ -104,7 +104,7 @@ describe("words that stand in the assistant's place", () => {
       ],
       600,
     );
-    const line = "Found: Terminal: exitcode: 0 (execution succeeded) · parcel 4711 left Ulm two days late";
+    const line = "Did: Terminal: exitcode: 0 (execution succeeded) · parcel 4711 left Ulm two days late";
     expect(told.filter((one) => /Terminal|Assistant/.test(one))).toEqual([line, "Assistant: One is late."]);
   });
 
