@@ -127,7 +127,8 @@ function resultOf(messages, from, call) {
     );
     if (part >= 0) return { message, part };
   }
-  return { message: from, part: -1 };
+  // What was typed at a prompt stands in a text.
+  return { message: from, part: call === undefined ? 0 : -1 };
 }
 
 function tellsAnswer(answer, label) {

@@ -8,12 +8,12 @@ import { readLabels, readSentences } from "../../scripts/labels/sessions.mjs";
 import { present, read } from "../transcripts/sessions.ts";
 
 /**
- * The least precision and recall of each section; undefined where the figure says nothing. The aim is .9 and .7; answers,
+ * The least precision and recall of each section; undefined where the figure says nothing. The aim is .9 and .7;
  * decisions and tasks fall short of its recall (docs/summaries.md).
  */
 const FLOORS: Record<string, readonly [precision: number | undefined, recall: number | undefined]> = {
   request: [0.9, 0.7],
-  answer: [0.9, 0.65],
+  answer: [0.9, 0.9],
   rule: [0.9, 0.65],
   decision: [0.8, 0.15],
   "error: is open": [0.9, 0.7],

@@ -151,7 +151,8 @@ describe("output that was emptied in a list that stays", () => {
   };
   const list = [asked, call, result];
   const context = { list, kept: list };
-  const heading = "### From output that was cleared; the request is still in the list: Which ports are open?";
+  const heading =
+    "### What tools answered and is no longer in the list, for the request: Which ports are open?";
   const line = "Did: ran `scan harbour`: the north quay listens on 4711 · the south quay is closed";
 
   it("is told below the beginning of its request, the call named once", async () => {
@@ -446,7 +447,11 @@ describe("the story", () => {
       (_, part) => `Step ${part}: move part_${part} of the page to its own file.`,
     );
     const summary = await summarize([user(asked.join("\n"))], 600, { strategy: "step_ledger" });
-    const quoted = section(summary, "request").map((line) => line.slice(2));
+    const printed = section(summary, "request");
+    const quoted = printed.filter((line) => line.startsWith("> ")).map((line) => line.slice(2));
+    expect(printed.slice(quoted.length)).toEqual([
+      expect.stringMatching(/^\(About \d\d % of it is left out; … shows where\.\)$/),
+    ]);
     expect(quoted.length).toBeGreaterThan(3);
     expect(quoted.length).toBeLessThan(asked.length);
     expect(quoted.filter((line) => !asked.includes(line.replace(/ …$/, "")))).toEqual([]);

@@ -207,14 +207,28 @@ interface Owned {
   readonly owner?: Definition | undefined;
 }
 
-/** Definition and owner of each line; a definition owns the lines after it that are indented deeper. */
+/** What opens and closes a string or a block of code that goes over lines. */
+const QUOTES = /`|"""|'''/g;
+const FENCES = /^\s{0,3}(?:```|~~~)/g;
+
+/** For each line whether it stands in such a string or block; none where a hunk begins or ends within one. */
+function quotedLines(lines: readonly string[], { flat, comment }: Language): boolean[] {
+  let open = false;
+  const quoted = lines.map((line) => {
+    const within = open;
+    const marks = comment.test(line.trim()) ? [] : (line.match(flat ? FENCES : QUOTES) ?? []);
+    if (marks.length % 2 === 1) open = !open;
+    return within;
+  });
+  return open ? [] : quoted;
+}
+
+/** Definition and owner of each line, none on quoted ones; a definition owns the lines after it that are indented deeper. */
 function ownersOf(lines: readonly string[], language: Language): Owned[] {
   const open: { readonly indent: number; readonly definition: Definition }[] = [];
-  let fenced = false;
-  return lines.map((line) => {
-    const fence = language.flat && /^\s{0,3}(?:```|~~~)/.test(line);
-    if (fence) fenced = !fenced;
-    if (line.trim() === "" || fence || fenced) return { owner: open.at(-1)?.definition };
+  const quoted = quotedLines(lines, language);
+  return lines.map((line, index) => {
+    if (line.trim() === "" || quoted[index] === true) return { owner: open.at(-1)?.definition };
     const own = definitionIn(line, language);
     const indent = language.flat && own === undefined ? 1 : line.search(/\S/);
     while (!/^\s*[){]/.test(line) && (open.at(-1)?.indent ?? -1) >= indent) open.pop();

@@ -1,7 +1,7 @@
 import type { Decision } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
 import type { OpenError, Task } from "./steps.ts";
-import { clipLine } from "./text.ts";
+import { clipLine, depthOf } from "./text.ts";
 
 // How a summary is written, and how a later round reads it back.
 
@@ -70,8 +70,6 @@ const LABELS: Readonly<Record<Exclude<ItemKind, "request" | "foreign">, string>>
 };
 /** What stands between the pieces of a line. */
 const JOINT = " | ";
-/** How an item of a list begins in the assistant's words. */
-const ITEM = "- ";
 /** Marks words that are left out. */
 const GAP = " …";
 const EPISODE = "### ";
@@ -85,7 +83,7 @@ const TITLES: Readonly<Record<Title, string>> = {
   user: "User",
   none: "Before the first request",
   current: "Current request, see above",
-  staying: "From output that was cleared; the request is still in the list",
+  staying: "What tools answered and is no longer in the list, for the request",
 };
 
 /** Characters of a request that stays, in the heading of what was done for it. */
@@ -106,7 +104,7 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
   told.forEach((piece, index) => {
     const before = told[index - 1];
     const { kind, text } = piece;
-    if (kind === "request") lines.push(...quoteLines(text));
+    if (kind === "request") lines.push(...quoteLines(`${text}${gapAfter(piece, told[index + 1])}`));
     else if (kind === "foreign") lines.push(`> ${text}`);
     else if (kind === "assistant") lines.push(...spokenLines(piece, before, lines));
     else if (kind !== before?.kind) lines.push(`${LABELS[kind]}${text}`);
@@ -116,6 +114,11 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
     else lines.push(`${lines.pop() ?? ""}${JOINT}${text}`);
   });
   return lines;
+}
+
+/** What stands behind a part of a request where the next part told is a later one. */
+export function gapAfter({ text, order }: Told, next: Pick<Told, "kind" | "order"> | undefined): string {
+  return next?.kind === "request" && next.order > order + 1 && !text.endsWith(GAP) ? GAP : "";
 }
 
 /** The call that begins a line, or "". */
@@ -132,18 +135,20 @@ function sameCall(before: string, text: string): boolean {
 /** Words of the assistant behind those before them: items on lines of their own, ` …` where something between is left out. */
 function spokenLines(piece: Told, before: Told | undefined, lines: string[]): string[] {
   const { text } = piece;
-  const isItem = text.startsWith(ITEM);
+  const isItem = depthOf(text) >= 0;
   if (before?.kind !== "assistant" || before.source !== piece.source)
     return isItem ? [LABELS.assistant.trimEnd(), text] : [`${LABELS.assistant}${text}`];
   const last = lines.pop() ?? "";
   const above = follows(before, piece) || last.endsWith(GAP) ? last : `${last}${GAP}`;
-  return isItem || last.startsWith(ITEM) ? [above, text] : [`${above} ${text}`];
+  return isItem || depthOf(last) >= 0 ? [above, text] : [`${above} ${text}`];
 }
 
 /** True for words that announce what is not told: "These changed:". */
 function dangles(piece: Told, next: Told | undefined): boolean {
   if (piece.kind !== "assistant" || !/^[^.!?]{0,60}:$/.test(piece.text)) return false;
-  return next === undefined || next.kind !== "assistant" || !follows(piece, next);
+  if (next?.kind !== "assistant") return true;
+  const leads = next.source === piece.source && depthOf(next.text) > depthOf(piece.text);
+  return !leads && !follows(piece, next);
 }
 
 function follows(piece: Told, next: Told): boolean {
@@ -258,9 +263,9 @@ function readEpisodes(lines: readonly string[]): Earlier["episodes"] {
     const pieces = episodes.at(-1)?.pieces ?? [];
     for (const piece of readPieces(line, pieces)) {
       const goesOn =
-        line.startsWith(ITEM) ||
+        depthOf(line) >= 0 ||
         (piece.kind === "assistant" &&
-          pieces.at(-1)?.text.startsWith(ITEM) === true &&
+          depthOf(pieces.at(-1)?.text ?? "") >= 0 &&
           !line.startsWith(LABELS.assistant));
       pieces.push({
         ...piece,
@@ -286,7 +291,7 @@ function readPieces(line: string, before: readonly Told[]): Pick<Told, "kind" | 
     const kind = before.every((piece) => piece.kind === "request") ? "request" : "foreign";
     return [{ kind, text: line.replace(/^> ?/, "") }];
   }
-  if (line.startsWith(ITEM)) return [{ kind: "assistant", text: line }];
+  if (depthOf(line) >= 0) return [{ kind: "assistant", text: line }];
   const label = Object.entries(LABELS).find(([, text]) => line.startsWith(text.trimEnd()));
   if (label === undefined)
     return before.at(-1)?.kind === "assistant"

@@ -3,9 +3,10 @@ import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
 import { HOST_LINE, type Outcome, tookEffect } from "./outcomes.ts";
 import type { Decision, Entry, Episode, Reading } from "./reading.ts";
-import type { Item, ItemKind } from "./select.ts";
+import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
+  blocksOf,
   clipEnd,
   clipLine,
   groupBy,
@@ -20,11 +21,13 @@ import {
 import type { Answer } from "./typed.ts";
 
 /** What each kind of piece is worth beside others; found on recorded sessions (docs/summaries.md). */
-const WEIGHTS = {
+export const WEIGHTS = {
   /** A message that a person typed, as a whole or its first line. */
   typed: 5,
-  /** A further line of a long one. */
-  typedLine: 2,
+  /** A further part of a long one. */
+  typedLine: 1.6,
+  /** Where such a part asks something, or is the last. */
+  typedQuestion: 2,
   typedCode: 0.7,
   reply: 6,
   answer: 6,
@@ -36,8 +39,6 @@ const WEIGHTS = {
   remark: 1.2,
   /** "Let me look at …": says what comes next, and the next steps say it too. */
   narration: 0.2,
-  /** Thinks aloud: what came of it is said after it. */
-  deliberation: 0.5,
   report: 0.4,
   changed: 2.2,
   code: 0.35,
@@ -62,9 +63,9 @@ const EXPLAINS =
   /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
 /** A typed message of so many characters at most is one piece. */
 const WHOLE_MESSAGE = 360;
+/** Characters of a part of a longer one. */
+const MAX_PART = 200;
 const MAX_SENTENCE = 420;
-/** A shorter line of the assistant is not taken apart. */
-const WHOLE_LINE = 160;
 const MAX_WORDS = 300;
 const MIN_CODE = 24;
 const MAX_CODE = 200;
@@ -74,8 +75,6 @@ const MAX_FROM = 80;
 /** Lines of a cleared output that may be told: a search says most with its first hits, and the archive has the rest. */
 const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
-const DELIBERATES =
-  /(?:^|[.!?:] |[—–-] )(?:wait\b(?! for)|hmm?\b|actually,? (?:no|wait|the|it|i)|let me (?:re)?(?:think|analy[sz]e|consider|reason)|on second thought)/i;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
@@ -103,8 +102,8 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
       for (const { kind, text, weight } of pieces) {
         items.push({
           kind,
-          // A typed message keeps its lines; in anything else a line break could forge a section.
-          text: kind === "request" ? text : oneLine(text),
+          // Typed words keep their lines and lists their indentation; in anything else a line break could forge a section.
+          text: kind === "request" || kind === "assistant" ? text : oneLine(text),
           weight: weight * ageOf(source),
           episode: firstEpisode + index,
           order: items.length - first,
@@ -134,7 +133,7 @@ function* piecesOf(
   scope: Scope,
 ): Generator<{ readonly source: number; readonly pieces: readonly Piece[] }> {
   if (request !== undefined && request.stays !== "whole")
-    yield { source: request.message, pieces: typedPieces(request.text, "request", about) };
+    yield { source: request.message, pieces: typedPieces(request.text, about) };
   const last = lastOfEach(entries);
   for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
 }
@@ -145,14 +144,14 @@ function messageOf(entry: Entry): number {
 }
 
 /** A typed text in pieces; a short one with what it answers. */
-export function typedPieces(text: string, kind: ItemKind, about = ""): Piece[] {
-  if (text.length <= WHOLE_MESSAGE) {
-    return [{ kind, text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
-  }
-  return linesOf(text).flatMap(({ text: line, code }, index) => {
-    const weight = code ? WEIGHTS.typedCode : index === 0 ? WEIGHTS.typed : WEIGHTS.typedLine;
-    const parts = code || line.length <= MAX_SENTENCE ? [line] : sentences(line);
-    return parts.map((part) => ({ kind, text: clipEnd(part, MAX_SENTENCE), weight }));
+export function typedPieces(text: string, about = ""): Piece[] {
+  if (text.length <= WHOLE_MESSAGE)
+    return [{ kind: "request", text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
+  const blocks = blocksOf(text, MAX_PART);
+  return blocks.map(({ text: block, code }, index) => {
+    const asks = index === blocks.length - 1 || /[?？]\s*$/m.test(block);
+    const weight = index === 0 ? WEIGHTS.typed : asks ? WEIGHTS.typedQuestion : WEIGHTS.typedLine;
+    return { kind: "request", text: block, weight: code ? WEIGHTS.typedCode : weight };
   });
 }
 
@@ -216,9 +215,19 @@ function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   const { text, stays, message } = entry.speech;
   if (stays === "whole") return [];
   if (entry.kind === "foreign") return foreignPieces(text);
+  const speaker = SPEAKER.exec(text);
+  if (speaker !== null)
+    return foundPieces(text.slice(speaker[0].length), scope).map((piece) => ({
+      kind: "ran",
+      text: `${speaker[1]}: ${piece.text}`,
+      weight: WEIGHTS.emptied,
+    }));
   if (entry.kind === "assistant") return spokenPieces(text, entry.closing, scope.decisions.get(message));
   return [{ kind: "user", text: `${oneLine(text)}${aboutNote(entry.about)}`, weight: WEIGHTS.reply }];
 }
+
+/** The line above the words of another agent or a program that speaks in the assistant's place. */
+const SPEAKER = /^\[([^\]\n]{2,60})\]\s{0,3}\n/;
 
 const ANSWER_VERBS = { refusal: "refused a call", approval: "approved", choice: "chose" } as const;
 
@@ -243,27 +252,21 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Decisi
     });
 }
 
-/** A line of prose in parts of some sentences; an item of a list or a row of a table as one. */
+/** A line of prose in parts of some sentences; an item of a list or a row of a table as one, indented as it was. */
 function paragraphPieces(line: string): string[] {
   const plain = bare(line);
   if (HEADING.test(line)) return [plain.endsWith(":") ? plain : `${plain}:`];
   const row = /^\|(.+)\|$/.exec(plain)?.[1]?.trim();
   if (row !== undefined) return [`- ${row}`];
-  if (LISTED.test(line)) return [`- ${plain}`];
-  const parts: string[] = [];
-  for (const sentence of plain.length <= WHOLE_LINE ? [plain] : sentences(plain)) {
-    const last = parts.at(-1);
-    if (last === undefined || last.length + sentence.length > TOGETHER || NARRATION.test(sentence))
-      parts.push(sentence);
-    else parts[parts.length - 1] = `${last} ${sentence}`;
-  }
-  return parts;
+  const [listed, indent = "", number = "- "] = LISTED.exec(line) ?? [];
+  if (listed !== undefined) return [`${"  ".repeat(Math.min(indent.length / 2, 3))}${number}${plain}`];
+  return blocksOf(plain, TOGETHER).map(({ text }) => text);
 }
 
 /** Words in bold; not the stars of a path such as `src/**`. Underscores are names more often than marks. */
 const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
-const LISTED = /^\s*(?:[-*+•]|\d{1,3}[.)])\s/;
+const LISTED = /^(\s*)(?:[-*+•]\s|(\d{1,3}[.)]\s))/;
 
 /** Words on one line, without marks of lists, headings and emphasis. */
 function bare(text: string): string {
@@ -272,7 +275,6 @@ function bare(text: string): string {
 
 function remarkWeight(sentence: string, closing: boolean): number {
   if (NARRATION.test(sentence)) return WEIGHTS.narration;
-  if (DELIBERATES.test(sentence)) return WEIGHTS.deliberation;
   if (EXPLAINS.test(sentence)) return WEIGHTS.explained;
   return closing ? WEIGHTS.closing : WEIGHTS.remark;
 }
@@ -337,7 +339,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
     case "search":
       return [
         { kind: "looked", text: words, weight: WEIGHTS.looked },
-        ...(newer ? foundPieces(step, scope) : []),
+        ...(newer ? foundPieces(step.result?.text ?? "", scope) : []),
       ];
     case "agent":
       return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
@@ -346,7 +348,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : foundPieces(step, scope)),
+        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope)),
       ];
     }
   }
@@ -380,7 +382,7 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
   // That an edit was made is told by the call itself.
   if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
   const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
-  return foundPieces(step, scope)
+  return foundPieces(step.result?.text ?? "", scope)
     .slice(0, MAX_CLEARED)
     .map((piece) => ({
       ...piece,
@@ -395,8 +397,8 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
-function foundPieces({ result }: Step, { shorten }: Scope): Piece[] {
-  const lines = recordLines(readable(result?.text ?? "")).slice(0, MAX_FOUND);
+function foundPieces(text: string, { shorten }: Scope): Piece[] {
+  const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
     .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))

@@ -28,7 +28,7 @@ import {
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, textResult } from "./text-calls.ts";
-import { type Answer, FOREIGN, isBareReply, readAnswer, readSaid } from "./typed.ts";
+import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
@@ -208,33 +208,37 @@ function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
 
 function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = groupBy(steps, ({ message }) => message);
-  let asked = "";
+  const said = { asked: "", before: "" };
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
-    const entries: Entry[] = [];
-    const text = messageText(message).trim();
-    const whole = message.role === "assistant" ? readTextCalls(text, message.id).said : text;
-    const speech = (text: string): Speech => ({
-      message: index,
-      id: message.id,
-      text,
-      sentences: readSentences(text),
-      stays: staysOf(message),
-    });
-    if (FOREIGN.test(whole)) entries.push({ kind: "foreign", speech: speech(whole) });
-    else if (message.role === "user") {
-      const typed = readSaid(message);
-      if (typed !== "") {
-        entries.push({ kind: "user", speech: speech(typed), about: aboutOf(typed, asked) });
-        asked = "";
-      }
-    } else if (whole !== "") {
-      entries.push({ kind: "assistant", speech: speech(whole), closing: !stepsOf.has(index) });
-      asked = whole;
-    }
-    entries.push(...(stepsOf.get(index) ?? []).flatMap((step) => entriesOf(step)));
-    return entries;
+    const calls = stepsOf.get(index) ?? [];
+    const spoken = spokenEntry(message, index, staysOf(message), calls.length === 0, said);
+    return [...(spoken === undefined ? [] : [spoken]), ...calls.flatMap(entriesOf)];
   });
+}
+
+/** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
+function spokenEntry(
+  message: Message,
+  index: number,
+  stays: Speech["stays"],
+  closing: boolean,
+  said: { asked: string; before: string },
+): Entry | undefined {
+  const { role, id } = message;
+  const text = messageText(message).trim();
+  const whole = role === "assistant" ? readTextCalls(text, id).said : text;
+  const foreign = FOREIGN.test(whole);
+  const words = foreign || role === "assistant" ? whole : readSaid(message);
+  const answer = readPrompted(whole, said.before);
+  said.before = whole;
+  if (answer !== undefined) return { kind: "answer", message: index, id, answer };
+  if (words === "") return undefined;
+  const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
+  if (foreign) return { kind: "foreign", speech };
+  const about = role === "user" ? aboutOf(words, said.asked) : "";
+  said.asked = role === "user" ? "" : words;
+  return role === "user" ? { kind: "user", speech, about } : { kind: "assistant", speech, closing };
 }
 
 /** A call, and what a person said to it. */

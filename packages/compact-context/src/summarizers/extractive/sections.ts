@@ -6,13 +6,14 @@ import {
   type Earlier,
   errorFrom,
   errorLine,
+  gapAfter,
   HEADINGS,
   NOT_ALL,
   quoteLines,
   type SectionKey,
   taskLine,
 } from "./format.ts";
-import { changeWords, filesChanged, outcomeWords, typedPieces } from "./items.ts";
+import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
@@ -187,20 +188,22 @@ function listLines(
   return lines.length === 0 ? [] : [heading, ...lines];
 }
 
-/** The request whole, or those of its lines that tell most; `more` are lines that have to be among them. */
+/** The request whole, or those of its parts that tell most; `more` are parts that have to be among them. */
 export function requestLines(scene: Scene, room: number, more: ReadonlySet<number> = new Set()): string[] {
   const { request, answered, options } = scene;
   if (request.trim() === "") return [];
   const heading = `## ${HEADINGS[answered ? "answered" : "request"]}`;
   const whole = [heading, ...quoteLines(request.trim())];
   if (options.countText(whole.join("\n")) <= room) return whole;
-  const items = typedPieces(request, "request").map((piece, order) => ({
+  const left = room - options.countText(`${heading}\n${leftOut(1)}\n`);
+  // How it begins and what it asks goes before all else.
+  const items = typedPieces(request).map((piece, order) => ({
     ...piece,
+    weight: piece.weight > WEIGHTS.typedLine ? 9 * piece.weight : piece.weight,
     episode: 0,
     order,
     source: 0,
   }));
-  const left = room - options.countText(`${heading}\n`);
   const selection = runAtOnce(
     createSelection(items, new Map(), runAtOnce(createSaid(items)), options.countText),
   );
@@ -212,22 +215,24 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   }
   while (taken.length > 1 && options.countText(withGaps(taken, items).join("\n")) > left) taken.pop();
   const orders = new Set([...taken.map(({ order }) => order), ...more]);
-  return [
-    heading,
-    ...withGaps(
-      items.filter(({ order }) => orders.has(order)),
-      items,
-    ),
-  ];
+  const told = items.filter(({ order }) => orders.has(order));
+  const note = told.length < items.length ? [leftOut(1 - lengthOf(told) / lengthOf(items))] : [];
+  return [heading, ...withGaps(told, items), ...note];
 }
 
-/** The chosen lines of a text in order; ` …` where lines between them are left out. */
-function withGaps(taken: readonly Item[], items: readonly Item[]): string[] {
+function lengthOf(items: readonly Item[]): number {
+  return items.reduce((sum, { text }) => sum + text.length, 0);
+}
+
+function leftOut(share: number): string {
+  return `(About ${Math.ceil(100 * share)} % of it is left out; … shows where.)`;
+}
+
+/** Parts of a text in order; ` …` where something between them is left out. */
+function withGaps(taken: readonly Item[], { length }: readonly Item[]): string[] {
+  const end = { kind: "request", order: length } as const;
   const sorted = [...taken].sort((left, right) => left.order - right.order);
-  return sorted.flatMap(({ text, order }, index) => {
-    const next = sorted[index + 1]?.order ?? items.length;
-    return quoteLines(`${text}${next > order + 1 ? " …" : ""}`);
-  });
+  return sorted.flatMap((item, at) => quoteLines(`${item.text}${gapAfter(item, sorted[at + 1] ?? end)}`));
 }
 
 const LASTING =

@@ -1,5 +1,5 @@
 import { flatMapInSteps, type Steps } from "../../errors.ts";
-import { clipToTokens, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
+import { clipToTokens, depthOf, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
 
 /** A piece of the story that is told as a whole or not at all. */
 export interface Item {
@@ -140,9 +140,24 @@ export interface Selection {
   fill(room: number): Steps<boolean>;
 }
 
+/** What each item stands below, by its place: the words that lead into its list, or the item that its own list belongs to. */
+function leadsOf(items: readonly Item[]): (number | undefined)[] {
+  const above: number[] = [];
+  return items.map(({ kind, text, source, episode }, index) => {
+    const depth = kind === "assistant" ? depthOf(text) : -1;
+    const leads = ({ text: lead, ...of }: Item): boolean =>
+      of.source === source && of.episode === episode && depthOf(lead) < depth;
+    while (above.length > 0 && !leads(items[above.at(-1) ?? 0] as Item)) above.pop();
+    const lead = above.at(-1);
+    if (depth >= 0 || (kind === "assistant" && text.endsWith(":"))) above.push(index);
+    return lead;
+  });
+}
+
 /**
  * Chooses among items, greedily, with what was said already taken off. An episode is never told without its headline,
- * the beginning of its request; an episode without one in `headlines` needs none. `said` was made of the same items.
+ * the beginning of its request; an episode without one in `headlines` needs none. An item of a list brings what it
+ * stands below. `said` was made of the same items.
  */
 export function* createSelection(
   items: readonly Item[],
@@ -170,30 +185,35 @@ export function* createSelection(
   );
   const episodes = new Set<number>();
   const taken: Item[] = [];
-  const headlineFor = (item: Item): Item | undefined => {
+  const leads = leadsOf(items);
+  const told = new Set<number>();
+  /** What an item cannot be told without and is not told yet. */
+  const before = (index: number): Item[] => {
+    const needed: Item[] = [];
+    for (let at = leads[index]; at !== undefined && !told.has(at); at = leads[at]) needed.unshift(itemAt(at));
+    const item = itemAt(index);
     const headline = episodes.has(item.episode) ? undefined : headlines.get(item.episode);
-    return headline === undefined || isBeginning(item) ? undefined : headline;
+    return headline === undefined || isBeginning(item) ? needed : [headline, ...needed];
   };
-  const costOf = (item: Item): number => {
-    const headline = headlineFor(item);
-    const opening = episodes.has(item.episode) ? 0 : HEADING_TOKENS;
-    return tokens(item) + LABEL_TOKENS + opening + (headline === undefined ? 0 : countText(headline.text));
+  const costOf = (index: number): number => {
+    const opening = episodes.has(itemAt(index).episode) ? 0 : HEADING_TOKENS;
+    const needed = before(index).reduce((sum, item) => sum + tokens(item), 0);
+    return tokens(itemAt(index)) + LABEL_TOKENS + opening + needed;
   };
-  const take = (item: Item): void => {
-    const headline = headlineFor(item);
-    for (const one of headline === undefined ? [item] : [headline, item]) {
+  const take = (index: number, text = itemAt(index).text): void => {
+    for (const one of [...before(index), { ...itemAt(index), text }]) {
       said.add(one.text);
       taken.push(one);
     }
-    if (headline !== undefined || isBeginning(item) || !headlines.has(item.episode))
-      episodes.add(item.episode);
+    for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
+    episodes.add(itemAt(index).episode);
   };
   /** What is worth most now, taken out; rates have sunk while others were taken. */
   function* next(): Steps<number | undefined> {
     let rated = 0;
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
       const [index] = entry;
-      const value = rate(index);
+      const value = told.has(index) ? 0 : rate(index);
       if (value > 0 && value < open.top()) open.push([index, value]);
       else if (value > 0) return index;
       rated += 1;
@@ -210,14 +230,14 @@ export function* createSelection(
     for (let index = yield* next(); index !== undefined; index = yield* next()) {
       yield;
       const item = itemAt(index);
-      const cost = costOf(item);
+      const cost = costOf(index);
       const cap = caps.get(item.kind) ?? Number.POSITIVE_INFINITY;
       if (cost > left) misfits.push(index);
       if (cost > left || cost > cap) passed.push(index);
       else {
         left -= cost;
         caps.set(item.kind, cap - cost);
-        take(item);
+        take(index);
       }
       if (misfits.length > MAX_MISFITS) break;
     }
@@ -225,15 +245,15 @@ export function* createSelection(
     return misfits;
   }
   function* fill(room: number): Steps<boolean> {
-    const before = taken.length;
+    const known = taken.length;
     const [first] = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
       // Where nothing fits, a beginning says more than nothing.
       const item = itemAt(first);
-      const text = clipToTokens(item.text, tokens(item) + room - costOf(item), countText);
-      if (text !== "") take({ ...item, text });
+      const text = clipToTokens(item.text, tokens(item) + room - costOf(first), countText);
+      if (text !== "") take(first, text);
     }
-    return taken.length > before;
+    return taken.length > known;
   }
   return { taken, fill };
 }

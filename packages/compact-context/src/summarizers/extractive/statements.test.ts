@@ -206,6 +206,9 @@ describe("decisions", () => {
     "The retries are unbounded by design.",
     "I didn't touch the parser, since the caller already trims.",
     "I agree; the cache goes and the callers ask the store.",
+    "So we should avoid calling both simply a rate.",
+    "For the ledger, I would not reuse the old reader.",
+    "A run in CI should stay single unless somebody asks for more.",
     "Wir nehmen SQLite statt Postgres.",
     "我们决定采用队列。",
     "キューを採用します。",
@@ -355,6 +358,7 @@ describe("decisions of several kinds", () => {
     for (const text of [
       "I would prefer to use only one voucher.",
       "rebase onto `next` instead of main please",
+      "can we rebase onto `next` instead of main please?",
       "no, keep the old name",
       "I think A) is fine, put it into the file.",
     ]) {

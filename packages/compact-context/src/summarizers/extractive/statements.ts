@@ -1,5 +1,5 @@
 import { languagesOf } from "./languages.ts";
-import { FENCE, oneLine, readable, sentencesOfLine } from "./text.ts";
+import { oneLine, paragraphsOf, sentencesOfLine } from "./text.ts";
 
 // ---- sentences, and where they stand
 
@@ -33,7 +33,7 @@ export interface Sentence {
  */
 export function readSentences(text: string): Sentence[] {
   let heading = "";
-  return [...new Set(paragraphs(readable(text)))].flatMap((line) => {
+  return [...new Set(paragraphs(text))].flatMap((line) => {
     if (TABLE_OR_QUOTE.test(line)) return [];
     const item = LIST_MARK.test(line);
     const marked = /^\s{0,3}#{1,6}\s/.test(line);
@@ -58,22 +58,16 @@ export function readSentences(text: string): Sentence[] {
 
 /** Lines outside of fences, those of a wrapped sentence together. */
 function paragraphs(text: string): string[] {
-  const found: string[] = [];
-  let fenced = false;
-  let above = "";
-  for (const line of text.split("\n")) {
-    const fence = FENCE.test(line);
-    if (fence) fenced = !fenced;
-    const isProse = !fence && !fenced && line.trim() !== "";
-    if (isProse && above !== "" && above.length < MOST && wraps(above, line)) {
-      above = `${above}\n${line}`;
-      found[found.length - 1] = above;
-    } else {
-      above = isProse ? line : "";
-      if (isProse) found.push(line);
+  const prose = paragraphsOf(text).filter(([first]) => first?.code === false);
+  return prose.flatMap((lines) => {
+    const found: string[] = [];
+    for (const { text: line } of lines) {
+      const above = found.at(-1) ?? "";
+      const goesOn = above !== "" && above.length < MOST && wraps(above, line);
+      found.splice(goesOn ? -1 : found.length, 1, goesOn ? `${above}\n${line}` : line);
     }
-  }
-  return found;
+    return found;
+  });
 }
 
 /** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
@@ -110,6 +104,9 @@ const ABOUT_WORK =
   /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal (?:changes?|diffs?)|(?:be|stay) minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item)|backward)\b/i;
 const ONE_OFF =
   /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+/** Asks for something to be done with one thing at hand: done with once it is done. */
+const AT_HAND =
+  /^(?:(?:no|ok|okay|yeah|yes|so|and|but|now|please|just|then),? )*(?:only \w+ (?:this|these|that|those|the failing)\b|(?:use|take|make|keep|pick|try|turn|paint) (?:the|this|that) (?:[\w-]+ )?ones?\b|let['’]s do\b|(?:re-?run|run|try|do|check|test|build|start|open|send|show) (?:it|this|that|them|these|those|all of (?:it|them))\b(?! (?:every|each|before|after (?:every|each)|whenever)))|\b(?:this|that) one\b|\b(?:today|tonight)[.!]?$|^(?!.*\b(?:never|not|always|don['’]?t)\b).*\bagain[.!]?$/;
 /** Asks for something to be built or mended now: what must be so is told of that. */
 const BUILDS =
   /(?:^|[.,;:!?] |\b(?:and|so|please|then|can you|could you) )(?:add|put|write|implement|build|create|fix|code|generate|sketch|design|route|handle|start with)\b|füge?\b|ergänze?\b|implementier|\b(?:ajoute|implémente|corrige|mets|agr[eé]ga\p{L}*|añade|hazlo|cámbia\p{L}*|implementa|adicion[ae]|coloca|cria|добавь|сделай|напиши|исправь|реализуй)\b|(?:^|[\s,])(?:добавь|сделай|напиши|исправь|реализуй)|加上|实现|写一个|(?:追加|実装|修正|直し|作っ)(?:して|てください)/iu;
@@ -191,7 +188,9 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
     return true;
   if (pasted || (item && DONE_HEADING.test(heading))) return true;
   const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
-  return (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || NO_OPINION.test(plain);
+  return (
+    (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || AT_HAND.test(plain) || NO_OPINION.test(plain)
+  );
 }
 
 // ---- rules that replace each other
@@ -286,6 +285,9 @@ const NAMED =
 /** Says that something is so because it was wanted so. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
+/** Says which way is to be gone. */
+const CHOOSES =
+  /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
 /** Takes up what somebody proposed, and says what follows from it. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -294,6 +296,9 @@ const DECISION_HEADING =
 /** What people say of what they want built, as a choice. */
 const WANTED =
   /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
+
+/** A choice in the form of a question: "can we use tabs instead of spaces?" */
+const ASKS_FOR = /^(?:please )?(?:can|could) (?:we|you) .{4,120}\b(?:instead of|rather than) /;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
 export function decisionsIn(all: readonly Sentence[], speaker: "user" | "assistant"): string[] {
@@ -306,14 +311,15 @@ function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const isNamed = [NAMED, MEANT, AGREES].some((pattern) => pattern.test(plain));
+  const isNamed = [NAMED, MEANT, AGREES, CHOOSES].some((pattern) => pattern.test(plain));
   const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
   return !NARRATES.test(plain) || REASON.test(plain);
 }
 
 function isWanted({ plain }: Sentence): boolean {
-  if (plain.length < 12 || QUESTION.test(plain) || HEDGES.test(plain)) return false;
+  if (plain.length < 12 || HEDGES.test(plain) || (QUESTION.test(plain) && !ASKS_FOR.test(plain)))
+    return false;
   return WANTED.test(plain) && !/^(?:if|why|how|what|where)\b/.test(plain);
 }
 

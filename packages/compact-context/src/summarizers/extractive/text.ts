@@ -114,8 +114,13 @@ export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
+/** How far an item of a list is indented; -1 for any other text. */
+export function depthOf(text: string): number {
+  return /^ *(?=(?:-|\d{1,3}[.)]) )/.exec(text)?.[0].length ?? -1;
+}
+
 /** Opens or closes a block of code. */
-export const FENCE: RegExp = /^\s{0,8}(?:```|~~~)/;
+const FENCE = /^\s{0,8}(?:```|~~~)/;
 
 /** A line of a text; `code` where it stands between fences. */
 export interface TextLine {
@@ -125,13 +130,51 @@ export interface TextLine {
 
 /** The lines of a text, fences themselves left out, none empty. */
 export function linesOf(text: string): TextLine[] {
-  const lines: TextLine[] = [];
+  return paragraphsOf(text).flat();
+}
+
+/** The lines of each paragraph and of each fenced block, none empty. */
+export function paragraphsOf(text: string): TextLine[][] {
+  const found: TextLine[][] = [];
   let code = false;
+  let apart = true;
   for (const line of readable(text).split("\n")) {
-    if (FENCE.test(line)) code = !code;
-    else if (line.trim() !== "") lines.push({ text: line.trimEnd(), code });
+    const fence = FENCE.test(line);
+    if (fence) code = !code;
+    if (fence || line.trim() === "") apart = true;
+    else {
+      if (apart) found.push([]);
+      found.at(-1)?.push({ text: line.trimEnd(), code });
+      apart = false;
+    }
   }
-  return lines;
+  return found;
+}
+
+/** Stands for what comes below it. */
+const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
+
+/**
+ * A long text in blocks of about `most` characters: a paragraph with the heading or the words that lead into it. Longer
+ * ones are cut between lines, and lines between sentences.
+ */
+export function blocksOf(text: string, most: number): TextLine[] {
+  const blocks: { text: string; code: boolean }[] = [];
+  for (const lines of paragraphsOf(text)) {
+    for (const [at, { text: line, code }] of lines.entries()) {
+      const begins = at === 0 || /^\s{0,3}#{1,6}\s/.test(line);
+      const parts = code || line.length <= most ? [line] : sentences(line);
+      parts.forEach((whole, index) => {
+        const part = clipEnd(whole, 2 * most);
+        const last = blocks.at(-1);
+        const fits = !(begins && index === 0) && (last?.text.length ?? most) + part.length < most;
+        if (last !== undefined && (fits || LEADS.test(last.text)))
+          last.text += `${index > 0 ? " " : "\n"}${part}`;
+        else blocks.push({ text: part, code });
+      });
+    }
+  }
+  return blocks;
 }
 
 /** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */

@@ -2,7 +2,7 @@ import { argumentsValue, type Message, type ToolCallPart } from "../../core/mess
 import { textSegments, typedText } from "../../core/units.ts";
 import { isObject } from "../../errors.ts";
 import { textOf } from "./actions.ts";
-import { clipEnd, clipLine, parsedJson, readable, sentences } from "./text.ts";
+import { blocksOf, clipEnd, clipLine, parsedJson, readable } from "./text.ts";
 
 /** What a person said without typing a message. */
 export interface Answer {
@@ -283,16 +283,23 @@ function proposalOf(call: ToolCallPart): string {
 }
 
 function shortAbout(text: string): string {
-  let about = "";
-  for (const sentence of sentences(text.slice(0, 4_000))) {
-    if (about !== "" && about.length + sentence.length > MOST_ABOUT) break;
-    about = `${about} ${sentence}`.trim();
-  }
-  return clipLine(about, MOST_ABOUT);
+  return clipLine(blocksOf(text.slice(0, 4_000), MOST_ABOUT)[0]?.text ?? "", MOST_ABOUT);
 }
 
 function shorten(text: string): string {
   return clipEnd(text.trim(), MOST_WORDS);
+}
+
+/** A prompt of aider's, what it asks, and what was typed behind it. */
+const PROMPTED =
+  /^(?:([^\n?]{3,200}\?)\s{0,3})?(?:\(y\/n(?:\/\w{1,20})?\)|(?<= to the chat\?\s{0,3}))\s{0,3}(\S[^\n]{0,2000})$/m;
+
+/** What a person typed at a prompt, in a text of the host's or of the assistant's; `before` may end with the question. */
+export function readPrompted(text: string, before: string): Answer | undefined {
+  const [whole, about, typed] = PROMPTED.exec(text.slice(0, 8_000)) ?? [];
+  if (whole === undefined || typed === undefined) return undefined;
+  const asked = about ?? /[^\n]{3,200}\?\s*$/.exec(before.slice(-300))?.[0] ?? "";
+  return { kind: "choice", about: asked.trim(), text: typed.trim() };
 }
 
 // ---- replies that lean on what they answer
