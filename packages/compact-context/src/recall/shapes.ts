@@ -80,8 +80,8 @@ function asAiSdkTools(tools: readonly RecallTool[]): Record<string, AiSdkTool> {
   );
 }
 
-/** A runnable tool as LangChain's agents and `bindTools` take it. */
-interface LangChainTool {
+/** A runnable tool as LangChain's agents and `bindTools` take it: by its type a record, which an interface is not. */
+type LangChainTool = {
   readonly name: string;
   readonly description: string;
   readonly schema: ParametersSchema;
@@ -89,7 +89,7 @@ interface LangChainTool {
   readonly lc_namespace: readonly string[];
   /** Takes a tool call or its bare arguments. */
   invoke(input: unknown): Promise<string>;
-}
+};
 
 function asLangChainTools(tools: readonly RecallTool[]): LangChainTool[] {
   return tools.map(({ name, description, parameters, execute }) => ({
@@ -111,7 +111,7 @@ interface OpenAiAgentsTool {
   readonly type: "function";
   readonly name: string;
   readonly description: string;
-  readonly parameters: ParametersSchema;
+  readonly parameters: SdkSchema;
   readonly strict: false;
   invoke(context: unknown, input: string): Promise<string>;
   needsApproval(): Promise<boolean>;
@@ -123,7 +123,7 @@ function asOpenAiAgentsTools(tools: readonly RecallTool[]): OpenAiAgentsTool[] {
     type: "function",
     name,
     description,
-    parameters,
+    parameters: sdkSchema(parameters),
     strict: false,
     invoke: (_, input) => execute(input),
     needsApproval: async () => false,
