@@ -1,7 +1,7 @@
 // Builds the packages: packs the vocabularies when they are missing; compiles the library into dist/, for its types and
-// for scripts, and bundles it into lib/, which is published; bundles the command, the page of `compact view` and what soaks
-// take of test/support; last it puts pages, examples and the schema of compact.yaml into the library's package.
-// `--if-needed` leaves a fresh build alone.
+// for scripts, and lets its optional fields take `undefined`; bundles it into lib/, which is published; bundles the
+// command, the page of `compact view` and what soaks take of test/support; last it puts pages, examples and the schema of
+// compact.yaml into the library's package. `--if-needed` leaves a fresh build alone.
 import { execFileSync } from "node:child_process";
 import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { endianness } from "node:os";
@@ -9,6 +9,7 @@ import { join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundlePage } from "./bundle-page.mjs";
 import { bundleCommand, bundleLibrary, bundleSupport } from "./bundle-program.mjs";
+import { widenOptionals } from "./optional-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
@@ -69,6 +70,7 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   run(join(root, "scripts", "build-vocabulary.mjs"));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   run(tsc, "-p", library);
+  widenOptionals(join(library, "dist"));
   await storeVocabularies();
   await bundleLibrary(join(library, "lib"));
   await bundleCommand(join(command, "dist"));
