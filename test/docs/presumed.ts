@@ -31,27 +31,19 @@ const HOSTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
     channelDir: "string",
   },
 };
-const hostsOf = (page: string): typeof HOSTS =>
-  Object.fromEntries(Object.entries(HOSTS).map(([host, names]) => [`${page}#${host}`, names]));
+const README = {
+  sessionId: "string",
+  system: "string",
+  tools: "object[]",
+  messages: "{ role: string; content: string }[]",
+  list: "{ role: string; content: string }[]",
+};
 
 /** By page or `page#heading`, the names that its snippets use without saying where they come from, each with its type. */
 export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "README.md": {
-    sessionId: "string",
-    system: "string",
-    tools: "object[]",
-    messages: "{ role: string; content: string }[]",
-    list: "{ role: string; content: string }[]",
-  },
-  ...hostsOf("README.md"),
-  "packages/compact-context/README.md": {
-    sessionId: "string",
-    system: "string",
-    tools: "object[]",
-    messages: "{ role: string; content: string }[]",
-    list: "{ role: string; content: string }[]",
-  },
-  ...hostsOf("packages/compact-context/README.md"),
+  "README.md": README,
+  ...Object.fromEntries(Object.entries(HOSTS).map(([host, names]) => [`README.md#${host}`, names])),
+  "packages/compact-context/README.md": README,
   "docs/adapters.md": { sessionId: "string" },
   "docs/adapters.md#LangGraph": {
     answer:
@@ -86,7 +78,6 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     userText: "string",
     query: "string",
     sessionId: "string",
-    config: 'import("compact-context").CompactConfigInput',
     model: 'import("compact-context").TextModel',
     messages: 'import("compact-context").Message[]',
     candidates: 'import("compact-context/memory").MemoryCandidate[]',

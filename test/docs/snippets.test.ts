@@ -11,8 +11,9 @@ const [planted] = sourcesOf({
   heading: "",
   text: 'import { compact } from "compact-context";\nawait compact([], { maxTokenz: 1 });',
 }) as [Source];
-const lines = ["README.md", "packages/compact-context/README.md"].flatMap(hostLines);
-const sources = [...PAGES.flatMap((page) => fencesOf(page, "ts")), ...lines].flatMap(sourcesOf);
+const lines = hostLines("README.md");
+const fences = [...PAGES, "packages/compact-context/README.md"].flatMap((page) => fencesOf(page, "ts"));
+const sources = [...fences, ...lines].flatMap(sourcesOf);
 
 describe("the snippets of the pages", () => {
   let problems: ReturnType<typeof problemsOf>;
