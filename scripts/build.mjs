@@ -1,14 +1,24 @@
 // Builds the packages: packs the vocabularies when they are missing; compiles the library into dist/, for its types and
-// for scripts, and bundles it into lib/, which is published; bundles the command, the page of `compact view` and what soaks
-// take of test/support; last it puts pages, examples and the schema of compact.yaml into the library's package.
-// `--if-needed` leaves a fresh build alone.
+// for scripts, and lets its optional fields take `undefined`; bundles it into lib/, which is published; bundles the
+// command, the page of `compact view` and what soaks take of test/support; last it puts pages, examples and the schema of
+// compact.yaml into the library's package. `--if-needed` leaves a fresh build alone.
 import { execFileSync } from "node:child_process";
-import { copyFileSync, cpSync, existsSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  copyFileSync,
+  cpSync,
+  existsSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { endianness } from "node:os";
-import { join, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { bundlePage } from "./bundle-page.mjs";
 import { bundleCommand, bundleLibrary, bundleSupport } from "./bundle-program.mjs";
+import { widenOptionals } from "./optional-types.mjs";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const library = join(root, "packages", "compact-context");
@@ -47,6 +57,17 @@ async function storeVocabularies() {
 /** Pages that are about the repository itself. */
 const OURS = /^(?:benchmarks|decisions|pictures|api|mutants|requirements|soak|labels)/;
 
+/** Of links whose file is not in the package only the words stay, of pictures nothing. */
+function unlink(path) {
+  const text = readFileSync(path, "utf8");
+  const packed = text.replace(
+    /(!?)\[([^\]]*)\]\((?![a-z]+:|#)([^)#\s]+)[^)\s]*\)/g,
+    (link, mark, words, target) =>
+      existsSync(join(dirname(path), target)) ? link : mark === "!" ? "" : words,
+  );
+  if (packed !== text) writeFileSync(path, packed);
+}
+
 /** Puts into the library's package what its users read and run: pages, examples, the schema of compact.yaml. */
 async function packPages() {
   for (const name of ["docs", "examples"]) {
@@ -54,7 +75,10 @@ async function packPages() {
     rmSync(join(library, name), { recursive: true, force: true });
     cpSync(join(root, name), join(library, name), { recursive: true, filter });
   }
-  for (const name of ["SECURITY.md", "OBSERVABILITY.md"]) copyFileSync(join(root, name), join(library, name));
+  const pages = ["SECURITY.md", "OBSERVABILITY.md"];
+  for (const name of pages) copyFileSync(join(root, name), join(library, name));
+  const guides = readdirSync(join(library, "docs")).map((name) => join("docs", name));
+  for (const page of [...pages, ...guides]) unlink(join(library, page));
   const { configSchema } = await import(pathToFileURL(join(library, "dist", "config", "schema.js")).href);
   writeFileSync(join(library, "compact.schema.json"), `${JSON.stringify(configSchema(), undefined, 2)}\n`);
 }
@@ -69,6 +93,7 @@ if (!(process.argv.includes("--if-needed") && fresh)) {
   run(join(root, "scripts", "build-vocabulary.mjs"));
   const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
   run(tsc, "-p", library);
+  widenOptionals(join(library, "dist"));
   await storeVocabularies();
   await bundleLibrary(join(library, "lib"));
   await bundleCommand(join(command, "dist"));

@@ -19,10 +19,15 @@ export function canRun(name: string, folder: string = name): boolean {
   return existsSync(built) && existsSync(join(root, "test/compat", folder, "node_modules"));
 }
 
-/** Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`. */
+type Names = Readonly<Record<string, string>>;
+
+/**
+ * Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`; `aliases` are names
+ * under which that folder has the modules it imports in another version.
+ */
 export async function runExample(
   name: string,
-  { folder = name, env = {} }: { folder?: string; env?: Readonly<Record<string, string>> } = {},
+  { folder = name, env = {}, aliases = {} }: { folder?: string; env?: Names; aliases?: Names } = {},
 ): Promise<ExampleRun> {
   const modules = join(root, "test/compat", folder, "node_modules");
   const own = join(modules, "compact-context");
@@ -30,7 +35,9 @@ export async function runExample(
   if (!existsSync(own)) symlinkSync(join(root, "packages/compact-context"), own, "junction");
   try {
     symlinkSync(modules, join(place, "node_modules"), "junction");
-    const source = readFileSync(join(root, "examples", `${name}.ts`), "utf8");
+    let source = readFileSync(join(root, "examples", `${name}.ts`), "utf8");
+    for (const [own, alias] of Object.entries(aliases))
+      source = source.replace(`from "${own}"`, `from "${alias}"`);
     const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
     writeFileSync(join(place, "example.js"), ts.transpileModule(source, { compilerOptions }).outputText);
     return await run(place, env, ["--input-type=module", "--eval", 'await import("./example.js")']);
@@ -40,11 +47,7 @@ export async function runExample(
   }
 }
 
-function run(
-  cwd: string,
-  env: Readonly<Record<string, string>>,
-  args: readonly string[],
-): Promise<ExampleRun> {
+function run(cwd: string, env: Names, args: readonly string[]): Promise<ExampleRun> {
   const options = { cwd, encoding: "utf8", timeout: 120_000, env: { ...process.env, ...env } } as const;
   return new Promise((resolve) => {
     const child = execFile(process.execPath, args, options, (_error, stdout, stderr) =>

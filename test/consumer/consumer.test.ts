@@ -43,6 +43,19 @@ const PROGRAM = `
 `;
 const SAID = "true true true";
 
+/** Options that are there and have no value, which `exactOptionalPropertyTypes` tells from those that are not. */
+const WITHOUT = `
+  const none = undefined;
+  const bare = new CompactManager(
+    { model: none, maxContextTokens: none, policy: { triggerPct: none }, storage: { kind: "memory" } },
+    { onWarning: none, summarizer: none },
+  );
+  bare.preflight("s", [{ role: "user", content: "hello" }], { system: none, tools: none, signal: none });
+  compact([{ role: "user", content: "hello" }], { maxTokens: 100, policy: { triggerPct: none }, model: none });
+  recallTools(bare, "s", { countText: none, maxTokens: none });
+  compactFetch({ manager: bare, sessionId: none, onWarning: none, fetch: none });
+`;
+
 /** As much of esbuild as is used here. */
 interface Bundler {
   build(options: object): Promise<{
@@ -206,11 +219,14 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
       );
       const text = `${imports.join("\n")}
         import { CompactManager, compact, type CompactionResult } from "compact-context";
+        import { recallTools } from "compact-context/recall";
+        import { compactFetch } from "compact-context/wire";
         export const used: unknown[] = [${subpaths.map((_, index) => `all${index}`).join(", ")}];
         const list: { role: "user"; content: string }[] = [{ role: "user", content: "hello" }];
         export const small: Promise<CompactionResult<{ role: "user"; content: string }>> = compact(list, { maxTokens: 100 });
         const manager = new CompactManager({ model: "gpt-4o", policy: { triggerPct: 0.5 } });
         export const checked = manager.preflight("s", list).then(({ messages }) => messages.length);
+        ${WITHOUT}
         // @ts-expect-error A share is a number.
         new CompactManager({ policy: { triggerPct: "half" } });
       `;

@@ -1,12 +1,49 @@
+const MANAGER = 'import("compact-context").CompactManager';
+
+/** What the table of SDKs presumes, by its first column. */
+const HOSTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
+  "OpenAI Agents SDK": { manager: MANAGER },
+  LangGraph: {
+    graph:
+      'import("@langchain/langgraph").StateGraph<typeof import("@langchain/langgraph").MessagesAnnotation.spec>',
+    model: 'import("compact-context/adapters/langgraph").GraphModel',
+    storage: 'import("compact-context").StorageDriver',
+  },
+  "LangChain agents": { manager: MANAGER, model: "string", tools: 'import("langchain").Tool[]' },
+  "Vercel AI SDK": {
+    manager: MANAGER,
+    rest: '{ model: import("ai").LanguageModel; messages: import("ai").ModelMessage[] }',
+  },
+  "OpenAI client": { manager: MANAGER },
+  "Anthropic client": { manager: MANAGER },
+  "any SDK that takes a `fetch`": { manager: MANAGER },
+  "Google Gen AI SDK": { manager: MANAGER },
+  "Google ADK": { manager: MANAGER, rest: "{ name: string; model: string }" },
+  Mastra: {
+    manager: MANAGER,
+    rest: '{ id: string; name: string; instructions: string; model: "openai/gpt-4o" }',
+  },
+  opencode: { manager: MANAGER },
+  "Cloudflare Agents": { manager: MANAGER, session: 'import("agents/sessions").Session' },
+  "none yet": {
+    model: 'import("compact-context/agents").AgentModel',
+    tools: 'import("compact-context/agents").AgentTool[]',
+    channelDir: "string",
+  },
+};
+const README = {
+  sessionId: "string",
+  system: "string",
+  tools: "object[]",
+  messages: "{ role: string; content: string }[]",
+  list: "{ role: string; content: string }[]",
+};
+
 /** By page or `page#heading`, the names that its snippets use without saying where they come from, each with its type. */
 export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
-  "README.md": {
-    sessionId: "string",
-    system: "string",
-    tools: "object[]",
-    messages: "{ role: string; content: string }[]",
-    list: "{ role: string; content: string }[]",
-  },
+  "README.md": README,
+  ...Object.fromEntries(Object.entries(HOSTS).map(([host, names]) => [`README.md#${host}`, names])),
+  "packages/compact-context/README.md": README,
   "docs/adapters.md": { sessionId: "string" },
   "docs/adapters.md#LangGraph": {
     answer:
@@ -41,7 +78,6 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     userText: "string",
     query: "string",
     sessionId: "string",
-    config: 'import("compact-context").CompactConfigInput',
     model: 'import("compact-context").TextModel',
     messages: 'import("compact-context").Message[]',
     candidates: 'import("compact-context/memory").MemoryCandidate[]',

@@ -3,6 +3,7 @@ import { checkConfig } from "../../packages/compact-context/src/config/load.ts";
 import { whole } from "../whole.ts";
 import { problemsOf, type Source, sourcesOf } from "./compiled.ts";
 import { fencesOf, PAGES } from "./fences.ts";
+import { hostLines } from "./host-lines.ts";
 
 const [planted] = sourcesOf({
   file: "planted.md",
@@ -10,7 +11,9 @@ const [planted] = sourcesOf({
   heading: "",
   text: 'import { compact } from "compact-context";\nawait compact([], { maxTokenz: 1 });',
 }) as [Source];
-const sources = PAGES.flatMap((page) => fencesOf(page, "ts")).flatMap(sourcesOf);
+const lines = hostLines("README.md");
+const fences = [...PAGES, "packages/compact-context/README.md"].flatMap((page) => fencesOf(page, "ts"));
+const sources = [...fences, ...lines].flatMap(sourcesOf);
 
 describe("the snippets of the pages", () => {
   let problems: ReturnType<typeof problemsOf>;
@@ -31,6 +34,11 @@ describe("the snippets of the pages", () => {
       expect(problems.get(source)).toEqual([]);
     });
   }
+});
+
+it("every line of the table of SDKs is looked at", () => {
+  expect(lines.length).toBeGreaterThan(13);
+  expect(lines.filter(({ text }) => !/^import .*; .*\(/.test(text))).toEqual([]);
 });
 
 it("the settings that docs/configuration.md writes down are such", () => {

@@ -173,9 +173,13 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ version, name
       const manager = createManager(createMemoryDriver());
       const filter = compactInputFilter({ manager, sessionId: "own" });
       const small = { input: [user("hello")], instructions: "Be brief." };
-      expect(await filter({ modelData: small, agent: {}, context: undefined })).toBe(small);
+      expect(await filter({ modelData: small, agent: { name: "clerk" }, context: undefined })).toBe(small);
       const input = [...history(), user("and now?")];
-      const { input: kept } = await filter({ modelData: { input }, agent: {}, context: undefined });
+      const { input: kept } = await filter({
+        modelData: { input },
+        agent: { name: "clerk" },
+        context: undefined,
+      });
       expect(kept.length).toBeLessThan(input.length);
       expect(kept.at(-1)).toBe(input.at(-1));
       expect(kept.filter((item) => !input.includes(item as object))).toHaveLength(1);
@@ -302,7 +306,7 @@ describe.each(VERSIONS)("the OpenAI Agents SDK $version", async ({ version, name
       const manager = createManager(storage);
       const filter = compactInputFilter({ manager, sessionId: "b" });
       const modelData = { input: [...history(), ...history(), user("now")] };
-      await expect(filter({ modelData, agent: {} })).rejects.toMatchObject({
+      await expect(filter({ modelData, agent: { name: "clerk" } })).rejects.toMatchObject({
         name: "CompactError",
         hint: expect.stringMatching(/\w/),
       });

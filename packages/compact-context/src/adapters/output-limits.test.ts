@@ -69,7 +69,10 @@ it.each<[string, number | undefined, (options: Options) => Promise<unknown>]>([
     "OpenAI Agents",
     400,
     (o) =>
-      compactInputFilter(o)({ modelData: { input: messages }, agent: { modelSettings: { maxTokens: 400 } } }),
+      compactInputFilter(o)({
+        modelData: { input: messages },
+        agent: { name: "clerk", modelSettings: { maxTokens: 400 } },
+      }),
   ],
   [
     "LangChain, of the model",

@@ -15,7 +15,27 @@ export function likelihood(list: readonly unknown[], format: Format): number {
   return weighVotes(list, VOTES[format]);
 }
 
-const VOTES: Readonly<Record<Format, (entry: NativeObject) => Vote>> = {
+/** The first entry that no format has together with those before it; `alone`: nor without them. */
+export interface Misfit {
+  readonly index: number;
+  readonly alone: boolean;
+}
+
+/** Looks through a list that is in no format; undefined where its entries say nothing at all. */
+export function firstMisfit(list: readonly unknown[]): Misfit | undefined {
+  const votes = Object.values(VOTES);
+  let fitting = votes;
+  for (const [index, entry] of list.entries()) {
+    const fits = (vote: EntryVote): boolean => voteOn(entry, vote) >= 0;
+    fitting = fitting.filter(fits);
+    if (fitting.length === 0) return { index, alone: !votes.some(fits) };
+  }
+  return undefined;
+}
+
+type EntryVote = (entry: NativeObject) => Vote;
+
+const VOTES: Readonly<Record<Format, EntryVote>> = {
   "openai-chat": voteForChat,
   "openai-responses": voteForResponses,
   "openai-agents": voteForAgents,
@@ -29,20 +49,20 @@ const VOTES: Readonly<Record<Format, (entry: NativeObject) => Vote>> = {
 const LOOKED_AT = 256;
 
 /** The strongest vote among a bounded number of entries, 0 as soon as one of them speaks against the format. */
-export function weighVotes(list: readonly unknown[], vote: (entry: NativeObject) => Vote): number {
+export function weighVotes(list: readonly unknown[], vote: EntryVote): number {
   let strongest = 0;
   for (const entry of sample(list)) {
-    const said = isObject(entry) ? voteOn(entry, vote) : -1;
+    const said = voteOn(entry, vote);
     if (said < 0) return 0;
     strongest = Math.max(strongest, said);
   }
   return strongest;
 }
 
-/** An entry that cannot be read, such as one whose getters throw, is of no format. */
-function voteOn(entry: NativeObject, vote: (entry: NativeObject) => Vote): Vote {
+/** What is no object, or cannot be read, such as one whose getters throw, is of no format. */
+function voteOn(entry: unknown, vote: EntryVote): Vote {
   try {
-    return vote(entry);
+    return isObject(entry) ? vote(entry) : -1;
   } catch {
     return -1;
   }

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Format, Message } from "../core/message.ts";
-import { codecFor, decode, detectListFormat, encode, FORMATS } from "./formats.ts";
+import { codecFor, decode, detectListFormat, encode, FORMATS, listCodec } from "./formats.ts";
 
 function ownText(format: Format): object {
   const type = format.startsWith("openai-") && format !== "openai-chat" ? "input_text" : "text";
@@ -60,6 +60,39 @@ describe("the registry", () => {
     expect(detectListFormat([{ role: "constructor", content: "x" }])).toBeUndefined();
     for (const type of ["__proto__", "constructor", "toString"])
       expect(detectListFormat([{ role: "user", content: [{ type }] }])).toBeUndefined();
+  });
+
+  const said = { role: "user", content: "hi" };
+  const chat = {
+    role: "assistant",
+    content: null,
+    tool_calls: [{ id: "c", type: "function", function: {} }],
+  };
+  const gemini = { role: "user", parts: [{ text: "hi" }] };
+  const wide = Object.fromEntries(Array.from({ length: 20 }, (_, n) => [`k${n}`, "secret"]));
+  it.each<[string, unknown[], string, string]>([
+    ["null", [said, said, null], "messages[2]", "is null, a message in none"],
+    ["a text", ["hi"], "messages[0]", "is a string, a message in none"],
+    ["no message", [said, { text: "hi" }], "messages[1]", "is an object with text, a message in none"],
+    ["nothing", [{}], "messages[0]", "is an object, a message in none"],
+    ["much", [wide], "messages[0]", "is an object with k0, k1, k2, k3, k4, k5, k6, k7, a message in none"],
+    [
+      "two formats",
+      [said, chat, said, gemini],
+      "messages[3]",
+      "is an object with role, parts, in another format than those before it",
+    ],
+    [
+      "a long list",
+      [...new Array<object>(999).fill(said), null],
+      "messages[999]",
+      "is null, a message in none",
+    ],
+  ])("names the first entry that fits no format: %s", (_kind, list, place, problem) => {
+    expect(() => listCodec(list, undefined)).toThrow(
+      expect.objectContaining({ code: "UnknownFormat", place, message: expect.stringMatching(/: messages/) }),
+    );
+    expect(() => listCodec(list, undefined)).toThrow(`known here: ${place} ${problem}`);
   });
 
   it("refuses what is no list", () => {

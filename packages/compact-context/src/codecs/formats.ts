@@ -1,8 +1,9 @@
 import type { Format, Message, Part } from "../core/message.ts";
 import type { Codec, Codecs, ListCodec } from "../core/ports.ts";
-import { CompactError, isList, kindOf } from "../errors.ts";
+import { CompactError, isList, isObject, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
+import { firstMisfit } from "./detect.ts";
 import { geminiCodec } from "./gemini.ts";
 import { openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
@@ -98,10 +99,7 @@ function codecOf(list: readonly unknown[], format: Format | undefined): ListCode
   if (isNeutralList(list, format)) return neutralCodec(format);
   const found = format === undefined ? detectList(list) : { format, certain: true };
   if (found === undefined) {
-    throw new CompactError("UnknownFormat", "the messages are in no format that is known here", {
-      place: "messages",
-      hint: 'Pass `format`, such as "openai-chat" or "anthropic".',
-    });
+    throw unknownFormat(list);
   }
   return {
     ...found,
@@ -109,6 +107,32 @@ function codecOf(list: readonly unknown[], format: Format | undefined): ListCode
     decode: (entries, previous) => decode(entries, found.format, previous),
     encode: (messages) => encode(messages, found.format),
   };
+}
+
+const NO_FORMAT = "the messages are in no format that is known here";
+
+function unknownFormat(list: readonly unknown[]): CompactError {
+  const misfit = firstMisfit(list);
+  if (misfit === undefined) {
+    const hint = 'Pass `format`, such as "openai-chat" or "anthropic".';
+    return new CompactError("UnknownFormat", NO_FORMAT, { place: "messages", hint });
+  }
+  const { index, alone } = misfit;
+  const place = `messages[${index}]`;
+  const what = `${place} is ${shapeOf(list[index])}`;
+  const problem = alone ? `${what}, a message in none` : `${what}, in another format than those before it`;
+  const hint = alone
+    ? "Take it out of the list, or give it the shape of the messages around it."
+    : "Bring the messages into one format, with `decode` and `encode`.";
+  return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
+}
+
+const MOST_KEYS = 8;
+
+/** What an entry looks like, none of its values told. */
+function shapeOf(entry: unknown): string {
+  const keys = isObject(entry) ? Object.keys(entry).slice(0, MOST_KEYS) : [];
+  return keys.length === 0 ? kindOf(entry) : `an object with ${keys.join(", ")}`;
 }
 
 /** Finds the codec of a list among all formats. */

@@ -153,11 +153,17 @@ export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails
   return { type: "media", mediaType, bytes: 0, url, ...details(extra) };
 }
 
+/** Media that may say how large its picture is: raw bytes are not kept, so their header is read at once. */
+export interface SizedMedia extends MediaPart {
+  readonly size?: ImageSize;
+}
+
 /** Media from what a field holds: a URL, a `data:` URL, base64 text or raw bytes. */
-export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDetails = {}): MediaPart {
+export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDetails = {}): SizedMedia {
   if (value instanceof URL) return mediaFromUrl(value.href, mediaType, extra);
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) {
-    return { type: "media", mediaType, bytes: value.byteLength, ...details(extra) };
+    const size = imageSize(new Uint8Array(value));
+    return { type: "media", mediaType, bytes: value.byteLength, ...details(extra), ...defined({ size }) };
   }
   if (typeof value !== "string") return mediaReference(mediaType, extra);
   return /^[a-z][a-z0-9+.-]*:/i.test(value)
@@ -184,25 +190,28 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Base64 characters that hold the header of a PNG, GIF or WebP; a multiple of four. */
-const HEADER = 64;
+/** Bytes that hold the header of a PNG, GIF or WebP; a multiple of three, as whole base64 is. */
+const HEADER = 48;
 /** A JPEG's size comes after its metadata; what lies further in is not looked for. */
-const JPEG_HEADER = 400_000;
+const JPEG_HEADER = 300_000;
 
-/** Width and height from the header of a PNG, JPEG, GIF or WebP in base64, the data URL prefix allowed. */
-export function imageSize(data: string): ImageSize | undefined {
-  const start = data.startsWith("data:") ? data.indexOf(",") + 1 : 0;
-  const head = bytesOf(data.slice(start, start + HEADER));
+/** Width and height from the header of a PNG, JPEG, GIF or WebP: bytes, or base64 with or without a data URL's prefix. */
+export function imageSize(data: string | Uint8Array): ImageSize | undefined {
+  const head = startOf(data, HEADER);
   if (head === undefined) return undefined;
   const ascii = (from: number, to: number): string => String.fromCharCode(...head.slice(from, to));
   if (ascii(1, 4) === "PNG") return sizeAt(big32(head, 16), big32(head, 20));
   if (ascii(0, 3) === "GIF") return sizeAt(little16(head, 6), little16(head, 8));
   if (ascii(0, 4) === "RIFF" && ascii(8, 12) === "WEBP") return webpSize(head, ascii(12, 16));
-  if (head[0] === 0xff && head[1] === 0xd8) return jpegSize(bytesOf(data.slice(start, start + JPEG_HEADER)));
+  if (head[0] === 0xff && head[1] === 0xd8) return jpegSize(startOf(data, JPEG_HEADER));
   return undefined;
 }
 
-function bytesOf(base64: string): Uint8Array | undefined {
+/** The first bytes; undefined for text that is no base64. */
+function startOf(data: string | Uint8Array, length: number): Uint8Array | undefined {
+  if (typeof data !== "string") return data.subarray(0, length);
+  const start = data.startsWith("data:") ? data.indexOf(",") + 1 : 0;
+  const base64 = data.slice(start, start + (length / 3) * 4);
   try {
     const whole = base64.slice(0, base64.length - (base64.length % 4));
     return Uint8Array.from(atob(whole), (character) => character.charCodeAt(0));

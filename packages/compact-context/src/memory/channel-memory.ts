@@ -26,12 +26,6 @@ import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
 const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 
-/** The sections of the settings that a memory reads; a whole configuration will do. */
-export type MemorySettingsInput = Pick<
-  CompactConfigInput,
-  "memory" | "memoryRecall" | "sessionMemory" | "redaction"
->;
-
 export interface ChannelMemoryOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
@@ -39,7 +33,8 @@ export interface ChannelMemoryOptions {
   readonly user?: string;
   /** Writes better notes than the program does; asked beside the run only, and never needed. */
   readonly model?: TextModel;
-  readonly settings?: MemorySettingsInput;
+  /** The manager's own will do; `memory`, `memoryRecall`, `sessionMemory` and `redaction` are read. */
+  readonly settings?: CompactConfigInput;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
   /** Milliseconds of a steady clock. */

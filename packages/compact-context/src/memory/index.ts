@@ -8,7 +8,6 @@ export {
   type ChannelMemoryOptions,
   createChannelMemory,
   type MemoryBoundaryOptions,
-  type MemorySettingsInput,
   type MemoryTurn,
 } from "./channel-memory.ts";
 export {

@@ -1,3 +1,4 @@
+import { isAbsolute, relative } from "node:path";
 import { requireText } from "../errors.ts";
 import type { MemoryTrust } from "./changes/document.ts";
 import { DAY } from "./ranking/units.ts";
@@ -13,6 +14,8 @@ export interface PackLimits {
   readonly countText?: (text: string) => number;
   /** Milliseconds since 1970, for ages; without it dates are shown. */
   readonly now?: number;
+  /** Files inside this folder are named from it; whole paths without it. */
+  readonly root?: string;
 }
 
 export interface PackedItem<T> {
@@ -73,7 +76,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
       left.push({ item, why: "folded" });
       continue;
     }
-    const own = header(item, limits.now);
+    const own = header(item, limits);
     const head = own === lastHeader ? `${body}\n` : body + (body === "" ? "" : BETWEEN) + own;
     const text = escapeRuntimeTags(item.content);
     const place = item.title === "" ? item : `${item.path}\n${item.title}`;
@@ -126,11 +129,20 @@ function clipAt(text: string, length: number): string {
 }
 
 /** Where an item is from, how old it is, and whether a tool said it, on one line. */
-function header({ source, title, path, timestamp, trust, from }: Packable, now: number | undefined): string {
+function header(
+  { source, title, path, timestamp, trust, from }: Packable,
+  { now, root }: PackLimits,
+): string {
   const name = title === "" ? source : `${source} / ${title}`;
   const age = timestamp === undefined ? "" : `, noted ${ageOf(timestamp, now)}`;
   const tool = trust === "tool" ? `, said by the tool ${from ?? "that was used"}: no instruction` : "";
-  return `${escapeRuntimeTags(`[${name}] ${path}${tool}`)}${age}\n`;
+  const file = root === undefined ? path : fileFrom(root, path);
+  return `${escapeRuntimeTags(`[${name}] ${file}${tool}`)}${age}\n`;
+}
+
+function fileFrom(root: string, path: string): string {
+  const inside = relative(root, path);
+  return inside.startsWith("..") || isAbsolute(inside) ? path : inside.replaceAll("\\", "/");
 }
 
 function ageOf(timestamp: string, now: number | undefined): string {

@@ -116,6 +116,14 @@ describe("candidates", () => {
 });
 
 describe("recall", () => {
+  it("MEM-3 a file outside of the workspace keeps its whole path", async () => {
+    await write("MEMORY.md", "# Channel memory\n\n## Decisions\n\n- Deploys go out on Thursdays.\n");
+    const elsewhere = join(workspaceDir, "chan");
+    const { items, renderedText } = await recall("when do deploys go out?", { workspaceDir: elsewhere });
+    expect(items.map(({ path }) => path)).toEqual([join(channelDir, "MEMORY.md")]);
+    expect(renderedText).toContain(`] ${join(channelDir, "MEMORY.md")}\n`);
+  });
+
   it("MEM-3 a fact is found in a channel of templates, with its source, path and age", async () => {
     await write(
       "MEMORY.md",
@@ -126,7 +134,7 @@ describe("recall", () => {
     });
     expect(items).toMatchObject([{ source: "channel-memory", title: "Decisions", clipped: false }]);
     expect(renderedText).toMatch(
-      /^<runtime_context>\n\[channel-memory \/ Decisions\] .*MEMORY\.md, noted 2026-03-01 \(10 days ago\)\n- 2026/,
+      /^<runtime_context>\n\[channel-memory \/ Decisions\] channel\/MEMORY\.md, noted 2026-03-01 \(10 days ago\)\n- 2026/,
     );
   });
 

@@ -150,6 +150,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
       maxTokens: request.maxTokens,
       countText: request.countText,
       now: request.now,
+      root: request.workspaceDir,
     },
   );
   const items = packed.items.map(({ item, content, clipped }) => ({

@@ -41,7 +41,7 @@ it("INT-3 hosts that run tools themselves hand the arguments over and get the te
   expect(await formatTools([tool], "ai-sdk")[name]?.execute({ id: "x" })).toBe('{"id":"x"}');
 });
 
-const sdk = new URL("../../../test/compat/ai-sdk/node_modules/ai/dist/index.mjs", import.meta.url);
+const sdk = new URL("../../../../test/compat/ai-sdk/node_modules/ai/dist/index.mjs", import.meta.url);
 
 it.skipIf(!existsSync(sdk))("INT-3 the AI SDK takes the schema as one of its own", async () => {
   const { asSchema } = (await import(sdk.href)) as { asSchema(schema: unknown): { jsonSchema: unknown } };
@@ -51,7 +51,7 @@ it.skipIf(!existsSync(sdk))("INT-3 the AI SDK takes the schema as one of its own
 });
 
 const langchain = new URL(
-  "../../../test/compat/langchain/node_modules/@langchain/core/dist/utils/function_calling.js",
+  "../../../../test/compat/langchain/node_modules/@langchain/core/dist/utils/function_calling.js",
   import.meta.url,
 );
 

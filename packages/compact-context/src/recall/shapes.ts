@@ -11,10 +11,11 @@ function sdkSchema({ required, ...schema }: ParametersSchema): SdkSchema {
 // The mark by which the AI SDK (5 and 6) knows a schema that is already one: `asSchema` in @ai-sdk/provider-utils.
 const SCHEMA: unique symbol = Symbol.for("vercel.ai.schema") as never;
 
-interface Described {
+/** A record by its type, which an interface is not: LangChain asks for one. */
+type Described = {
   readonly name: string;
   readonly description: string;
-}
+};
 type Runs = (input: unknown) => Promise<string>;
 
 /** The tools of each SDK and API, by its format; of the APIs a call is run by `execute` of the tool with its name. */
@@ -56,7 +57,7 @@ export interface ToolShapes {
   /** Function tools of the OpenAI Agents SDK. */
   readonly "openai-agents": (Described & {
     readonly type: "function";
-    readonly parameters: ParametersSchema;
+    readonly parameters: SdkSchema;
     readonly strict: false;
     invoke(context: unknown, input: string): Promise<string>;
     needsApproval(): Promise<boolean>;
@@ -113,7 +114,7 @@ const SHAPES: { readonly [F in keyof ToolShapes]: (tools: readonly RecallTool[])
       type: "function",
       name,
       description,
-      parameters,
+      parameters: sdkSchema(parameters),
       strict: false,
       invoke: (_, input) => execute(input),
       needsApproval: async () => false,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { imageSize } from "../codecs/native.ts";
+import { imageSize, mediaFromValue } from "../codecs/native.ts";
 import { imageTokens, mediaTokens, UNKNOWN_MEDIA_TOKENS } from "./media.ts";
 
 const base64 = (bytes: readonly number[]): string => btoa(String.fromCharCode(...bytes));
@@ -59,6 +59,9 @@ const webp = (chunk: string, body: readonly number[]): string =>
     ...zeros(20),
   ]);
 
+const fromBase64 = (data: string): Uint8Array =>
+  Uint8Array.from(atob(data.slice(data.indexOf(",") + 1)), (character) => character.charCodeAt(0));
+
 const part = (data: string, mediaType = "image/png") => ({
   type: "media" as const,
   mediaType,
@@ -80,6 +83,7 @@ describe("imageSize", () => {
     ["a data URL", `data:image/png;base64,${png(1920, 1080)}`],
   ])("reads %s", (_kind, data) => {
     expect(imageSize(data)).toEqual(size);
+    expect(imageSize(fromBase64(data))).toEqual(size);
   });
 
   it.each([
@@ -134,6 +138,20 @@ describe("mediaTokens", () => {
     const heavy = `${small.slice(0, 64)}${"A".repeat(400_000)}`;
     expect(mediaTokens(part(small), "openai-patches")).toBe(1_229);
     expect(mediaTokens(part(heavy), "openai-patches")).toBe(1_229);
+  });
+
+  it("TOK-1 counts a picture that is given as bytes by its pixels, too", () => {
+    const bytes = fromBase64(jpeg(1920, 1080));
+    const whole = new Uint8Array(bytes).buffer;
+    const within = new Uint8Array([...zeros(7), ...bytes]).subarray(7);
+    for (const value of [bytes, whole, within, Buffer.from(bytes)]) {
+      const read = mediaFromValue(value, "image/*");
+      expect(read).toMatchObject({ bytes: bytes.length, size: { width: 1920, height: 1080 } });
+      expect(mediaTokens(read, "openai-patches")).toBe(2_448);
+    }
+    const unknown = mediaFromValue(new Uint8Array(100), "image/png");
+    expect(unknown).toEqual({ type: "media", mediaType: "image/png", bytes: 100 });
+    expect(mediaTokens(unknown, "openai-patches")).toBe(UNKNOWN_MEDIA_TOKENS);
   });
 
   it("takes a referenced picture, audio and unknown types flat", () => {

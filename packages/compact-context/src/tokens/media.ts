@@ -1,5 +1,4 @@
-import { type ImageSize, imageSize, type NativeObject, objectOf } from "../codecs/native.ts";
-import type { MediaPart } from "../core/message.ts";
+import { type ImageSize, imageSize, type NativeObject, objectOf, type SizedMedia } from "../codecs/native.ts";
 import type { ImageFormula } from "./models.ts";
 
 /** What a picture or file of unknown size or price is taken to cost. */
@@ -83,11 +82,12 @@ function pageTokens(formula: ImageFormula): number {
 }
 
 /** Tokens of a media part: images by formula, PDFs by estimated pages, text files by length, all else flat. */
-export function mediaTokens(part: MediaPart, formula: ImageFormula): number {
+export function mediaTokens(part: SizedMedia, formula: ImageFormula): number {
   const bytes = part.data === undefined ? part.bytes : Math.floor((part.data.length * 3) / 4);
   const type = part.mediaType.toLowerCase();
   if (type.startsWith("image/")) {
-    return imageTokens(formula, part.data === undefined ? undefined : imageSize(part.data), part.detail);
+    const size = part.data === undefined ? part.size : imageSize(part.data);
+    return imageTokens(formula, size, part.detail);
   }
   if (type.startsWith("text/") && bytes > 0) return Math.ceil(bytes / 4);
   if (type === "application/pdf" && bytes > 0) {

@@ -7,6 +7,8 @@ import {
   compactInputFilter,
   createSpanExporter,
 } from "compact-context/adapters/openai-agents";
+import { formatTools, recallTools } from "compact-context/recall";
+import { z } from "zod";
 
 const spans = createSpanExporter(sdk);
 const manager = new CompactManager({ model: "gpt-4o" }, { exporters: [spans] });
@@ -18,6 +20,17 @@ const perUser = compactInputFilter({
   manager,
   sessionId: (call) => String((call.context as typeof context).user),
 });
+export const perAgent: Runner = new Runner({
+  callModelInputFilter: compactInputFilter({ manager, sessionId: ({ agent }) => agent.name }),
+});
+const own = sdk.tool({
+  name: "weigh",
+  description: "Weighs a rope.",
+  parameters: z.object({ rope: z.string() }),
+  execute: async ({ rope }) => String(rope.length),
+});
+const recall = formatTools(recallTools(manager, "typed"), "openai-agents");
+export const recalling: unknown = new Agent({ name: "typed", tools: [own, ...recall] });
 export const session: Session = new CompactSession({ manager, underlyingSession: new MemorySession() });
 export const called: Session = CompactSession({ manager, underlyingSession: new MemorySession() });
 export const run: Promise<unknown> = runner.run(agent, "hello", {

@@ -34,15 +34,17 @@ export interface MiddlewareOptions extends HostOptions {
   readonly persist?: boolean;
 }
 
-/** Fits `middleware` of `createAgent`; one of the two hooks is there, by `persist`. */
+/** Fits `middleware` of `createAgent`. */
 interface CompactMiddleware {
   readonly name: string;
   wrapModelCall<Request extends ModelCall, Answer>(
     request: Request,
     handler: Handler<Request, Answer>,
   ): Promise<Answer>;
-  /** Only with `persist`. */
-  beforeModel?(
+}
+
+interface PersistingMiddleware extends CompactMiddleware {
+  beforeModel(
     state: { readonly messages: unknown[] },
     runtime: unknown,
   ): Promise<{ messages: never[] } | undefined>;
@@ -56,7 +58,11 @@ const MAX_SESSIONS = 256;
  * agent's state stays as it is; `persist` rewrites the state. Rejects with `InsufficientBudget` when what must
  * stay does not fit.
  */
-export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware {
+export function compactMiddleware(
+  options: MiddlewareOptions & { readonly persist: true },
+): PersistingMiddleware;
+export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware;
+export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware | PersistingMiddleware {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");
   const preflight = createHostPreflight(options.manager, options);
   const once = createUsageOnce();
@@ -91,7 +97,7 @@ export function compactMiddleware(options: MiddlewareOptions): CompactMiddleware
   return {
     name: "compact",
     wrapModelCall,
-    async beforeModel({ messages }, runtime) {
+    async beforeModel({ messages }: { readonly messages: unknown[] }, runtime: unknown) {
       const sessionId = await sessionOf(options, messages, runtime);
       const kept = await preflight(callOf(sessionId, messages, runtime));
       if (kept === messages) return undefined;

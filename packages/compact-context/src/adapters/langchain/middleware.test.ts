@@ -45,8 +45,8 @@ const createManager = (): CompactManager =>
 
 describe("compactMiddleware", () => {
   it("sends a summary of the list's own class and the given messages", async () => {
-    const { wrapModelCall, beforeModel } = compactMiddleware({ manager: createManager() });
-    expect(beforeModel).toBeUndefined();
+    const { wrapModelCall, ...others } = compactMiddleware({ manager: createManager() });
+    expect(others).toEqual({ name: "compact" });
     const messages = history();
     const request = { messages: messages as unknown[], systemMessage: { text: "Be brief." } };
     const sent = await wrapModelCall(request, (given) => given.messages);

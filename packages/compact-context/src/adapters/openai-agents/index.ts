@@ -172,8 +172,8 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
       request: {
         format: "openai-agents",
         system: instructions,
-        tools: toolsOf(call.agent),
-        maxOutputTokens: positiveOf(objectOf(objectOf(call.agent).modelSettings).maxTokens),
+        tools: toolsOf(call.agent.tools),
+        maxOutputTokens: positiveOf(objectOf(call.agent.modelSettings).maxTokens),
       },
     });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
@@ -182,8 +182,7 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
 }
 
 /** Function tools carry their JSON schema; hosted ones cost what their settings say. */
-function toolsOf(agent: unknown): readonly unknown[] {
-  const { tools } = objectOf(agent);
+function toolsOf(tools: unknown): readonly unknown[] {
   return Array.isArray(tools) ? tools : [];
 }
 

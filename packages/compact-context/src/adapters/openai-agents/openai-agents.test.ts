@@ -44,7 +44,7 @@ describe("compactInputFilter", () => {
     const input = [...history(), { role: "user", content: "now" }];
     const { input: sent, instructions } = await filter({
       modelData: { input, instructions: "Be brief." },
-      agent: {},
+      agent: { name: "clerk" },
     });
     expect(instructions).toBe("Be brief.");
     expect(JSON.stringify(sent[0])).toContain("<COMPACT-SUMMARY v1>");

@@ -7,10 +7,17 @@ export interface ModelInput {
   instructions?: string | undefined;
 }
 
+/** The agent that is about to call its model. */
+interface AgentLike {
+  readonly name: string;
+  readonly tools?: unknown;
+  readonly modelSettings?: unknown;
+}
+
 /** What `callModelInputFilter` is called with. */
 export interface FilterCall<Data extends ModelInput = ModelInput> {
   readonly modelData: Data;
-  readonly agent: unknown;
+  readonly agent: AgentLike;
   readonly context?: unknown;
 }
 
