@@ -206,12 +206,15 @@ function lifts(now: Read, then: Read): boolean {
       shareIn(new Set([...then.content].filter((term) => !names.includes(term))), now.content) > 0 ||
       CHANGES.test(now.text)
     );
-  const topic = new Set([...then.content].filter((term) => !then.names.has(term) && !isReplaceable(term)));
+  const words = topicTerms(then.text.replace(REASON, ""));
+  const topic = new Set([...words].filter((term) => !then.names.has(term) && !isReplaceable(term)));
   return topic.size > 1 && shareIn(topic, now.content) >= 0.75;
 }
 
 const DEMANDS =
   /(?<![\p{L}])(?:must|can(?:no|['’])t|ha(?:s|ve) to|required|forbidden|mandatory|muss|darf|verboten|doit|interdit\p{L}*|debe|deve|обязательно|запрещ\p{L}+)(?![\p{L}])|必须|禁止/iu;
+const REASON =
+  /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
 const LIFTED =
   /(?<![\p{L}])(?:again|lifted|no more|stop(?= \p{L}+ing)|drop|allowed|fine|wieder|aufgehoben|de nouveau|(?:volver|voltar) a|puedes?|pode|снят\p{L}?|снова|можно)(?![\p{L}])|又可以|可以|取消|また.{0,12}(?:いい|よい)|解除/iu;
 /** Verbs of changing a thing are one. */
