@@ -1,5 +1,6 @@
 import { REDACTED } from "../../redaction/finding.ts";
 import { isCardNumber } from "../../redaction/personal.ts";
+import { withoutHandedOver } from "../../summarizers/extractive/handed-over.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
@@ -177,12 +178,7 @@ const ASKS =
 const GIVES_TEXT =
   /[:：]|(?<![\p{L}])(?:says?|saying|in which|where i|whose|titled|called|containing|with the (?:text|words)|dass|que|die sagt|что|который)(?![\p{L}])|写着|内容/iu;
 
-const FENCED = /^\s{0,8}(```|~~~)[\s\S]*?(?:^\s{0,8}\1.*$|$(?![\s\S]))/gm;
 const INDENTED_OR_QUOTED = /^(?:\s{0,3}>|\t| {4,}(?![-*+\d])).*$/gm;
-const MAIL_HEADER =
-  /^(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|差出人|宛先|件名)\s?[:：].{0,200}$/im;
-const SALUTATION =
-  /^(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte[rs]?|cher|chère|bonjour|querid[oa]|hola|estimad[oa]|prezad[oa]|car[oa]|olá|уважаем\p{L}+|здравствуйте)\b.{0,40},\s*$/imu;
 const MATERIAL =
   /(?<![\p{L}])(?:this|these|those|following|below|diese[rsn]?|folgende[rsn]?|ce(?:tte|s)?|suivante?s?|est[eao]s?|siguientes?|isto|seguintes?|эт\p{L}+|следующ\p{L}+)(?![\p{L}])|这|以下|この|次の/iu;
 
@@ -192,10 +188,8 @@ const LOGGED =
 
 /** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
 export function typedBefore(text: string): string {
-  const plain = text.replace(FENCED, "\n").replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
-  const cuts = [MAIL_HEADER.exec(plain)?.index, SALUTATION.exec(plain)?.index, materialAt(plain)];
-  const first = Math.min(...cuts.map((at) => at ?? plain.length));
-  return plain.slice(0, first);
+  const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
+  return plain.slice(0, materialAt(plain));
 }
 
 /** Where a text begins that a sentence before it hands over. */

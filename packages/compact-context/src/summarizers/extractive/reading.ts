@@ -2,6 +2,7 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
+import { withoutHandedOver } from "./handed-over.ts";
 import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
@@ -293,9 +294,11 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
 /** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
 function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
   const said = entries.flatMap(wordsIn).reverse();
-  const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) =>
-    rulesIn(text, sentences).map((rule) => ({ text: oneLine(rule), id, stays })),
-  );
+  const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) => {
+    const own = withoutHandedOver(text);
+    const found = own === text ? rulesIn(text, sentences) : rulesIn(own);
+    return found.map((rule) => ({ text: oneLine(rule), id, stays }));
+  });
   return standing(rules).filter(({ stays }) => stays !== "whole");
 }
 
@@ -326,7 +329,9 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
-    add(speech, decisionsIn(speech.sentences, entry.kind));
+    const own = entry.kind === "user" ? withoutHandedOver(speech.text) : speech.text;
+    const sentences = own === speech.text ? speech.sentences : readSentences(own);
+    add(speech, decisionsIn(sentences, entry.kind));
     return [];
   });
   return [...decisions.values()];
