@@ -54,11 +54,9 @@ export function createHostPreflight(manager: HostManager, options: HostOptions =
 
 /** The same with its report. */
 export function createHostCompaction(manager: HostManager, options: HostOptions = {}): HostCompaction {
-  requireFunction(
-    (manager as HostManager | undefined)?.preflight,
-    "options.manager",
-    "Pass new CompactManager() as the manager.",
-  );
+  const hint = "Pass new CompactManager() as the manager.";
+  requireOptions(manager, "options.manager", hint);
+  requireFunction(manager.preflight, "options.manager.preflight", hint);
   requireOptions(options);
   const { onFailure = "continue", deadlineMs = DEADLINE_MS, repair } = options;
   const stuck = new Map<string, Promise<unknown>>();

@@ -248,10 +248,15 @@ function timeIn(text: string): number | undefined {
 /** The first section of a name keeps it; another one gets a fingerprint of its own text, so that others may come and go. */
 function createUniqueIds(): (name: string, content: string) => string {
   const used = new Set<string>();
+  // The next round of each text: a thousand equal sections are not tried a thousand times each.
+  const rounds = new Map<string, number>();
   return (name, content) => {
+    const text = `${name}\n${content}`;
+    let round = rounds.get(text) ?? 0;
     let id = name;
-    for (let round = 0; used.has(id); round++)
+    for (; used.has(id); round++)
       id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`, 6)}`;
+    rounds.set(text, round);
     used.add(id);
     return id;
   };
