@@ -189,7 +189,7 @@ export interface Order {
   readonly starts: readonly number[];
 }
 
-export function orderOf(messages: readonly Message[]): Order {
+function orderOf(messages: readonly Message[]): Order {
   return runAtOnce(orderInSteps(messages));
 }
 

@@ -254,8 +254,7 @@ function createUniqueIds(): (name: string, content: string) => string {
     const text = `${name}\n${content}`;
     let round = rounds.get(text) ?? 0;
     let id = name;
-    for (; used.has(id); round++)
-      id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`, 6)}`;
+    for (; used.has(id); round++) id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`, 6)}`;
     rounds.set(text, round);
     used.add(id);
     return id;
