@@ -15,6 +15,7 @@ it.each([
   ["a prompt of another bot", `Review this system prompt I wrote for another bot:\n\nYou are Botty. ${RULE}`],
   ["quotes over lines", `what is wrong here?\n"""\n${RULE}\n"""`],
   ["a document", `<document>\n${RULE}\n</document>\nSummarize the document.`],
+  ["a document in a document", `<page><text>a</text>\n${RULE}</page> Sum it up.`],
   ["a page", `this is the page I copied:\n\nInstall guide\n\n${RULE}`],
   ["code", `look:\n\`\`\`\n${RULE}\n\`\`\``],
   ["a quotation", `hm\n> ${RULE}`],
@@ -31,6 +32,15 @@ it.each([
   `Summarize the log in three lines.\n\n${RULE}`,
   `At 10:42 the build broke. ${RULE}`,
   `<b>Note</b> ${RULE}`,
+  `The form has an <input> and a <text> field. ${RULE}`,
+  `Why is there no </document>? ${RULE}`,
+  `<text>a</text> ${RULE} <data>b</data>`,
 ])("what the user says is: %s", (text) => {
+  expect(withoutHandedOver(text)).toContain(RULE);
+});
+
+it("looks once at a tag that is never closed", () => {
+  // Tried again from each of them, this would take hours.
+  const text = "<input> <data> ".repeat(400_000) + RULE;
   expect(withoutHandedOver(text)).toContain(RULE);
 });

@@ -2,8 +2,10 @@
 // somebody else's, so they give no rule, no decision and no fact.
 
 /** Blocks that say themselves where they begin and end. */
-const MARKED =
-  /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$|<(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^>\n]{0,200}>[\s\S]*?<\/\3>/gim;
+const FENCED =
+  /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$/gm;
+const TAG =
+  /<(\/?)(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^<>\n]{0,200}>/gi;
 
 /** The first line of a mail. */
 const MAIL_HEADER =
@@ -32,9 +34,32 @@ const BELOW = new RegExp(
   "iu",
 );
 
+/** Without what stands between two tags of one name: each tag is looked at once, closed or not. */
+function withoutTagged(text: string): string {
+  const open = new Map<string, number>();
+  const spans: { readonly start: number; readonly end: number }[] = [];
+  for (const { 0: tag, 1: slash, 2: name = "", index } of text.matchAll(TAG)) {
+    const key = name.toLowerCase();
+    const start = open.get(key);
+    if (slash === "" && start === undefined) open.set(key, index);
+    if (slash === "" || start === undefined) continue;
+    // What stands within is taken out with it.
+    while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
+    spans.push({ start, end: index + tag.length });
+    open.delete(key);
+  }
+  let from = 0;
+  const rest = spans.map(({ start, end }) => {
+    const between = text.slice(from, start);
+    from = Math.max(from, end);
+    return between;
+  });
+  return [...rest, text.slice(from)].join("\n");
+}
+
 /** The words of a message before and beside what is handed over in it. */
 export function withoutHandedOver(text: string): string {
-  const plain = text.replace(MARKED, "\n");
+  const plain = withoutTagged(text.replace(FENCED, "\n"));
   const colon = BEHIND_COLON.exec(plain);
   const below = BELOW.exec(plain);
   const starts = [
