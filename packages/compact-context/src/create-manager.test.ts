@@ -621,6 +621,19 @@ describe("what a caller got wrong", () => {
     );
   });
 
+  it.each(["preflight", "manualCompact", "undo"] as const)(
+    "is told by %s of a field that no request has",
+    async (method) => {
+      const { manager } = setUp();
+      await expect(manager[method]("s", turns(0, 2), { sytem: "be brief" } as object)).rejects.toMatchObject({
+        code: "InvalidArgument",
+        message: "sytem is not a field of a request",
+        place: "request.sytem",
+        hint: expect.stringContaining("system"),
+      });
+    },
+  );
+
   it.each([
     [
       { model: "somebodys-model-9" },

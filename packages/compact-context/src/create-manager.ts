@@ -185,12 +185,8 @@ function sessionSettings(config: CompactConfig, warn: (message: string) => void)
   const facts = lookUpModel(model ?? "", models);
   const own = overrideOf(model ?? "", models);
   const maxContextTokens = windowOf(config);
-  if (
-    model !== undefined &&
-    !facts.known &&
-    maxContextTokens === facts.window &&
-    config.maxContextTokens === undefined
-  )
+  const isGiven = (config.maxContextTokens ?? own?.maxContextTokens) !== undefined;
+  if (model !== undefined && !facts.known && !isGiven)
     warn(
       `The model ${JSON.stringify(model)} is not known here: a window of ${facts.window} tokens is assumed. Set maxContextTokens.`,
     );

@@ -5,7 +5,6 @@ import {
   hasCode,
   type Pause,
   requireList,
-  requireOptions,
   runInSteps,
   type Steps,
 } from "../errors.ts";
@@ -42,7 +41,7 @@ import {
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { Sessions, type Store } from "./store.ts";
-import type { ManualRequest, PreflightRequest } from "./usage.ts";
+import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
 
@@ -184,7 +183,7 @@ export class SessionManager {
     request: PreflightRequest = {},
   ): Promise<UndoneCompaction<T>> {
     if (messages !== undefined) requireList(messages);
-    requireOptions(request, "request");
+    requireRequest(request);
     return this.#inTurn(sessionId, async () => {
       for (let attempt = 0; ; attempt += 1) {
         try {
@@ -216,7 +215,7 @@ export class SessionManager {
   /** True for a request over its budget; throws as `preflight` for a list that cannot be read. */
   isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     requireList(messages);
-    requireOptions(request, "request");
+    requireRequest(request);
     const session = new Session("");
     session.observe(messages, request, this.#settingsFor(request), this.#parts.environment.now());
     return session.isOver();
@@ -321,7 +320,7 @@ export class SessionManager {
 
   async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
     requireList(call.messages);
-    requireOptions(call.request, "request");
+    requireRequest(call.request);
     this.#background?.callOff(call.sessionId);
     return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);

@@ -1,3 +1,4 @@
+import { CompactError, requireOptions } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type { CompactByProvider, LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
@@ -35,6 +36,33 @@ export interface ManualRequest extends PreflightRequest {
   readonly note?: string;
   /** Tokens to aim for; without it everything eligible is summarized. */
   readonly targetTokens?: number;
+}
+
+const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
+  model: true,
+  system: true,
+  tools: true,
+  input: true,
+  usage: true,
+  cacheCold: true,
+  maxOutputTokens: true,
+  format: true,
+  repair: true,
+  signal: true,
+  compact: true,
+  note: true,
+  targetTokens: true,
+};
+
+/** Throws `InvalidArgument` for what is no request: a misspelt field would be left out of every count. */
+export function requireRequest(request: ManualRequest): void {
+  requireOptions(request, "request");
+  const unknown = Object.keys(request).find((name) => !Object.hasOwn(REQUEST_FIELDS, name));
+  if (unknown === undefined) return;
+  throw new CompactError("InvalidArgument", `${unknown} is not a field of a request`, {
+    place: `request.${unknown}`,
+    hint: `The fields are ${Object.keys(REQUEST_FIELDS).join(", ")}.`,
+  });
 }
 
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */
