@@ -177,7 +177,7 @@ export class SessionManager {
    * window. An application that hands over raw lists needs nothing else; one that keeps our output passes it as
    * `messages` and goes on with those of the result. Rejects with `NotFound` where there is nothing to undo.
    */
-  undo<T = unknown>(
+  async undo<T = unknown>(
     sessionId: string,
     messages?: readonly T[],
     request: PreflightRequest = {},
