@@ -16,20 +16,29 @@ const manager = new CompactManager({
 const session = process.env.SESSION ?? "deploy-example";
 const calls = Number(process.env.CALLS ?? 60);
 
-let messages = [];
-for (let call = 0; call < calls; call += 1) {
-  messages.push(
-    { role: "user", content: `Task ${call}: check parcel P-${1000 + call} and note where it is.` },
-    {
-      role: "assistant",
-      content: `Parcel P-${1000 + call} is at depot ${call % 7}. ${"It was scanned. ".repeat(40)}`,
-    },
-  );
-  const { messages: sent, report } = await manager.preflight(session, messages);
-  if (report.compacted)
-    say("compacted", { tokens_before: report.tokensBefore, tokens_after: report.tokensAfter });
-  messages = [...sent];
+try {
+  await run();
+} catch (error) {
+  say(error.message, { level: "error", code: error.code, hint: error.hint });
+  process.exitCode = 1;
 }
-const found = await manager.recall(session).search("parcel P-1003");
-await manager.flush();
-say("done", { calls, messages: messages.length, found: found.length > 0 });
+
+async function run() {
+  let messages = [];
+  for (let call = 0; call < calls; call += 1) {
+    messages.push(
+      { role: "user", content: `Task ${call}: check parcel P-${1000 + call} and note where it is.` },
+      {
+        role: "assistant",
+        content: `Parcel P-${1000 + call} is at depot ${call % 7}. ${"It was scanned. ".repeat(40)}`,
+      },
+    );
+    const { messages: sent, report } = await manager.preflight(session, messages);
+    if (report.compacted)
+      say("compacted", { tokens_before: report.tokensBefore, tokens_after: report.tokensAfter });
+    messages = [...sent];
+  }
+  const found = await manager.recall(session).search("parcel P-1003");
+  await manager.flush();
+  say("done", { calls, messages: messages.length, found: found.length > 0 });
+}

@@ -1,5 +1,5 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { createInterface } from "node:readline";
@@ -72,7 +72,8 @@ describe("deploy/compose.yaml", () => {
       MINIO_ROOT_USER: agent.environment?.AWS_ACCESS_KEY_ID,
       MINIO_ROOT_PASSWORD: agent.environment?.AWS_SECRET_ACCESS_KEY,
     });
-    expect(existsSync(resolve(agent.entrypoint?.[1] ?? ""))).toBe(true);
+    const [, program = ""] = agent.entrypoint ?? [];
+    expect(read("Dockerfile")).toContain(`COPY deploy/${program} ./`);
   });
 
   it("puts who calls the proxy into its network, and waits only for services that there are", () => {
@@ -209,6 +210,7 @@ describe.skipIf(!built)("what deploy/ starts, with the real servers", () => {
     };
     const [program = "", ...words] = agent.entrypoint ?? [];
     const { stdout } = await promisify(execFile)(program === "node" ? process.execPath : program, words, {
+      cwd: resolve("deploy"),
       env,
     });
     const records = stdout
@@ -217,6 +219,20 @@ describe.skipIf(!built)("what deploy/ starts, with the real servers", () => {
       .map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(records.length).toBeGreaterThan(1);
     expect(records.at(-1)).toMatchObject({ message: "done", calls: 60, found: true });
+  });
+
+  it("is an agent that says in one line why it cannot go on", async () => {
+    const [, ...words] = agent.entrypoint ?? [];
+    writeFileSync(join(folder, "file"), "");
+    const env = { COMPACT_STORAGE_KIND: "fs", COMPACT_STORAGE_ROOT: join(folder, "file"), HOME: folder };
+    const failed = promisify(execFile)(process.execPath, words, { cwd: resolve("deploy"), env });
+    const { code, stdout } = (await failed.catch((error: unknown) => error)) as {
+      code: number;
+      stdout: string;
+    };
+    expect(code).toBe(1);
+    const last = JSON.parse(stdout.trim().split("\n").at(-1) ?? "") as object;
+    expect(last).toMatchObject({ level: "error", code: "StorageFailed", hint: expect.any(String) });
   });
 
   it("has every metric that the alerts and the dashboard ask for", { timeout: 60_000 }, async () => {
