@@ -19,6 +19,8 @@ import { firstWords, oneLine } from "./render/text.ts";
 import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedAsk } from "./view/message-view.ts";
 
+// Where a command's archive is.
+
 /** What decides, beside the settings, where the archive is; every `Invocation` is one. */
 interface ArchiveRequest {
   readonly flags: Pick<Flags, "archive">;

@@ -2,6 +2,8 @@ import { CompactError, closest } from "compact-context/internal/errors";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { oneLine } from "./render/text.ts";
 
+// What every command is made of: its flags, words and texts; and what it is given when it runs.
+
 /** One flag of the command line. */
 export interface FlagSpec {
   /** What its value is called in help; absent for a switch. */

@@ -6,6 +6,8 @@ import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
 import { safeLines } from "./render/text.ts";
 
+// One run of the command: reads the command line, loads the command, prints what fails, gives the exit code.
+
 /** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
   try {

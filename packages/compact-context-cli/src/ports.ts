@@ -3,6 +3,8 @@ import { CompactError } from "compact-context/internal/errors";
 import { createPaint, type Paint } from "./render/table.ts";
 import { oneLine, safeJson, snakeKeys, truncate } from "./render/text.ts";
 
+// The world outside a command, so that tests can give another: screens, folders, environment, clock.
+
 /** Where text goes, and how much of it fits on a line. */
 export interface Screen {
   write(text: string): void;

@@ -6,6 +6,8 @@ import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 import type { Terminal } from "./ports.ts";
 import { paragraph } from "./render/text.ts";
 
+// The command line: from words to a command with its flags, and the texts of help.
+
 /** What a command line asks for: a text, or a command with its words and flags. */
 export type Asked =
   | { readonly text: string }

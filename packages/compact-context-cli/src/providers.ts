@@ -1,3 +1,5 @@
+// Where the providers are and how they are asked: the same variables as their own SDKs read.
+
 type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A provider as its own SDK has it: where it is, and the variables that say otherwise. */

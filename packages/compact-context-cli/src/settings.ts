@@ -10,6 +10,8 @@ import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
+// What flags, settings files and the transcript decide together, before anything is compacted.
+
 /** Everything that flags, configuration and the transcript decide together. */
 export interface Settings {
   readonly config: CompactConfig;

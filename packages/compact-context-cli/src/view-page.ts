@@ -6,6 +6,8 @@ import { PACKAGE } from "./program.ts";
 import { readPageFiles, startViewServer, type ViewServer } from "./view/server.ts";
 import type { ViewStore } from "./view/view-store.ts";
 
+// Serves the page for a command, from its link to its end.
+
 /** What the page shows. */
 export interface Viewed {
   readonly store: ViewStore;

@@ -11,6 +11,7 @@ import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
+import { callNames, messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
 import {
   firstWords,
@@ -25,7 +26,6 @@ import {
   wrap,
 } from "../render/text.ts";
 import { documentChunks } from "../transcripts/json.ts";
-import { callNames, messageGist } from "../views/headline.ts";
 
 const MOST_HITS = 20;
 

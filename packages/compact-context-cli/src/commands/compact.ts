@@ -9,19 +9,26 @@ import { checkDestination, writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
-import { compactedSession, type Job, type Outcome, runJob, traceCompaction, withoutTracing } from "../job.ts";
-import type { OpenedSession } from "../opened.ts";
-import { readSource } from "../opened.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
+import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
+import { headline, problemLines } from "../render/headline.ts";
 import { labelled } from "../render/table.ts";
 import { formatCount, oneLine, safeLines } from "../render/text.ts";
+import {
+  compactedSession,
+  type Job,
+  type Outcome,
+  runJob,
+  traceCompaction,
+  withoutTracing,
+} from "../sessions/job.ts";
+import type { OpenedSession } from "../sessions/opened.ts";
+import { readSource } from "../sessions/opened.ts";
 import { isKeptByTool, openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
-import { compactionJson, compactionView, untouchedView } from "../views/compaction.ts";
-import { headline, problemLines } from "../views/headline.ts";
 import { closedMessages } from "./lint.ts";
 import { chooseSession } from "./sessions.ts";
 

@@ -7,16 +7,16 @@ import { CompactError } from "compact-context/internal/errors";
 import { openArchive } from "../archive.ts";
 import { openFile } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
-import { requestOf, runJob } from "../job.ts";
-import { readSource } from "../opened.ts";
 import { createProgress } from "../ports.ts";
 import { PACKAGE } from "../program.ts";
+import { compactionJson, compactionView } from "../render/compaction.ts";
+import { headline } from "../render/headline.ts";
 import { table } from "../render/table.ts";
 import { formatCount, formatPercent, oneLine, paragraph, plural } from "../render/text.ts";
+import { requestOf, runJob } from "../sessions/job.ts";
+import { readSource } from "../sessions/opened.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { compactionJson, compactionView } from "../views/compaction.ts";
-import { headline } from "../views/headline.ts";
 
 /** The window is taken so small that the session overflows it by this factor. */
 const OVERFLOW = 1.25;

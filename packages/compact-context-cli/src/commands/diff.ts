@@ -2,17 +2,17 @@ import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
 import type { Invocation } from "../flags.ts";
-import { sizesOf } from "../inspection.ts";
-import { readSource } from "../opened.ts";
 import { createProgress, type Terminal } from "../ports.ts";
+import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
+import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";
+import { sizesOf } from "../sessions/inspection.ts";
+import { readSource } from "../sessions/opened.ts";
 import { openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { type LayerState, layerComparison, totalBars } from "../views/compaction.ts";
-import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
 
 export async function diffSessions(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;

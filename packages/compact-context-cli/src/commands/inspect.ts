@@ -1,7 +1,7 @@
 import type { Invocation } from "../flags.ts";
-import { type Inspection, inspect, type Share } from "../inspection.ts";
-import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
+import { barTable, layerTable } from "../render/compaction.ts";
+import { callNames, headline, messageGist, reportLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { bar, labelled, type Row, table } from "../render/table.ts";
 import {
@@ -14,8 +14,8 @@ import {
   truncate,
   wrap,
 } from "../render/text.ts";
-import { barTable, layerTable } from "../views/compaction.ts";
-import { callNames, headline, messageGist, reportLines } from "../views/headline.ts";
+import { type Inspection, inspect, type Share } from "../sessions/inspection.ts";
+import { openSession } from "../sessions/opened.ts";
 
 export async function inspectSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

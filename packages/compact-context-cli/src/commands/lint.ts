@@ -3,12 +3,12 @@ import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats
 import { writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import { commandLine, type Flags, type Invocation, oneOf } from "../flags.ts";
-import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
+import { headline, problemLines } from "../render/headline.ts";
 import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
+import { openSession } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
-import { headline, problemLines } from "../views/headline.ts";
 
 export async function lintSession(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

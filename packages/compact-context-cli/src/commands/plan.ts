@@ -2,15 +2,15 @@ import { type CompactionPlan, type Message, type PlannedMessage, planCompaction 
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Invocation } from "../flags.ts";
 import { commandLine, DECIDING } from "../flags.ts";
-import { requestOf } from "../job.ts";
-import { openSession } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
+import { untouchedView } from "../render/compaction.ts";
+import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { columnNames, foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount, formatPercent, paragraph, plural } from "../render/text.ts";
+import { requestOf } from "../sessions/job.ts";
+import { openSession } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
-import { untouchedView } from "../views/compaction.ts";
-import { callNames, headline, messageGist, problemLines } from "../views/headline.ts";
 import { closedMessages } from "./lint.ts";
 
 export async function planSession(invocation: Invocation): Promise<number> {

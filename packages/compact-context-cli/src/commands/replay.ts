@@ -1,17 +1,17 @@
 import type { Invocation } from "../flags.ts";
-import { openPlayed } from "../opened.ts";
 import type { Terminal } from "../ports.ts";
+import { headline, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
 import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural } from "../render/text.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
+import { type Economy, type Replay, replaySession } from "../replay/replay.ts";
 import type { Round } from "../replay/session.ts";
-import { type Economy, type Replay, replaySession } from "../replay.ts";
+import { replayWatched } from "../replay/watched.ts";
+import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
-import { headline, problemLines } from "../views/headline.ts";
-import { replayWatched } from "../watched-replay.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

@@ -10,13 +10,13 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { driverOf, openArchive } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
-import { openPlayed } from "../opened.ts";
 import { oneLine } from "../render/text.ts";
+import { replayWatched } from "../replay/watched.ts";
+import { openPlayed } from "../sessions/opened.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { readEventLine } from "../view/event-reader.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
 import { serveView, type Viewed } from "../view-page.ts";
-import { replayWatched } from "../watched-replay.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
   return serveView(invocation, await openViewed(invocation));

@@ -5,9 +5,9 @@ import type { Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { createPaint } from "../render/table.ts";
 import { displayWidth } from "../render/text.ts";
-import { type Economy, type Replay, replaySession } from "../replay.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { type Economy, type Replay, replaySession } from "./replay.ts";
 
 const START = Date.UTC(2026, 0, 1);
 

@@ -6,6 +6,8 @@ import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "../transc
 import { usageRecord } from "../transcripts/session.ts";
 import type { UsageSource } from "../transcripts/transcript.ts";
 
+// What the beginning and the end of a session file say of it, without reading the whole.
+
 /** What a list of sessions says about one; what its file does not say is left out. */
 export interface SessionFacts {
   /** The folder that the agent worked in. */

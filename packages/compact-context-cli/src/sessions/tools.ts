@@ -19,6 +19,8 @@ import {
   type SessionFacts,
 } from "./facts.ts";
 
+// Where the tools of this computer keep their sessions: what `compact sessions` lists.
+
 /** A tool that keeps each session in one file. */
 interface FileTool {
   readonly name: string;

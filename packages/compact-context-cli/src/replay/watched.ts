@@ -4,17 +4,19 @@ import { spentOn } from "compact-context/internal/agent/event";
 import { createArchive } from "compact-context/internal/search/archive";
 import { createRedactor } from "compact-context/redaction";
 import { createMemoryDriver } from "compact-context/storage/memory";
-import { sessionNameOf } from "./job.ts";
-import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./replay/live.ts";
+import { titleOf } from "../render/headline.ts";
+import { sessionNameOf } from "../sessions/job.ts";
+import type { Settings } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { hitView } from "../view/originals.ts";
+import { createPlayedRecord, type PlayedSession } from "../view/played-session.ts";
+import type { Originals } from "../view/session-record.ts";
+import type { CostView } from "../view/session-view.ts";
+import type { ViewStore } from "../view/view-store.ts";
+import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
-import type { Settings } from "./settings.ts";
-import type { Transcript } from "./transcripts/transcript.ts";
-import { hitView } from "./view/originals.ts";
-import { createPlayedRecord, type PlayedSession } from "./view/played-session.ts";
-import type { Originals } from "./view/session-record.ts";
-import type { CostView } from "./view/session-view.ts";
-import type { ViewStore } from "./view/view-store.ts";
-import { titleOf } from "./views/headline.ts";
+
+// The same, for the page to look on.
 
 /** Plays a session as `replaySession` does, for the page to look on. */
 export async function replayWatched(

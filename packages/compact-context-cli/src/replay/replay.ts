@@ -1,16 +1,12 @@
 import type { Message } from "compact-context";
-import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./replay/cost.ts";
-import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./replay/live.ts";
-import { RIVALS } from "./replay/policies.ts";
-import {
-  createTally,
-  type RecordedSession,
-  recordedSession,
-  stampsOf,
-  type Tallied,
-} from "./replay/session.ts";
-import type { Settings } from "./settings.ts";
-import type { Transcript } from "./transcripts/transcript.ts";
+import type { Settings } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./cost.ts";
+import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./live.ts";
+import { RIVALS } from "./policies.ts";
+import { createTally, type RecordedSession, recordedSession, stampsOf, type Tallied } from "./session.ts";
+
+// Plays a whole session call by call, as if Compact had been there, and counts what it would have cost.
 
 /** What a session came to when it was played. */
 export interface Replay extends Tallied {

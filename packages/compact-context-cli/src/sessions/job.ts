@@ -14,13 +14,15 @@ import { configuredExporters } from "compact-context/internal/create-manager";
 import { ArchivingRecorder, createTracer } from "compact-context/internal/tracing/tracer";
 import type { Archive } from "compact-context/recall";
 import { createRedactor } from "compact-context/redaction";
-import { sessionArchive } from "./archive.ts";
-import { stemOf } from "./files/source.ts";
+import { sessionArchive } from "../archive.ts";
+import { stemOf } from "../files/source.ts";
+import type { CliPorts, Progress } from "../ports.ts";
+import { messagesTarget, type Settings } from "../settings.ts";
+import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
+import { fatesToStore } from "../view/archived-steps.ts";
 import { sizesOf } from "./inspection.ts";
-import type { CliPorts, Progress } from "./ports.ts";
-import { messagesTarget, type Settings } from "./settings.ts";
-import type { CompactedSession, Transcript } from "./transcripts/transcript.ts";
-import { fatesToStore } from "./view/archived-steps.ts";
+
+// Compacts a transcript and archives what leaves it: what `compact FILE` does, without its screen.
 
 export interface Job {
   /** As it was read. */

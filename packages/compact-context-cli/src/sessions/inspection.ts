@@ -5,8 +5,10 @@ import type { TokenCounter } from "compact-context/internal/core/ports";
 import { type LayerName, type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { findMalformations } from "compact-context/internal/lint/generic";
 
-import type { Settings } from "./settings.ts";
-import type { Transcript } from "./transcripts/transcript.ts";
+// A transcript from all sides, as `compact inspect` shows it.
+
+import type { Settings } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
 
 /** Tokens and messages under one heading. */
 export interface Share {

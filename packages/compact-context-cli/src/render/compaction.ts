@@ -1,10 +1,13 @@
 import type { CompactionReport, PlannedMessage } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerSizes } from "compact-context/internal/core/report";
-import { LAYER_LABELS, LAYER_NAMES } from "../inspection.ts";
-import type { Outcome } from "../job.ts";
 import type { Terminal } from "../ports.ts";
-import { bar, columnNames, type Row, type Style, table } from "../render/table.ts";
+import { LAYER_LABELS, LAYER_NAMES } from "../sessions/inspection.ts";
+import type { Outcome } from "../sessions/job.ts";
+import { aimWords, type Settings } from "../settings.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
+import { reportLines } from "./headline.ts";
+import { bar, columnNames, type Row, type Style, table } from "./table.ts";
 import {
   formatCount,
   formatDuration,
@@ -15,10 +18,9 @@ import {
   plural,
   safeLines,
   truncate,
-} from "../render/text.ts";
-import { aimWords, type Settings } from "../settings.ts";
-import type { Transcript } from "../transcripts/transcript.ts";
-import { reportLines } from "./headline.ts";
+} from "./text.ts";
+
+// What `compact FILE` and `compact plan` print of a compaction.
 
 const SUMMARY_LINES = 14;
 

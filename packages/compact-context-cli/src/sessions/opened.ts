@@ -1,15 +1,17 @@
 import { CompactError } from "compact-context/internal/errors";
-import { checkDestination, type Destination } from "./files/output.ts";
-import type { Source } from "./files/source.ts";
-import { type Invocation, oneOf } from "./flags.ts";
+import { checkDestination, type Destination } from "../files/output.ts";
+import type { Source } from "../files/source.ts";
+import { type Invocation, oneOf } from "../flags.ts";
+import { createProgress, type Progress } from "../ports.ts";
+import type { ReplayPorts } from "../replay/live.ts";
+import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
+import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
+import { readTranscript } from "../transcripts/read.ts";
+import type { Transcript } from "../transcripts/transcript.ts";
 import { withoutTracing } from "./job.ts";
-import { createProgress, type Progress } from "./ports.ts";
-import type { ReplayPorts } from "./replay/live.ts";
-import { openTranscript } from "./sessions/tools.ts";
-import { countedAlone, earlySettings, type Settings, settingsFor } from "./settings.ts";
-import { TRANSCRIPT_FORMATS } from "./transcripts/formats.ts";
-import { readTranscript } from "./transcripts/read.ts";
-import type { Transcript } from "./transcripts/transcript.ts";
+import { openTranscript } from "./tools.ts";
+
+// Reads the transcript that a command names, and its settings.
 
 /** Reads a source piece by piece; throws when it is no transcript or holds no message. */
 export async function readSource(

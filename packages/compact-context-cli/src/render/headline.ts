@@ -1,11 +1,13 @@
 import type { Message, Part } from "compact-context";
 import { argumentsText, messageText, resultText } from "compact-context/internal/core/message";
-import { sessionNameOf } from "../job.ts";
 import type { Terminal } from "../ports.ts";
-import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "../render/text.ts";
+import { sessionNameOf } from "../sessions/job.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { typedAsk } from "../view/message-view.ts";
+import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "./text.ts";
+
+// The first lines about a session: which one it is, what its provider reported, what is wrong with its file.
 
 /** The session's own title, or the first words that its user typed. */
 export function titleOf(transcript: Transcript): string {
