@@ -355,3 +355,13 @@ it("FIT-3 leaves the summary out where nothing is to follow a failed summarizer"
   expect(summary).toBeUndefined();
   expect(report.rungs).toContain("pruning-only");
 });
+
+it("refuses an option that does not exist: a misspelt archive would lose the originals", async () => {
+  const refused = { code: "InvalidArgument", message: "archve is not an option; did you mean archive?" };
+  const options = { maxTokens: 3000, archve: { save: async () => undefined } };
+  await expect(compact(turns(40), options)).rejects.toMatchObject(refused);
+  expect(() => planCompaction(turns(40), options)).toThrowError(expect.objectContaining(refused));
+  expect(() => countTokens(turns(1), { modle: "gpt-4o" } as object)).toThrowError(
+    expect.objectContaining({ place: "options.modle" }),
+  );
+});

@@ -1,5 +1,6 @@
 import { listCodec } from "./codecs/formats.ts";
 import { mergePolicy } from "./config/layer.ts";
+import { refuseUnknown } from "./config/schema.ts";
 import type { CompactConfig } from "./config/settings.ts";
 import { applyPlan } from "./core/apply.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
@@ -28,6 +29,15 @@ export interface CountListOptions {
   readonly input?: string;
 }
 
+const COUNT_OPTIONS: Readonly<Record<keyof CountListOptions, true>> = {
+  model: true,
+  encoding: true,
+  format: true,
+  system: true,
+  tools: true,
+  input: true,
+};
+
 /**
  * Tokens of a request in any known format: messages, system prompt, tool schemas and pending input.
  * Throws `UnknownFormat` and `InvalidMessages` for lists that cannot be read.
@@ -35,6 +45,7 @@ export interface CountListOptions {
 export function countTokens(messages: readonly unknown[], options: CountListOptions = {}): RequestCount {
   requireList(messages);
   requireOptions(options);
+  refuseUnknown(options, COUNT_OPTIONS);
   return countMessages(listCodec(messages, options.format).decode(messages), options);
 }
 
@@ -134,6 +145,29 @@ export function planCompaction(messages: readonly unknown[], options: PlanOption
   return planRequest(requestFor(messages, options).request);
 }
 
+/** A plan is often made with the options of the compaction that may follow. */
+const OPTIONS: Readonly<Record<keyof CompactOptions, true>> = {
+  maxTokens: true,
+  targetTokens: true,
+  format: true,
+  model: true,
+  encoding: true,
+  models: true,
+  system: true,
+  tools: true,
+  policy: true,
+  onOverflow: true,
+  maxSummaryTokens: true,
+  archiveId: true,
+  summarizer: true,
+  fallback: true,
+  strategy: true,
+  instruction: true,
+  signal: true,
+  archive: true,
+  clock: true,
+};
+
 const OPTIONS_HINT = "Pass options such as { maxTokens: 100_000 }.";
 
 function requestFor(
@@ -142,6 +176,7 @@ function requestFor(
 ): { readonly request: CompactionRequest; readonly codec: ListCodec } {
   requireList(messages);
   requireOptions(options, "options", OPTIONS_HINT);
+  refuseUnknown(options, OPTIONS);
   requireTokens("maxTokens", options.maxTokens);
   if (options.targetTokens !== undefined) requireTokens("targetTokens", options.targetTokens);
   const { model, encoding, models, strategy, onOverflow } = options;
