@@ -166,6 +166,15 @@ export class Session {
     return { ...emptyState(), summaryCount, step, calibration };
   }
 
+  /** True for a list of another history than the state whose newest two messages the state knows already. */
+  isBehind(): boolean {
+    const [newest, before] = [this.log.at(-1)?.[0], this.log.at(-2)?.[0]];
+    const { log } = this.state;
+    const isNewest = (at: number): boolean =>
+      log[at]?.[0] === newest && (before === undefined || log[at - 1]?.[0] === before);
+    return this.leftBehind && log.some((_, at) => isNewest(at));
+  }
+
   /** A copy that does not change with the session. */
   snapshot(): Session {
     const copy = Object.assign(new Session(this.id), this);
