@@ -56,7 +56,7 @@ describe.skipIf(!built)("two busy processes with a conversation each under one s
   afterAll(() => rmSync(root, { recursive: true, force: true }));
 
   it(
-    "ARC-3 on disk: no call is rejected, and the archive has what left either list",
+    "on disk: no call is rejected, and the archive has what left either list",
     {
       timeout: TIMEOUT,
     },

@@ -460,7 +460,7 @@ export class SessionManager {
     }
   }
 
-  /** FIT-7: why a list that fits goes out after a failed attempt; undefined where the failure counts. */
+  /** Why a list that fits goes out after a failed attempt; undefined where the failure counts. */
   #refusalAfter<T>(error: unknown, call: Call<T>, session: Session): RefusalReason | undefined {
     if (!this.#canSendUncompacted(call, session)) return undefined;
     if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);

@@ -139,7 +139,7 @@ describe("two workers on one session", () => {
     expect(await stored()).toEqual(newer);
   });
 
-  it("FIT-7 a list that fits and fell behind goes out as it is, and nothing newer is written over", async () => {
+  it("a list that fits and fell behind goes out as it is, and nothing newer is written over", async () => {
     const late = turns(28);
     const { woken, newer, stored } = await sleepThrough(late);
     const { messages, report } = await woken;
