@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import stringWidth from "string-width";
 import { describe, expect, it } from "vitest";
 import { bar, createPaint, table } from "./table.ts";
 import {
@@ -31,6 +32,14 @@ describe("width", () => {
     expect(displayWidth("e\u0301")).toBe(1);
     expect(displayWidth("█▏→−…")).toBe(5);
     expect(displayWidth("👩‍👩‍👧‍👦👍🏽🇫🇷")).toBe(6);
+  });
+
+  it("is that of string-width for every character below the wide ones, and for all of them in one line", () => {
+    const characters = Array.from({ length: 0x2e80 - 0x20 }, (_, index) =>
+      String.fromCharCode(0x20 + index),
+    ).filter((character) => !/\p{Cc}/u.test(character));
+    for (const character of characters) expect(displayWidth(character)).toBe(stringWidth(character));
+    expect(displayWidth(characters.join(""))).toBe(stringWidth(characters.join("")));
   });
 
   it("cuts to the width with a sign that something is missing", () => {

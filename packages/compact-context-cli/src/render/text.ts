@@ -3,9 +3,12 @@ import stringWidth from "string-width";
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
+/** Characters of one cell each, whatever stands beside them: Latin letters, dashes, dots, arrows, lines and bars. */
+const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u21ff\u2212\u2500-\u259f]*$/;
+
 /** Cells that a text takes on a terminal; it must hold no control characters. */
 export function displayWidth(text: string): number {
-  return /^[ -~]*$/.test(text) ? text.length : stringWidth(text);
+  return NARROW.test(text) ? text.length : stringWidth(text);
 }
 
 /** Cells that a cut goes back at most to end behind a whole word. */

@@ -92,7 +92,7 @@ export interface ListCheck {
 /** A model may ask for a compaction from this share of the trigger on, and after so many calls since the last one. */
 const MIN_REQUESTED_SHARE = 0.5;
 const MIN_REQUESTED_CALLS = 10;
-/** Conflicts in one call before it fails: each means that another worker went on, so many mean another fault. */
+/** Conflicts in one call before it fails: after each, the session is read again and the work done again. */
 const MAX_CONFLICTS = 20;
 /** Warnings that say that nothing is compacted, or that calls are made without thinking. */
 const TOLD_CODES: ReadonlySet<string> = new Set(["server_managed_history", "reasoning_refused"]);
@@ -106,6 +106,8 @@ interface Call<T> {
   readonly manual: boolean;
   /** Milliseconds of the steady clock. */
   readonly started: number;
+  /** Another worker stored the session while the call was under way. */
+  readonly overtaken?: boolean;
 }
 
 /** Keeps sessions inside the window: `preflight` before every model call gives back the list to send. */
@@ -151,8 +153,8 @@ export class SessionManager {
    * reached. Returns the caller's own array when nothing has to change. Entries are recognised by object: replace an
    * entry instead of changing it in place, else its old text and count are used.
    * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
-   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when
-   * other workers continued the session and the list is behind: read it again.
+   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when the
+   * list is over the budget and other workers continued the session meanwhile: read the conversation again.
    */
   preflight<T = unknown>(
     sessionId: string,
@@ -189,8 +191,9 @@ export class SessionManager {
         try {
           return await this.#undo(sessionId, messages, request);
         } catch (error) {
-          if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
+          if (!hasCode(error, "Conflict")) throw error;
           this.#sessions.forget(sessionId);
+          if (attempt >= MAX_CONFLICTS) throw overtakenByOthers(sessionId, error);
         }
       }
     });
@@ -329,21 +332,22 @@ export class SessionManager {
   }
 
   /** After a conflict with another worker, reads the session's state again and retries. */
-  async #retryConflicts<T>(call: Call<T>): Promise<CompactionResult<T>> {
-    let overtaken = false;
+  async #retryConflicts<T>(given: Call<T>): Promise<CompactionResult<T>> {
+    let call = given;
     for (let attempt = 0; ; attempt += 1) {
       const session = await this.#sessionFor(call);
       if (!(session instanceof Session)) return session;
       try {
-        const result = await this.#attempt(call, session, overtaken);
+        const result = await this.#attempt(call, session);
         this.#prepareBeforeLapse(call, session);
         return result;
       } catch (error) {
-        if (!hasCode(error, "Conflict") || attempt >= MAX_CONFLICTS) throw error;
-        // Others continued the session beyond this list.
-        if (overtaken && session.reset) throw error;
-        overtaken ||= !session.reset;
+        if (!hasCode(error, "Conflict")) throw error;
         this.#sessions.forget(call.sessionId);
+        if (isBehindOthers(call, session) || attempt >= MAX_CONFLICTS)
+          throw overtakenByOthers(call.sessionId, error);
+        // With `reset` only what was in memory was old.
+        if (!session.reset) call = { ...call, overtaken: true };
       }
     }
   }
@@ -361,12 +365,12 @@ export class SessionManager {
     session.observe(messages, request, settings, this.#parts.environment.now());
   }
 
-  async #attempt<T>(call: Call<T>, session: Session, overtaken: boolean): Promise<CompactionResult<T>> {
+  async #attempt<T>(call: Call<T>, session: Session): Promise<CompactionResult<T>> {
     const announce = this.#recorder.announcer(call.sessionId);
     await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state that another worker stored.
-    if (session.reset && (overtaken || (await this.#sessions.isOutdated(session))))
+    if (session.reset && !call.overtaken && (await this.#sessions.isOutdated(session)))
       throw conflict(session.id);
     this.#announceEstimate(session, announce);
     const truncated = await this.#truncateUnsent(call, session, announce);
@@ -435,11 +439,13 @@ export class SessionManager {
     announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
     try {
+      // Nothing newer is written over.
+      if (isBehindOthers(call, session)) throw conflict(session.id);
       const report = await this.#compactAlone(call, session, decision, announce);
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
       return report;
     } catch (error) {
-      const refused = this.#canSendUncompacted(call, session) ? recoverableRefusal(error) : undefined;
+      const refused = this.#refusalAfter(error, call, session);
       // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
         const { model, policy } = session.settings;
@@ -451,6 +457,15 @@ export class SessionManager {
     } finally {
       await this.#recorder.write(session.id);
     }
+  }
+
+  /** Why a list that fits goes out after a failed attempt; undefined where the failure counts. */
+  #refusalAfter<T>(error: unknown, call: Call<T>, session: Session): RefusalReason | undefined {
+    if (!this.#canSendUncompacted(call, session)) return undefined;
+    if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);
+    // The next call reads the session again.
+    this.#sessions.forget(session.id);
+    return "attempts_failed";
   }
 
   #notify(notice: CompactionNotice): void {
@@ -611,6 +626,20 @@ export class SessionManager {
   #clock(): number {
     return this.#parts.environment.clock();
   }
+}
+
+/** Another worker continued the session during the call, and the list holds nothing that is new to it. */
+function isBehindOthers({ overtaken = false }: Call<unknown>, session: Session): boolean {
+  return overtaken && session.isBehind();
+}
+
+function overtakenByOthers(sessionId: string, cause: unknown): CompactError {
+  const name = JSON.stringify(sessionId);
+  return new CompactError("Conflict", `other workers continued session ${name} during this call`, {
+    place: sessionId,
+    hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
+    cause,
+  });
 }
 
 function nothingToUndo(sessionId: string): CompactError {

@@ -181,10 +181,11 @@ function summaryRoom(set: KeepSet, limit: number): number {
   let replaced = 0;
   let previous = 0;
   for (const [index, message] of request.messages.entries()) {
+    const stays = kept.has(index);
+    if (stays && !losesText(edits.get(index))) continue;
     const before = request.counter.countMessage(message);
-    if (losesText(edits.get(index)) || !kept.has(index))
-      replaced += before - (kept.has(index) ? (costs[index] ?? 0) : 0);
-    if (message.meta?.summaryVersion !== undefined && !kept.has(index)) previous += before;
+    replaced += before - (stays ? (costs[index] ?? 0) : 0);
+    if (message.meta?.summaryVersion !== undefined && !stays) previous += before;
   }
   const free = limit - request.fixedTokens - sumOf(kept, costs) - summaryOverhead(request.counter);
   const worth = Math.max(previous + (replaced - previous) / 2, MIN_SUMMARY_TOKENS / 2);

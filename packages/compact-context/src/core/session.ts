@@ -86,6 +86,8 @@ const MAX_GROWTH = 0.4;
 /** New messages that are read at once, and steps in which a longer list is read: each looks at all that is known. */
 const STEP_MESSAGES = 64;
 const MAX_STEPS = 256;
+/** The first step is small: it may load a vocabulary besides. */
+const FIRST_MESSAGES = 8;
 
 /** `MessageTotals`, writable. */
 type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
@@ -166,6 +168,15 @@ export class Session {
     return { ...emptyState(), summaryCount, step, calibration };
   }
 
+  /** True for a list of another history than the state whose newest two messages the state knows already. */
+  isBehind(): boolean {
+    const [newest, before] = [this.log.at(-1)?.[0], this.log.at(-2)?.[0]];
+    const { log } = this.state;
+    const isNewest = (at: number): boolean =>
+      log[at]?.[0] === newest && (before === undefined || log[at - 1]?.[0] === before);
+    return this.leftBehind && log.some((_, at) => isNewest(at));
+  }
+
   /** A copy that does not change with the session. */
   snapshot(): Session {
     const copy = Object.assign(new Session(this.id), this);
@@ -189,7 +200,7 @@ export class Session {
     const known = this.context && this.#sourceOf(list, this.context.codec);
     if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
     const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
-    for (let end = (known?.natives.length ?? 0) + step; end < list.length; end += step) {
+    for (let end = (known?.natives.length ?? 0) + FIRST_MESSAGES; end < list.length; end += step) {
       this.#read(list.slice(0, end), request, settings);
       yield;
     }

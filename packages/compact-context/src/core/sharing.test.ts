@@ -4,6 +4,7 @@ import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
 import { builtinSummarizer } from "../summarizers/extractive/builtin.ts";
 import type { Fence, StorageDriver, Summarizer } from "./ports.ts";
+import type { CompactionResult } from "./report.ts";
 
 const config = { maxContextTokens: 4000, policy: { hardCapBuffer: 100, keepRecentTurns: 1 } };
 
@@ -112,17 +113,39 @@ describe("two workers on one session", () => {
     ]);
   });
 
-  it("a list that fell behind while its worker slept is refused, and nothing newer is written over", async () => {
+  /** A worker with `late` sleeps in its summarizer while another one goes on to turn 80; then it wakes. */
+  async function sleepThrough(
+    late: readonly object[],
+  ): Promise<{ woken: Promise<CompactionResult<object>>; newer: unknown; stored(): Promise<unknown> }> {
     const storage = createMemoryDriver();
     const slow = heldSummarizer();
-    const late = open(storage, { summarizer: slow.summarizer }).preflight("s", turns(28));
+    const woken = open(storage, { summarizer: slow.summarizer }).preflight("s", late);
     await expect.poll(slow.asked).toBe(1);
     const other = open(storage);
     for (let turn = 28; turn < 80; turn++) await other.preflight("s", turns(turn));
-    const before = await storage.get("s/state.json");
+    const stored = () => storage.get("s/state.json");
+    const newer = await stored();
     slow.letGo();
-    await expect(late).rejects.toMatchObject({ code: "Conflict", hint: expect.stringMatching(/./) });
-    expect(await storage.get("s/state.json")).toEqual(before);
+    return { woken, newer, stored };
+  }
+
+  it("a list over its budget that fell behind while its worker slept is refused, and nothing newer is written over", async () => {
+    const { woken, newer, stored } = await sleepThrough(turns(34));
+    await expect(woken).rejects.toMatchObject({
+      code: "Conflict",
+      message: expect.stringContaining('session "s"'),
+      hint: expect.stringContaining("Read the conversation again"),
+    });
+    expect(await stored()).toEqual(newer);
+  });
+
+  it("a list that fits and fell behind goes out as it is, and nothing newer is written over", async () => {
+    const late = turns(28);
+    const { woken, newer, stored } = await sleepThrough(late);
+    const { messages, report } = await woken;
+    expect(messages).toBe(late);
+    expect(report).toMatchObject({ compacted: false, reason: "attempts_failed" });
+    expect(await stored()).toEqual(newer);
   });
 });
 
