@@ -1149,6 +1149,11 @@ describe("built-in summarizer, cost", () => {
       (size) => bash("s", "ls", Array.from({ length: size / 10 }, (_, n) => `ln_${n}`).join("\n")),
     ],
     ["openings", (size) => [user("<system-reminder>\n".repeat(size / 18))]],
+    ["lines that end with a colon", (size) => [user(":\n".repeat(size / 2)), reply("Done.")]],
+    ["headings", (size) => [user("# h\n".repeat(size / 4)), reply("Done.")]],
+    ["short lines of a person", (size) => [user("not\n".repeat(size / 4)), reply("Done.")]],
+    ["dashes", (size) => [user("-".repeat(size))]],
+    ["quotes in sentences", (size) => [reply('？A "'.repeat(size / 4))]],
     ["spaces", (size) => [user(`<${" ".repeat(size)}x`)]],
     ["quotes", (size) => bash("s", "'\"<>".repeat(size / 4), "x")],
     [
@@ -1170,10 +1175,12 @@ describe("built-in summarizer, cost", () => {
     expect(made.tokens).toBeLessThanOrEqual(200);
   });
 
-  it.each(shapes)("eight times as much of %s takes about eight times as long", async (_, make) => {
+  it.each(shapes)("ten times as much of %s takes about ten times as long", async (_, make) => {
     await time(make(20_000));
-    const small = await time(make(60_000));
-    const large = await time(make(480_000));
-    expect(large).toBeLessThan(Math.max(small, 4) * 8 * 4);
+    const small = await time(make(4_000));
+    const large = await time(make(40_000));
+    const huge = await time(make(400_000));
+    expect(large).toBeLessThan(Math.max(small, 4) * 10 * 3);
+    expect(huge).toBeLessThan(Math.max(large, 4) * 10 * 3);
   });
 });

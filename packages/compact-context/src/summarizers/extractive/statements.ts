@@ -45,15 +45,21 @@ export function readSentences(text: string): Sentence[] {
     const quotes = /[“"]/.test(line) ? [...line.matchAll(QUOTED)] : [];
     const start = LIST_MARK.exec(line)?.[0].length ?? 0;
     let end = start;
+    let quote = 0;
     return sentencesOfLine(line.slice(start)).flatMap((part): Sentence[] => {
       const at = line.indexOf(part, end) + part.length - part.trimStart().length;
       end = at + part.trimStart().length;
       const words = part.trim();
       if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
-      const quoted = quotes.some(({ index, 0: quote }) => at > index && at < index + quote.length);
+      while (quote < quotes.length && endOf(quotes[quote]) <= at) quote += 1;
+      const quoted = at > (quotes[quote]?.index ?? at);
       return [{ text: words, plain: plainOf(words), heading, item, pasted: logged || quoted }];
     });
   });
+}
+
+function endOf(match: RegExpMatchArray | undefined): number {
+  return (match?.index ?? 0) + (match?.[0].length ?? 0);
 }
 
 /** Lines outside of fences, those of a wrapped sentence together. */

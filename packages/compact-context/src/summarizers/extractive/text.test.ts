@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eachRun, factsIn, factsOfRun } from "./text.ts";
+import { blocksOf, eachRun, factsIn, factsOfRun } from "./text.ts";
 
 const visited = (text: string): string[] => {
   const runs: string[] = [];
@@ -30,5 +30,13 @@ describe("facts", () => {
       }),
     );
     expect(visited("Plain words: none. Of them-selves")).toEqual([]);
+  });
+});
+
+describe("blocks", () => {
+  it("end though every line leads into the next", () => {
+    const blocks = blocksOf("Then it has:\n".repeat(200), 100);
+    expect(blocks.length).toBeGreaterThan(8);
+    expect(blocksOf("# Rules\n## Of names\nUse short ones.", 20)).toHaveLength(1);
   });
 });

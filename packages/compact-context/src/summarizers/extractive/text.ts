@@ -151,8 +151,8 @@ export function paragraphsOf(text: string): TextLine[][] {
   return found;
 }
 
-/** Stands for what comes below it. */
-const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
+/** A line that stands for what comes below it. */
+const LEADS = /^\s{0,3}#{1,6}\s|[:：]$/;
 
 /**
  * A long text in blocks of about `most` characters: a paragraph with the heading or the words that lead into it. Longer
@@ -160,6 +160,7 @@ const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
  */
 export function blocksOf(text: string, most: number): TextLine[] {
   const blocks: { text: string; code: boolean }[] = [];
+  let leads = false;
   for (const lines of paragraphsOf(text)) {
     for (const [at, { text: line, code }] of lines.entries()) {
       const begins = at === 0 || /^\s{0,3}#{1,6}\s/.test(line);
@@ -167,10 +168,12 @@ export function blocksOf(text: string, most: number): TextLine[] {
       parts.forEach((whole, index) => {
         const part = clipEnd(whole, 2 * most);
         const last = blocks.at(-1);
-        const fits = !(begins && index === 0) && (last?.text.length ?? most) + part.length < most;
-        if (last !== undefined && (fits || LEADS.test(last.text)))
+        const length = last?.text.length ?? most;
+        const fits = !(begins && index === 0) && length + part.length < most;
+        if (last !== undefined && (fits || (leads && length < 2 * most)))
           last.text += `${index > 0 ? " " : "\n"}${part}`;
         else blocks.push({ text: part, code });
+        leads = LEADS.test(part);
       });
     }
   }
