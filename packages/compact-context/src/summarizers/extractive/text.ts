@@ -162,22 +162,25 @@ export function blocksOf(text: string, most: number): TextLine[] {
   const blocks: { text: string; code: boolean }[] = [];
   let leads = false;
   for (const lines of paragraphsOf(text)) {
-    for (const [at, { text: line, code }] of lines.entries()) {
-      const begins = at === 0 || /^\s{0,3}#{1,6}\s/.test(line);
-      const parts = code || line.length <= most ? [line] : sentences(line);
-      parts.forEach((whole, index) => {
-        const part = clipEnd(whole, 2 * most);
+    for (const [at, line] of lines.entries()) {
+      const begins = at === 0 || /^\s{0,3}#{1,6}\s/.test(line.text);
+      partsOf(line, most).forEach((part, index) => {
         const last = blocks.at(-1);
         const length = last?.text.length ?? most;
         const fits = !(begins && index === 0) && length + part.length < most;
         if (last !== undefined && (fits || (leads && length < 2 * most)))
           last.text += `${index > 0 ? " " : "\n"}${part}`;
-        else blocks.push({ text: part, code });
+        else blocks.push({ text: part, code: line.code });
         leads = LEADS.test(part);
       });
     }
   }
   return blocks;
+}
+
+function partsOf({ text, code }: TextLine, most: number): string[] {
+  const parts = code || text.length <= most ? [text] : sentences(text);
+  return parts.map((part) => clipEnd(part, 2 * most));
 }
 
 /** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */
