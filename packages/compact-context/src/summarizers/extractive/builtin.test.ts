@@ -151,8 +151,7 @@ describe("output that was emptied in a list that stays", () => {
   };
   const list = [asked, call, result];
   const context = { list, kept: list };
-  const heading =
-    "### What tools answered and is no longer in the list, for the request: Which ports are open?";
+  const heading = "### From outputs that were cleared, for the request: Which ports are open?";
   const line = "Did: ran `scan harbour`: the north quay listens on 4711 · the south quay is closed";
 
   it("is told below the beginning of its request, the call named once", async () => {
@@ -1125,6 +1124,13 @@ it("tells no change of a call that the user refused", async () => {
   );
   expect(written).not.toContain("Changed");
   expect(written).toContain("refused");
+});
+
+it("names what was wrong once", async () => {
+  const why = "No such file: /workspace/hello.py while trying to write it";
+  const failed = step("w", "Write", { file_path: "/workspace/hello.py", content: "x" }, why, true);
+  const text = await summarize([user("Write hello.py."), ...failed, reply("It failed.")], 600);
+  expect(text.split(why)).toHaveLength(2);
 });
 
 describe("built-in summarizer, cost", () => {

@@ -78,12 +78,6 @@ const MAX_DEPTH = 5;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
-/** Says only that something is under way: `No completion yet. I’ll wait.` */
-const WAITS =
-  /^(?:(?:it|that|the (?:\p{L}+[ -]){0,2}\p{L}+)(?:['’]s| is| are| has been)(?: marked)? (?:still|quiet|taking|working|running)|still (?:running|waiting|working|active|in progress|no)|no (?:completion|(?:(?:final|new|further) )?(?:signal|output|report|result|update|answer)s?) (?:yet|so far)|no completion|(?:now )?(?:i['’]m |i am |i['’]ll |i will )(?:just )?(?:(?:continue |keep )?(?:to )?(?:wait|monitor|watch)(?:ing)?|checking (?:the )?status|tak(?:e|ing) another (?:status )?(?:snapshot|look)|stay(?:ing)? hands-off|let(?:ting)? (?:it|them) (?:run|finish|work)|give it))(?![\p{L}])/iu;
-/** Such a remark may still name something; then it is told. */
-const NAMES_SOMETHING = /[`\d/_#@"“]|\.\w|[a-z][A-Z]/;
-
 /** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -244,7 +238,7 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Decisi
   const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
   return [...new Set(lines)]
     .flatMap(paragraphPieces)
-    .filter((part) => /[\p{L}\p{N}]/u.test(part) && !(WAITS.test(part) && !NAMES_SOMETHING.test(part)))
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
       const decides = chosen.some((decision) => part.includes(decision));
       const weight = decides ? WEIGHTS.decision : remarkWeight(part, closing);
@@ -348,10 +342,16 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope)),
+        ...(action.kind === "run" ? [] : unsaidPieces(step, scope)),
       ];
     }
   }
+}
+
+/** What a call showed beside the words that tell how it ended. */
+function unsaidPieces({ outcome, result }: Step, scope: Scope): Piece[] {
+  const told = scope.shorten(outcome.detail);
+  return foundPieces(result?.text ?? "", scope).filter(({ text }) => !told.includes(text));
 }
 
 /** How a command ended, in words; of one that verifies nothing only what is known. */
