@@ -277,7 +277,6 @@ const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{
 /** Headings of other writers under which the work goes on. */
 const LASTING =
   /request|intent|goal|next|pending|todo|current|remaining|constraint|preference|user|decision/i;
-const CODE_INDENT = /^\s{8}/;
 
 /** The lines of a summary by another writer: what the work goes on with counts most, code least. */
 export function foreignPieces(text: string): Piece[] {
@@ -286,7 +285,7 @@ export function foreignPieces(text: string): Piece[] {
     const heading = FOREIGN_HEADING.exec(line)?.[1];
     if (heading !== undefined) lasting = LASTING.test(heading);
     const plain = lasting ? WEIGHTS.foreign : WEIGHTS.foreignRest;
-    const weight = code || CODE_INDENT.test(line) ? WEIGHTS.typedCode : plain;
+    const weight = code || /^\s{8}/.test(line) ? WEIGHTS.typedCode : plain;
     return { kind: "foreign", text: clipEnd(line, MAX_SENTENCE), weight };
   });
 }
@@ -342,16 +341,10 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : unsaidPieces(step, scope)),
+        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope, outcome.detail)),
       ];
     }
   }
-}
-
-/** What a call showed beside the words that tell how it ended. */
-function unsaidPieces({ outcome, result }: Step, scope: Scope): Piece[] {
-  const told = scope.shorten(outcome.detail);
-  return foundPieces(result?.text ?? "", scope).filter(({ text }) => !told.includes(text));
 }
 
 /** How a command ended, in words; of one that verifies nothing only what is known. */
@@ -397,10 +390,10 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
-function foundPieces(text: string, { shorten }: Scope): Piece[] {
+function foundPieces(text: string, { shorten }: Scope, told = ""): Piece[] {
   const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
-    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !told.includes(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }

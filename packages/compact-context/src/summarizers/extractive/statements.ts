@@ -42,7 +42,7 @@ export function readSentences(text: string): Sentence[] {
     if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
     if (marked) return [];
     const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
-    const quotes = /[“"]/.test(line) ? [...line.matchAll(QUOTED)] : [];
+    const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
     const start = LIST_MARK.exec(line)?.[0].length ?? 0;
     let end = start;
     let quote = 0;
@@ -51,15 +51,11 @@ export function readSentences(text: string): Sentence[] {
       end = at + part.trimStart().length;
       const words = part.trim();
       if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
-      while (quote < quotes.length && endOf(quotes[quote]) <= at) quote += 1;
-      const quoted = at > (quotes[quote]?.index ?? at);
+      while ((quotes[quote]?.[1] ?? at + 1) <= at) quote += 1;
+      const quoted = at > (quotes[quote]?.[0] ?? at);
       return [{ text: words, plain: plainOf(words), heading, item, pasted: logged || quoted }];
     });
   });
-}
-
-function endOf(match: RegExpMatchArray | undefined): number {
-  return (match?.index ?? 0) + (match?.[0].length ?? 0);
 }
 
 /** Lines outside of fences, those of a wrapped sentence together. */
