@@ -151,8 +151,7 @@ describe("output that was emptied in a list that stays", () => {
   };
   const list = [asked, call, result];
   const context = { list, kept: list };
-  const heading =
-    "### What tools answered and is no longer in the list, for the request: Which ports are open?";
+  const heading = "### From outputs that were cleared, for the request: Which ports are open?";
   const line = "Did: ran `scan harbour`: the north quay listens on 4711 · the south quay is closed";
 
   it("is told below the beginning of its request, the call named once", async () => {
@@ -1127,6 +1126,13 @@ it("tells no change of a call that the user refused", async () => {
   expect(written).toContain("refused");
 });
 
+it("names what was wrong once", async () => {
+  const why = "No such file: /workspace/hello.py while trying to write it";
+  const failed = step("w", "Write", { file_path: "/workspace/hello.py", content: "x" }, why, true);
+  const text = await summarize([user("Write hello.py."), ...failed, reply("It failed.")], 600);
+  expect(text.split(why)).toHaveLength(2);
+});
+
 describe("built-in summarizer, cost", () => {
   const time = async (messages: readonly Message[]): Promise<number> => {
     const spent: number[] = [];
@@ -1149,6 +1155,11 @@ describe("built-in summarizer, cost", () => {
       (size) => bash("s", "ls", Array.from({ length: size / 10 }, (_, n) => `ln_${n}`).join("\n")),
     ],
     ["openings", (size) => [user("<system-reminder>\n".repeat(size / 18))]],
+    ["lines that end with a colon", (size) => [user(":\n".repeat(size / 2)), reply("Done.")]],
+    ["headings", (size) => [user("# h\n".repeat(size / 4)), reply("Done.")]],
+    ["short lines of a person", (size) => [user("not\n".repeat(size / 4)), reply("Done.")]],
+    ["dashes", (size) => [user("-".repeat(size))]],
+    ["quotes in sentences", (size) => [reply('？A "'.repeat(size / 4))]],
     ["spaces", (size) => [user(`<${" ".repeat(size)}x`)]],
     ["quotes", (size) => bash("s", "'\"<>".repeat(size / 4), "x")],
     [
@@ -1170,10 +1181,12 @@ describe("built-in summarizer, cost", () => {
     expect(made.tokens).toBeLessThanOrEqual(200);
   });
 
-  it.each(shapes)("eight times as much of %s takes about eight times as long", async (_, make) => {
+  it.each(shapes)("ten times as much of %s takes about ten times as long", async (_, make) => {
     await time(make(20_000));
-    const small = await time(make(60_000));
-    const large = await time(make(480_000));
-    expect(large).toBeLessThan(Math.max(small, 4) * 8 * 4);
+    const small = await time(make(4_000));
+    const large = await time(make(40_000));
+    const huge = await time(make(400_000));
+    expect(large).toBeLessThan(Math.max(small, 4) * 10 * 3);
+    expect(huge).toBeLessThan(Math.max(large, 4) * 10 * 3);
   });
 });

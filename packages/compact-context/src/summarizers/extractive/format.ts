@@ -83,7 +83,7 @@ const TITLES: Readonly<Record<Title, string>> = {
   user: "User",
   none: "Before the first request",
   current: "Current request, see above",
-  staying: "What tools answered and is no longer in the list, for the request",
+  staying: "From outputs that were cleared, for the request",
 };
 
 /** Characters of a request that stays, in the heading of what was done for it. */

@@ -78,12 +78,6 @@ const MAX_DEPTH = 5;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i)/i;
 
-/** Says only that something is under way: `No completion yet. I’ll wait.` */
-const WAITS =
-  /^(?:(?:it|that|the (?:\p{L}+[ -]){0,2}\p{L}+)(?:['’]s| is| are| has been)(?: marked)? (?:still|quiet|taking|working|running)|still (?:running|waiting|working|active|in progress|no)|no (?:completion|(?:(?:final|new|further) )?(?:signal|output|report|result|update|answer)s?) (?:yet|so far)|no completion|(?:now )?(?:i['’]m |i am |i['’]ll |i will )(?:just )?(?:(?:continue |keep )?(?:to )?(?:wait|monitor|watch)(?:ing)?|checking (?:the )?status|tak(?:e|ing) another (?:status )?(?:snapshot|look)|stay(?:ing)? hands-off|let(?:ting)? (?:it|them) (?:run|finish|work)|give it))(?![\p{L}])/iu;
-/** Such a remark may still name something; then it is told. */
-const NAMES_SOMETHING = /[`\d/_#@"“]|\.\w|[a-z][A-Z]/;
-
 /** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
@@ -244,7 +238,7 @@ function spokenPieces(text: string, closing: boolean, decisions: readonly Decisi
   const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
   return [...new Set(lines)]
     .flatMap(paragraphPieces)
-    .filter((part) => /[\p{L}\p{N}]/u.test(part) && !(WAITS.test(part) && !NAMES_SOMETHING.test(part)))
+    .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
       const decides = chosen.some((decision) => part.includes(decision));
       const weight = decides ? WEIGHTS.decision : remarkWeight(part, closing);
@@ -283,7 +277,6 @@ const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{
 /** Headings of other writers under which the work goes on. */
 const LASTING =
   /request|intent|goal|next|pending|todo|current|remaining|constraint|preference|user|decision/i;
-const CODE_INDENT = /^\s{8}/;
 
 /** The lines of a summary by another writer: what the work goes on with counts most, code least. */
 export function foreignPieces(text: string): Piece[] {
@@ -292,7 +285,7 @@ export function foreignPieces(text: string): Piece[] {
     const heading = FOREIGN_HEADING.exec(line)?.[1];
     if (heading !== undefined) lasting = LASTING.test(heading);
     const plain = lasting ? WEIGHTS.foreign : WEIGHTS.foreignRest;
-    const weight = code || CODE_INDENT.test(line) ? WEIGHTS.typedCode : plain;
+    const weight = code || /^\s{8}/.test(line) ? WEIGHTS.typedCode : plain;
     return { kind: "foreign", text: clipEnd(line, MAX_SENTENCE), weight };
   });
 }
@@ -348,7 +341,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope)),
+        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope, outcome.detail)),
       ];
     }
   }
@@ -397,10 +390,10 @@ const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
 /** What a call showed, line by line, where there is room for it; a record's fields stand together. */
-function foundPieces(text: string, { shorten }: Scope): Piece[] {
+function foundPieces(text: string, { shorten }: Scope, told = ""): Piece[] {
   const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
-    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line))
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !told.includes(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }

@@ -312,7 +312,7 @@ function complaintsIn(output: readonly string[], command: string): string[] {
   const programs = programsOf(command);
   if (programs.length === 0 || programs.some(({ looks }) => !looks)) {
     const errors = errorsIn(output, []);
-    const last = told(lastSaid(output));
+    const last = told(output.findLast((line) => /\w/.test(line)) ?? "");
     return errors.length > 0 || last === "" ? errors : [last];
   }
   const names = programs.map(({ words }) => (words[0] === "git" ? "fatal" : (words[0] ?? "")));
@@ -322,10 +322,6 @@ function complaintsIn(output: readonly string[], command: string): string[] {
       /^(?:\S{1,40}: line \d|zsh:\d|\(eval\))/.test(line),
   );
   return [...new Set(own.map(told))].slice(0, MOST_ERRORS);
-}
-
-function lastSaid(output: readonly string[]): string {
-  return output.findLast((line) => /\w/.test(line)) ?? "";
 }
 
 // ---- several runners

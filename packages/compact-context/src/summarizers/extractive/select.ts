@@ -193,7 +193,9 @@ export function* createSelection(
     for (let at = leads[index]; at !== undefined && !told.has(at); at = leads[at]) needed.unshift(itemAt(at));
     const item = itemAt(index);
     const headline = episodes.has(item.episode) ? undefined : headlines.get(item.episode);
-    return headline === undefined || isBeginning(item) ? needed : [headline, ...needed];
+    return headline === undefined || (item.kind === "request" && item.order === 0)
+      ? needed
+      : [headline, ...needed];
   };
   const costOf = (index: number): number => {
     const opening = episodes.has(itemAt(index).episode) ? 0 : HEADING_TOKENS;
@@ -256,10 +258,6 @@ export function* createSelection(
     return taken.length > known;
   }
   return { taken, fill };
-}
-
-function isBeginning({ kind, order }: Item): boolean {
-  return kind === "request" && order === 0;
 }
 
 /** An item and what it is worth. */

@@ -42,15 +42,17 @@ export function readSentences(text: string): Sentence[] {
     if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
     if (marked) return [];
     const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
-    const quotes = /[“"]/.test(line) ? [...line.matchAll(QUOTED)] : [];
+    const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
     const start = LIST_MARK.exec(line)?.[0].length ?? 0;
     let end = start;
+    let quote = 0;
     return sentencesOfLine(line.slice(start)).flatMap((part): Sentence[] => {
       const at = line.indexOf(part, end) + part.length - part.trimStart().length;
       end = at + part.trimStart().length;
       const words = part.trim();
       if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
-      const quoted = quotes.some(({ index, 0: quote }) => at > index && at < index + quote.length);
+      while ((quotes[quote]?.[1] ?? at + 1) <= at) quote += 1;
+      const quoted = at > (quotes[quote]?.[0] ?? at);
       return [{ text: words, plain: plainOf(words), heading, item, pasted: logged || quoted }];
     });
   });

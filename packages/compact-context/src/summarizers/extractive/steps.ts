@@ -132,7 +132,10 @@ function kindOfFailure(step: Step): string | undefined {
 }
 
 function pass(failed: Map<string, Step>, step: Step): void {
-  for (const kind of kindsOf(step)) settle(failed, kind, step);
+  for (const kind of kindsOf(step)) {
+    const before = failed.get(kind);
+    if (before !== undefined && settles(step, kind, before)) failed.delete(kind);
+  }
   if (CONCLUDES.test(step.action.command ?? "")) failed.delete("git");
 }
 
@@ -154,11 +157,6 @@ function kindsOf(step: Step): readonly string[] {
   const own = familiesIn(command);
   if (own.includes("test")) return [...new Set(["test", ...own, "build"])];
   return own.length > 0 ? own : [key];
-}
-
-function settle(failed: Map<string, Step>, kind: string, run: Step): void {
-  const before = failed.get(kind);
-  if (before !== undefined && settles(run, kind, before)) failed.delete(kind);
 }
 
 /** Whether a run that passed says that a failure of that kind is mended: a run of some tests settles only the same run. */

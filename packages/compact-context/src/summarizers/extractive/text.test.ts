@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { eachRun, factsIn, factsOfRun } from "./text.ts";
+import { blocksOf, eachRun, factsIn, factsOfRun, linesOf, readable } from "./text.ts";
 
 const visited = (text: string): string[] => {
   const runs: string[] = [];
@@ -31,4 +31,22 @@ describe("facts", () => {
     );
     expect(visited("Plain words: none. Of them-selves")).toEqual([]);
   });
+});
+
+describe("blocks", () => {
+  it("end though every line leads into the next", () => {
+    const blocks = blocksOf("Then it has:\n".repeat(200), 100);
+    expect(blocks.length).toBeGreaterThan(8);
+    expect(linesOf("so:\n<source>python\nweigh()\n</source>\ndone").map(({ code }) => code)).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    expect(blocksOf("# Rules\n## Of names\nUse short ones.", 20)).toHaveLength(1);
+  });
+});
+
+it("leaves out the lines that are cut where a huge text is read", () => {
+  const lines = readable("a whole line\n".repeat(20_000)).split("\n");
+  expect(new Set(lines)).toEqual(new Set(["a whole line", ""]));
 });

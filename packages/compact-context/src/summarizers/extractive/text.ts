@@ -77,9 +77,11 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** The whole of a text of usual length; beginning and end of a huge one. */
+/** The whole of a text of usual length; beginning and end of a huge one, without the lines that are cut. */
 export function readable(text: string): string {
-  return text.length > 2 * READ_HALF ? `${text.slice(0, READ_HALF)}\n${text.slice(-READ_HALF)}` : text;
+  if (text.length <= 2 * READ_HALF) return text;
+  const head = text.slice(0, READ_HALF).replace(/\n[^\n]{0,500}$/, "");
+  return `${head}\n${text.slice(-READ_HALF).replace(/^[^\n]{0,500}\n/, "")}`;
 }
 
 /** Source of a pattern for short forms before a name, which end no sentence: `Prof. Chen`. */
@@ -120,7 +122,7 @@ export function depthOf(text: string): number {
 }
 
 /** Opens or closes a block of code. */
-const FENCE = /^\s{0,8}(?:```|~~~)/;
+const FENCE = /^\s{0,8}(?:```|~~~|<\/?(?:source|pre|code|codeblock|sourcecode)>)/;
 
 /** A line of a text; `code` where it stands between fences. */
 export interface TextLine {
@@ -151,8 +153,8 @@ export function paragraphsOf(text: string): TextLine[][] {
   return found;
 }
 
-/** Stands for what comes below it. */
-const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
+/** A line that stands for what comes below it. */
+const LEADS = /^\s{0,3}#{1,6}\s|[:：]$/;
 
 /**
  * A long text in blocks of about `most` characters: a paragraph with the heading or the words that lead into it. Longer
@@ -160,21 +162,30 @@ const LEADS = /(?:^|\n)(?:\s{0,3}#{1,6}\s[^\n]*|[^\n]*[:：]\s*)$/;
  */
 export function blocksOf(text: string, most: number): TextLine[] {
   const blocks: { text: string; code: boolean }[] = [];
-  for (const lines of paragraphsOf(text)) {
-    for (const [at, { text: line, code }] of lines.entries()) {
-      const begins = at === 0 || /^\s{0,3}#{1,6}\s/.test(line);
-      const parts = code || line.length <= most ? [line] : sentences(line);
-      parts.forEach((whole, index) => {
-        const part = clipEnd(whole, 2 * most);
-        const last = blocks.at(-1);
-        const fits = !(begins && index === 0) && (last?.text.length ?? most) + part.length < most;
-        if (last !== undefined && (fits || LEADS.test(last.text)))
-          last.text += `${index > 0 ? " " : "\n"}${part}`;
-        else blocks.push({ text: part, code });
-      });
-    }
+  let leads = false;
+  const parts = paragraphsOf(text).flatMap((lines) =>
+    lines.flatMap((line, at) => partsOf(line, most, at === 0)),
+  );
+  for (const { part, code, begins, joint } of parts) {
+    const last = blocks.at(-1);
+    const alone = begins ? 0 : most - part.length;
+    if (last !== undefined && last.text.length < (leads ? 2 * most : alone)) last.text += `${joint}${part}`;
+    else blocks.push({ text: part, code });
+    leads = LEADS.test(part);
   }
   return blocks;
+}
+
+/** A line, or the sentences of a long one; `begins` where a paragraph or a heading does. */
+function partsOf({ text, code }: TextLine, most: number, first: boolean) {
+  const begins = first || /^\s{0,3}#{1,6}\s/.test(text);
+  const parts = code || text.length <= most ? [text] : sentences(text);
+  return parts.map((part, index) => ({
+    part: clipEnd(part, 2 * most),
+    code,
+    begins: begins && index === 0,
+    joint: index > 0 ? " " : "\n",
+  }));
 }
 
 /** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */

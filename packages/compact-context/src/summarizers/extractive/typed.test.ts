@@ -109,6 +109,10 @@ describe("what was typed", () => {
       "TypeError: x is not a function\n    at a (src/a.js:1:2)\n    at b (src/b.js:3:4)\n    at c (src/c.js:5:6)",
     ],
     ["a diff", "diff --git a/x b/x\nindex 123456..abcdef 100644\n--- a/x\n+++ b/x\n@@ -1 +1 @@"],
+    [
+      "the console of a browser",
+      "main.js:12 Warning: two parcels with one label\n    at div\n    at Shelf (http://localhost/main.js:7:3)\nweigh @ main.js:11888\nsend @ main.js:17Understand this error",
+    ],
     ["JSON", '{\n"a": 1,\n"b": 2,\n"c": 3\n}'],
     ["a long fence", `\`\`\`\n${"some words of output\n".repeat(40)}\`\`\``],
   ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`))).toBe("see:"));

@@ -38,7 +38,7 @@ const NOTICES: readonly RegExp[] = [
 const TEMPLATES: readonly RegExp[] = [
   /^We['’]re currently solving the following (?:issue|CTF challenge)[\s\S]{0,300}?issue text:\s{0,9}(?:ISSUE:\s{0,9})?([\s\S]{1,20000}?)\n\s{0,9}(?:INSTRUCTIONS|Now, you['’]re going to)/,
   /^Please solve this issue: ([\s\S]{1,20000}?)\n\s{0,9}(?:You can execute bash commands|## Recommended Workflow)/,
-  /-{8,} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
+  /-{8} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
 ];
 /** A command of opencode that writes its arguments into a prompt. */
 const REVIEW =
@@ -117,6 +117,8 @@ const COMMIT_MESSAGE = /^[\s*|\\/]{0,20}(?:\s{4}\S|$)/;
 const PRINTED: readonly RegExp[] = [
   /^\s{0,12}(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}[\].,\s])/,
   /^\s{0,12}(?:at .{1,200}[(:]\S{1,200}:\d{1,7}|File "[^"\n]{1,200}", line \d|Traceback \(most recent|[\w.]{1,80}(?:Error|Exception): )/,
+  // A browser's console: `    at div`, `workLoop @ chunk.js:17`, `chunk.js:17 Warning: …`.
+  /^\s{2,12}at [\w$.<>]{1,100}$|^.{1,120} @ \S{1,200}:\d{1,7}(?:Understand this error)?$|^[\w.-]{1,80}\.\w{1,4}:\d{1,7} \S/,
   /^(?:diff --git |index [0-9a-f]{6,}|@@ -\d|\+\+\+ |--- [ab/]|[+-](?=[\s\w"'{}<(/#*]).{0,400}[;{}()=>,]$)/,
   /^\s{0,40}(?:[{}[\]],?|"[\w $.@/-]{1,80}"\s{0,2}:.{1,400}|[{[]".{1,400})$/,
   /^\s{0,12}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE|FAIL|PASS|ok|---\s(?:FAIL|PASS)|npm (?:ERR!|error|warn)|error(?:\[\w{1,8}\])?:|warning:)(?:[\s:[]|$)/,
