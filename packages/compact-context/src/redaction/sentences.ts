@@ -72,7 +72,7 @@ export const SENTENCES: readonly Place[] = [
   ]),
   // A user and a password
   place("prose", isPassword, [
-    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
+    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
     `${SPOKEN}{6,128}`,
   ]),
   place("prose", isPassword, [
@@ -81,7 +81,7 @@ export const SENTENCES: readonly Place[] = [
     raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ]),
   place("prose", isWordGiven, [
-    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
+    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
     raw`[^\s"'\x60,;]{4,128}`,
     raw`(?=["'\x60]?(?:[\s,;]|$))`,
   ]),
@@ -102,7 +102,7 @@ export const SENTENCES: readonly Place[] = [
   ),
   // The words of a wallet
   place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
-    raw`(?<![a-z])(?:mnemonic|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
+    raw`(?<![a-z])(?:mnemonic|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
     raw`[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}`,
     raw`(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
   ]),
