@@ -38,11 +38,12 @@ export const DIALOGUES: readonly Place[] = [
     "<<<",
   ),
   // Servers that ask for a password
-  place("dialogue", isGivenWord, [
-    raw`(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?`,
-    raw`[^\s"'\\:]{6,128}`,
-    raw`(?=[ \t]{0,8}(?:\\r|\r?\n|$))`,
-  ]),
+  place(
+    "dialogue",
+    isGivenWord,
+    [raw`(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?`, raw`[^\s"'\\:]{6,128}`, raw`(?=[ \t]{0,8}(?:\\r|\r?\n|$))`],
+    raw`\bauth`,
+  ),
   place("dialogue", isMixed, [
     raw`\bauth (?:plain|login|xoauth2|external) `,
     raw`[A-Za-z0-9+/]{10,4096}={0,2}`,
@@ -62,10 +63,12 @@ export const DIALOGUES: readonly Place[] = [
     raw`\S{3,128}`,
     ENDS_LINE,
   ]),
-  place("dialogue", isGivenWord, [
-    raw`(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?`,
-    raw`[^"\s]{6,128}`,
-  ]),
+  place(
+    "dialogue",
+    isGivenWord,
+    [raw`(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?`, raw`[^"\s]{6,128}`],
+    raw`\blogin`,
+  ),
   place("dialogue", isFilledIn, [
     raw`\bform-data; name="[\w.\[-]{0,40}?(?:${SECRET_NAME})\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}`,
     raw`[^\s][^\r\n]{2,512}`,
@@ -137,7 +140,8 @@ export function* findAnswers(text: string): Generator<Finding> {
 }
 
 function mayAsk(text: string): boolean {
-  return text.includes("\n") && (hasSecretName(text) || GIVES.test(text) || CODES.test(text));
+  if (!text.includes("\n")) return false;
+  return hasSecretName(text) || (/(?:\$|>>>) /.test(text) && GIVES.test(text)) || CODES.test(text);
 }
 
 /** The value that the line holds as expected; empty where it holds none. */

@@ -1,3 +1,4 @@
+import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
@@ -22,16 +23,32 @@ interface NamedString {
   readonly name: string | undefined;
 }
 
+type Meaning = "cookie" | "secret" | "hint" | "nothing";
+/** What the names of fields say: sessions have few, and each of them often. */
+const meanings = createLruMap<Meaning>(1024);
+
+function meaningOf(name: string): Meaning {
+  const known = meanings.get(name);
+  if (known !== undefined) return known;
+  const isNamed = isSecretName(name) ? "secret" : isHintingName(name) ? "hint" : "nothing";
+  const meaning = /^(?:set-)?cookie$/i.test(name) ? "cookie" : isNamed;
+  meanings.set(name, meaning);
+  return meaning;
+}
+
 /** What a field's name says about its string: the redacted string, or undefined where the name says nothing. */
 function redactByName({ value, name }: NamedString): string | undefined {
   if (name === undefined || value === "") return undefined;
-  if (/^(?:set-)?cookie$/i.test(name) && isPair(value)) return REDACTED;
+  const meaning = meaningOf(name);
+  if (meaning === "nothing") return undefined;
+  if (meaning === "cookie" && isPair(value)) return REDACTED;
   const scheme = SCHEME.exec(value)?.[0] ?? "";
   const bare = value.slice(scheme.length);
-  if (isSecretName(name)) return isQuotedSecret(bare, name) ? scheme + REDACTED : undefined;
-  return isHintingName(name) && /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare)
-    ? scheme + REDACTED
-    : undefined;
+  const isSecret =
+    meaning === "secret"
+      ? isQuotedSecret(bare, name)
+      : /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare);
+  return isSecret ? scheme + REDACTED : undefined;
 }
 
 /** The name that a command line's word gives to the next one: `--password` to `hunter2`; undefined for others. */

@@ -1,6 +1,6 @@
 import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
-import { createPlaceFinder, type Place, place } from "./place.ts";
+import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
 import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
 
@@ -115,7 +115,11 @@ const COMMANDS: readonly Place[] = [
     "chpasswd",
   ),
   place("command-line", isFilledIn, [
-    raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?)|[^\n]{0,40}?\b(?:config|configure) set(?: --[\w-]{1,20}){0,2}) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
+    raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
+    raw`[^\s'"=-][^\s'"]{2,512}`,
+  ]),
+  place("command-line", isFilledIn, [
+    raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,
   ]),
   place(
@@ -149,28 +153,36 @@ const COMMANDS: readonly Place[] = [
     ],
     "define",
   ),
-  place("call", () => true, [
-    raw`(?:\b(?:AKIA|ASIA)[A-Z2-7]{16}|<REDACTED>)["'],[ \t]{0,4}["']`,
-    raw`[A-Za-z0-9/+]{40}`,
-    `(?=["'])`,
-  ]),
+  // The second of an AWS pair; the first was taken out by the round before.
+  place(
+    "call",
+    () => true,
+    [raw`<REDACTED>["'],[ \t]{0,4}["']`, raw`[A-Za-z0-9/+]{40}`, `(?=["'])`],
+    "<REDACTED>",
+  ),
   // What a test types into a field
   place("call", isGivenWord, [
-    raw`[.](?:fill|type|fill_?in|set_?value)\(\s?["'\x60][^\n]{0,60}?${NAME}["'\x60\]\)]{1,4},\s{0,4}["'\x60]`,
+    raw`\b(?:fill|type|fill_?in|set_?value)\(\s?["'\x60][^\n]{0,60}?${NAME}["'\x60\]\)]{1,4},\s{0,4}["'\x60]`,
     raw`[^"'\x60\s]{6,128}`,
     raw`(?=["'\x60])`,
   ]),
   // A setter of a password, and the networks and databases that take one as their last argument
-  place("call", isFilledIn, [
-    raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
-    raw`[^"'\s]{4,128}`,
-    raw`(?=["']\s{0,4}\))`,
-  ]),
-  place("call", isGivenWord, [
-    raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`,
-    raw`[^"'\s]{6,512}`,
-    raw`(?=["']\s{0,4}\))`,
-  ]),
+  place(
+    "call",
+    isFilledIn,
+    [
+      raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
+      raw`[^"'\s]{4,128}`,
+      raw`(?=["']\s{0,4}\))`,
+    ],
+    A_NAME,
+  ),
+  place(
+    "call",
+    isGivenWord,
+    [raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`, raw`[^"'\s]{6,512}`, raw`(?=["']\s{0,4}\))`],
+    raw`\bbearer`,
+  ),
   place("header", isMixed, [
     raw`\b(?:proxy_set_header|(?:set|add)_?header)[ \t(]{1,2}["']?${NAME}["']?[ \t,]{1,4}["']`,
     raw`[\w.~+/=-]{6,512}`,
@@ -201,16 +213,11 @@ const COMMANDS: readonly Place[] = [
     "${",
   ),
   // A user and a password in a call
-  ...[
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=)`,
-    raw`(?:basic_?auth|[.:](?:auth|login))`,
-  ].map((callee) =>
-    place("call", isGivenWord, [
-      raw`${callee}[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
-      raw`[^"'\s]{6,256}`,
-      `(?=["'])`,
-    ]),
-  ),
+  place("call", isGivenWord, [
+    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
+    raw`[^"'\s]{6,256}`,
+    `(?=["'])`,
+  ]),
 ];
 
 const STATEMENTS: readonly Place[] = [

@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { findingOf, type Place, place } from "./place.ts";
+import { A_NAME, findingOf, type Place, place } from "./place.ts";
 import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated, PASSWORD_WORDS } from "./values.ts";
 
 // Secrets that people tell each other in sentences, in some twenty languages.
@@ -85,11 +85,16 @@ export const SENTENCES: readonly Place[] = [
     raw`[^\s"'\x60,;]{4,128}`,
     raw`(?=["'\x60]?(?:[\s,;]|$))`,
   ]),
-  place("prose", isPassword, [
-    raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
-    raw`[^\s"'\x60,;]{5,128}`,
-    raw`(?=["'\x60]?(?:[\s,;]|$))`,
-  ]),
+  place(
+    "prose",
+    isPassword,
+    [
+      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+      raw`[^\s"'\x60,;]{5,128}`,
+      raw`(?=["'\x60]?(?:[\s,;]|$))`,
+    ],
+    A_NAME,
+  ),
   place(
     "prose",
     isPassword,
@@ -98,7 +103,7 @@ export const SENTENCES: readonly Place[] = [
       raw`[^\s"'\x60,;]{6,128}`,
       raw`(?=["'\x60]? as (?:the |a |your |its )?(?:\w{1,16} )?(?:password|passphrase))`,
     ],
-    " as ",
+    A_NAME,
   ),
   // The words of a wallet
   place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
@@ -121,7 +126,7 @@ export const SENTENCES: readonly Place[] = [
     "prose",
     isPassword,
     [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
-    " to ",
+    A_NAME,
   ),
   place(
     "prose",
