@@ -44,10 +44,12 @@ export const DIALOGUES: readonly Place[] = [
     [raw`(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?`, raw`[^\s"'\\:]{6,128}`, raw`(?=[ \t]{0,8}(?:\\r|\r?\n|$))`],
     raw`\bauth`,
   ),
-  place("dialogue", isMixed, [
-    raw`\bauth (?:plain|login|xoauth2|external) `,
-    raw`[A-Za-z0-9+/]{10,4096}={0,2}`,
-  ]),
+  place(
+    "dialogue",
+    isMixed,
+    [raw`\bauth (?:plain|login|xoauth2|external) `, raw`[A-Za-z0-9+/]{10,4096}={0,2}`],
+    "AUTH ",
+  ),
   place(
     "dialogue",
     isFilledIn,
@@ -58,21 +60,27 @@ export const DIALOGUES: readonly Place[] = [
     ],
     "UGFzc3dvcmQ6",
   ),
-  place("dialogue", isFilledIn, [
-    raw`\buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass `,
-    raw`\S{3,128}`,
-    ENDS_LINE,
-  ]),
+  place(
+    "dialogue",
+    isFilledIn,
+    [raw`\buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass `, raw`\S{3,128}`, ENDS_LINE],
+    "PASS ",
+  ),
   place(
     "dialogue",
     isGivenWord,
     [raw`(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?`, raw`[^"\s]{6,128}`],
-    raw`\blogin`,
+    "LOGIN ",
   ),
-  place("dialogue", isFilledIn, [
-    raw`\bform-data; name="[\w.\[-]{0,40}?(?:${SECRET_NAME})\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}`,
-    raw`[^\s][^\r\n]{2,512}`,
-  ]),
+  place(
+    "dialogue",
+    isFilledIn,
+    [
+      raw`\bform-data; name="[\w.\[-]{0,40}?(?:${SECRET_NAME})\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}`,
+      raw`[^\s][^\r\n]{2,512}`,
+    ],
+    "form-data",
+  ),
   place(
     "command-output",
     isFilledIn,
@@ -96,8 +104,7 @@ const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w-])`, "i");
 /** What these print of a file or a variable is no secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
-const LABEL = /^[^\n]{0,160}[:：]\s{0,8}$/;
-const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -](?:codes?|passwords?)\b/i;
+const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
 
 const ALONE = /^[ \t]{0,40}(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
 const CODE =
@@ -141,7 +148,11 @@ export function* findAnswers(text: string): Generator<Finding> {
 
 function mayAsk(text: string): boolean {
   if (!text.includes("\n")) return false;
-  return hasSecretName(text) || (/(?:\$|>>>) /.test(text) && GIVES.test(text)) || CODES.test(text);
+  return (
+    hasSecretName(text) ||
+    (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
+    (/codes/i.test(text) && CODES.test(text))
+  );
 }
 
 /** The value that the line holds as expected; empty where it holds none. */
@@ -154,7 +165,7 @@ function expectedBehind(line: string): Expected | undefined {
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
   if (CODES.test(line)) return LISTED;
-  return LABEL.test(line) && NAMES.test(line) ? LABELLED : undefined;
+  return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
 }
 
 function isAnswer(value: string): boolean {

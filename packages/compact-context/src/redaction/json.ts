@@ -13,7 +13,7 @@ import {
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
-const IS_NAMED = /^(?:\w{0,12}Value|value)$/;
+const isNamedValue = (key: string): boolean => key.endsWith("alue") && /^(?:\w{0,12}Value|value)$/.test(key);
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
 
 /** A string of structured data and where it stands. */
@@ -136,13 +136,13 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
 function walkFields(value: object, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
-  const given = Object.keys(value).some((key) => IS_NAMED.test(key)) ? nameGiven(value) : undefined;
+  const given = Object.keys(value).some((key) => isNamedValue(key)) ? nameGiven(value) : undefined;
   const isKey = "kty" in value && typeof value.kty === "string";
   for (const [key, before] of Object.entries(value)) {
     const after =
       isKey && PRIVATE_PARTS_OF_JWK.has(key) && typeof before === "string"
         ? REDACTED
-        : walkValue(before, IS_NAMED.test(key) ? (given ?? key) : key, walk);
+        : walkValue(before, isNamedValue(key) ? (given ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
     changed ||= after !== before || shownKey !== key;
     fields.set(shownKey, after);
@@ -228,7 +228,7 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
 function addLateEdits(edits: Edit[], { isKey, before, held = [] }: Frame, { onNamed }: JsonReading): void {
   for (const { start, end, key, value } of held) {
     const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
-    const shown = isPart ? REDACTED : IS_NAMED.test(key) ? redactByName({ value, name: before }) : undefined;
+    const shown = isPart ? REDACTED : isNamedValue(key) ? redactByName({ value, name: before }) : undefined;
     if (shown === undefined || shown === value) continue;
     onNamed?.();
     edits.push({ start, end, shown: JSON.stringify(shown) });
@@ -271,7 +271,7 @@ function scalarAt(
 
 /** True for text whose lines may be JSON each, as in a log. */
 export function mayHoldJsonLines(text: string): boolean {
-  return /^[ \t]*[{[]["{[]/m.test(text) && text.includes("\n");
+  return text.includes("\n") && /^[ \t]*[{[]["{[]/m.test(text);
 }
 
 function isJson(text: string): boolean {
@@ -302,7 +302,7 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
 function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
   const { key } = frame;
   if (key === "kty") frame.isKey = true;
-  else if (key !== undefined && (IS_NAMED.test(key) || PRIVATE_PARTS_OF_JWK.has(key))) {
+  else if (key !== undefined && (isNamedValue(key) || PRIVATE_PARTS_OF_JWK.has(key))) {
     frame.held ??= [];
     frame.held.push({ start, end, key, value });
   }
@@ -311,7 +311,7 @@ function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
 function nameOf(frame: Frame | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (frame.array) return flagName(frame.before) ?? frame.name;
-  return IS_NAMED.test(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
+  return isNamedValue(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
 }
 
 /** The string as it is to be shown. */

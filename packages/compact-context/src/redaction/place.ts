@@ -42,10 +42,12 @@ export function createPlaceFinder(places: readonly Place[]): (text: string) => F
   const gate = createWordGate(
     places.map(({ needs, source }) => (needs.startsWith("\\b") ? needs : source.slice(1))),
   );
+  const free = places.flatMap(({ named }, index) => (gate.isGated(index) || named ? [] : [index]));
+  const named = places.flatMap((searched, index) => (!gate.isGated(index) && searched.named ? [index] : []));
   return (text) => {
     const hasName = hasSecretName(text);
     const found: Finding[] = [];
-    for (const index of gate.open(text)) {
+    for (const index of [...gate.open(text), ...free, ...(hasName ? named : [])]) {
       const searched = places[index] as Place;
       if ((searched.named && !hasName) || !hasNeeded(searched, text)) continue;
       const pattern = patterns[index] ?? new RegExp(searched.source, "gi");
@@ -97,7 +99,9 @@ function foldedAt(text: string, at: number): number {
 
 /** Says which patterns may find something in a text. */
 interface WordGate {
-  /** The numbers of those that may. */
+  /** False for a pattern that may begin with anything: it may always find something. */
+  isGated(pattern: number): boolean;
+  /** The numbers of the gated ones that may. */
   open(text: string): number[];
 }
 
@@ -107,10 +111,9 @@ interface Beginning {
   readonly patterns: number[];
 }
 
-/** `sources` are patterns that ignore case; one that may begin with anything may always find something. */
+/** `sources` are patterns that ignore case. */
 export function createWordGate(sources: readonly string[]): WordGate {
   const words = sources.map(beginningsOf);
-  const always = [...words.keys()].filter((pattern) => words[pattern] === undefined);
   /** By pattern: the text, counted, that opened it last. */
   const openedBy = new Float64Array(sources.length);
   let texts = 0;
@@ -135,9 +138,10 @@ export function createWordGate(sources: readonly string[]): WordGate {
   };
 
   return {
+    isGated: (pattern) => words[pattern] !== undefined,
     open(text) {
       texts += 1;
-      const open = [...always];
+      const open: number[] = [];
       let before = 0;
       let letter = foldedAt(text, 0);
       for (let at = 1; at < text.length; at += 1) {

@@ -118,10 +118,15 @@ const COMMANDS: readonly Place[] = [
     raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,
   ]),
-  place("command-line", isFilledIn, [
-    raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
-    raw`[^\s'"=-][^\s'"]{2,512}`,
-  ]),
+  place(
+    "command-line",
+    isFilledIn,
+    [
+      raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
+      raw`[^\s'"=-][^\s'"]{2,512}`,
+    ],
+    raw`\b(?:env|arg|set|git)`,
+  ),
   place(
     "command-line",
     isFilledIn,
@@ -310,10 +315,15 @@ const STATEMENTS: readonly Place[] = [
     raw`[^\s"'<>\\,}]{3,4096}`,
   ]),
   // A name, and its value one level below
-  place("named-value", isGivenWord, [
-    raw`(?:^|\n)[ \t-]{0,40}["']?${NAME}["']?:[ \t]{0,4}\r?\n[ \t]{1,40}["']?(?:value|default)["']?:[ \t]{1,4}["']?`,
-    raw`[^\s"']{6,512}`,
-  ]),
+  place(
+    "named-value",
+    isGivenWord,
+    [
+      raw`(?:^|\n)[ \t-]{0,40}["']?${NAME}["']?:[ \t]{0,4}\r?\n[ \t]{1,40}["']?(?:value|default)["']?:[ \t]{1,4}["']?`,
+      raw`[^\s"']{6,512}`,
+    ],
+    raw`\b(?:value|default)`,
+  ),
   place("named-value", isFilledIn, [
     raw`(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
     raw`[^\s"'<>\\]{3,4096}`,
