@@ -32,6 +32,12 @@ export const DIALOGUES: readonly Place[] = [
     raw`(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}`,
   ]),
   place(
+    "element",
+    isFilledIn,
+    [raw`<(?:keyMaterial|passphrase|psk)>`, raw`[^<>\n]{8,64}`, "(?=</)"],
+    raw`\b(?:keymaterial|passphrase|psk)`,
+  ),
+  place(
     "command-line",
     isFilledIn,
     [raw`\b(?:cryptsetup|gpg|sudo|luksopen)\b[^\n]{0,120}<<< ["']`, raw`[^"'\n$]{4,128}`, `(?=["'])`],
@@ -168,6 +174,7 @@ function expectedBehind(line: string): Expected | undefined {
   return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
 }
 
+/** A path, or a line of `/etc/passwd`, is none. */
 function isAnswer(value: string): boolean {
-  return looksGenerated(value) || isGivenWord(value);
+  return !/^[./~]|:.*:/.test(value) && (looksGenerated(value) || isGivenWord(value));
 }

@@ -82,7 +82,7 @@ const COMMANDS: readonly Place[] = [
   ...[
     ["mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p"],
     [
-      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod|ipmitool|mosquitto_\\w{3}",
+      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\\w{3}",
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
@@ -95,7 +95,7 @@ const COMMANDS: readonly Place[] = [
     ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
   ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
   place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{4,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
+    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
   place(
@@ -138,7 +138,7 @@ const COMMANDS: readonly Place[] = [
     "|",
   ),
   place("command-line", isFilledIn, [
-    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|requirepass ["']?)`,
+    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)`,
     raw`[^\s'"]{3,128}?`,
     raw`(?=@[\w/.:-]{1,80}|['"\s]|$)`,
   ]),

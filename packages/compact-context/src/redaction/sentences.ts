@@ -147,7 +147,7 @@ export const SENTENCES: readonly Place[] = [
   ),
   place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
-    raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
+    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
     raw`[\w.~+\/=\-]{12,512}`,
     raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
   ]),

@@ -152,7 +152,7 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
     return true;
-  if (isStandIn(value, name) || isExpression(value) || isVariable(value, context)) return false;
+  if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
@@ -212,6 +212,12 @@ function isExpression(value: string): boolean {
     return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+}
+
+/** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
+function isReference(value: string, { name, joint }: ValueContext): boolean {
+  const isSetting = joint === "=" && /^[A-Z]+$/.test(name) && isPasswordName(name);
+  return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
 }
 
 /** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `decimal-literal`. */
