@@ -40,7 +40,10 @@ export const DIALOGUES: readonly Place[] = [
   place(
     "command-line",
     isFilledIn,
-    [raw`\b(?:cryptsetup|gpg|sudo|luksopen)\b[^\n]{0,120}<<< ["']`, raw`[^"'\n$]{4,128}`, `(?=["'])`],
+    [
+      raw`\b(?:--with-token|--stdin|login|cryptsetup|gpg|sudo)\b[^\n]{0,120}?<<< ["']?`,
+      raw`(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}`,
+    ],
     "<<<",
   ),
   // Servers that ask for a password

@@ -64,8 +64,12 @@ function isPaired(word: unknown, value: unknown): boolean {
 /** What stands in place of a value nested too deep, which is not looked into. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-/** Fields of a JSON Web Key (RFC 7518) that hold its secret. */
-const PRIVATE_PARTS_OF_JWK: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "k"]);
+/** Fields that hold a secret where another stands beside them: in JSON Web Keys (RFC 7518), in what Terraform drew. */
+const PARTS_BESIDE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kty", ["d", "p", "q", "dp", "dq", "qi", "k"]],
+  ["bcrypt_hash", ["result"]],
+]);
+const MAY_BE_PART = new Set([...PARTS_BESIDE.values()].flat());
 
 interface Walk {
   readonly redactText: (text: string) => string;
@@ -137,10 +141,10 @@ function walkFields(value: object, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
   const given = Object.keys(value).some((key) => isNamedValue(key)) ? nameGiven(value) : undefined;
-  const isKey = "kty" in value && typeof value.kty === "string";
+  const parts = [...PARTS_BESIDE].flatMap(([mark, own]) => (mark in value ? own : []));
   for (const [key, before] of Object.entries(value)) {
     const after =
-      isKey && PRIVATE_PARTS_OF_JWK.has(key) && typeof before === "string"
+      parts.includes(key) && typeof before === "string"
         ? REDACTED
         : walkValue(before, isNamedValue(key) ? (given ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
@@ -173,8 +177,8 @@ interface Frame {
   awaitsKey: boolean;
   /** The string before, in an array; what `name` says, in an object. */
   before: string | undefined;
-  /** The object is a JSON Web Key. */
-  isKey: boolean;
+  /** The fields that hold a secret because of another one. */
+  parts: readonly string[];
   /** Strings that stay unless another field of the object says what they are. */
   held: Held[] | undefined;
 }
@@ -225,9 +229,9 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
 }
 
 /** What stands before the field that names it is found when its object ends. */
-function addLateEdits(edits: Edit[], { isKey, before, held = [] }: Frame, { onNamed }: JsonReading): void {
+function addLateEdits(edits: Edit[], { parts, before, held = [] }: Frame, { onNamed }: JsonReading): void {
   for (const { start, end, key, value } of held) {
-    const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
+    const isPart = parts.includes(key) && value !== REDACTED;
     const shown = isPart ? REDACTED : isNamedValue(key) ? redactByName({ value, name: before }) : undefined;
     if (shown === undefined || shown === value) continue;
     onNamed?.();
@@ -291,7 +295,7 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
   if (char === "{" || char === "[") {
     const array = char === "[";
     const name = nameOf(top);
-    const fresh = { key: undefined, before: undefined, isKey: false, held: undefined };
+    const fresh = { key: undefined, before: undefined, parts: [], held: undefined };
     frames.push({ array, name, awaitsKey: !array, ...fresh });
   } else if (char === "}" || char === "]") return frames.pop();
   else if (char === "," && top !== undefined && !top.array) top.awaitsKey = true;
@@ -301,8 +305,9 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
 /** Remembers a string of an object as long as it may still turn out to be a secret. */
 function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
   const { key } = frame;
-  if (key === "kty") frame.isKey = true;
-  else if (key !== undefined && (isNamedValue(key) || PRIVATE_PARTS_OF_JWK.has(key))) {
+  if (key === undefined) return;
+  frame.parts = PARTS_BESIDE.get(key) ?? frame.parts;
+  if (isNamedValue(key) || MAY_BE_PART.has(key)) {
     frame.held ??= [];
     frame.held.push({ start, end, key, value });
   }

@@ -98,22 +98,6 @@ const COMMANDS: readonly Place[] = [
     raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
-  place(
-    "command-line",
-    isGivenWord,
-    [raw`\b(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<< ["']?`, WORD],
-    "<<<",
-  ),
-  place(
-    "command-line",
-    isFilledIn,
-    [
-      raw`\becho ["']?[\w.-]{1,32}:`,
-      raw`[^\s'"|]{3,128}`,
-      raw`(?=["']?[ \t]{0,8}\|[ \t]{0,8}(?:sudo )?chpasswd)`,
-    ],
-    "chpasswd",
-  ),
   place("command-line", isFilledIn, [
     raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,

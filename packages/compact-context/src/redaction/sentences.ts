@@ -122,29 +122,6 @@ export const SENTENCES: readonly Place[] = [
     raw`[^"'”“»\x60\n]{6,96}`,
     raw`(?=["'”“»\x60])`,
   ]),
-  place(
-    "prose",
-    isPassword,
-    [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
-    A_NAME,
-  ),
-  place(
-    "prose",
-    (value) => isQuotedSecret(value, "password"),
-    [
-      raw`\bpassw(?:or)?d(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was) ["'\x60]`,
-      raw`[^\s"'\x60]{3,128}`,
-      raw`(?=["'\x60])`,
-    ],
-    "passw",
-  ),
-  // Installers print what they drew for the first login on a line of its own.
-  place(
-    "prose",
-    looksGenerated,
-    [raw`\bpassword [^\n:]{0,60}:\s{2,8}`, raw`[\w-]{16,64}`, raw`(?=\s|$)`],
-    "password",
-  ),
   place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
     raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
