@@ -3,8 +3,10 @@ import { redact } from "../../packages/compact-context/src/redaction/redactor.ts
 import eighth from "./eighth.json" with { type: "json" };
 import fifth from "./fifth.json" with { type: "json" };
 import fourth from "./fourth.json" with { type: "json" };
+import ninth from "./ninth.json" with { type: "json" };
 import seventh from "./seventh.json" with { type: "json" };
 import sixth from "./sixth.json" with { type: "json" };
+import tenth from "./tenth.json" with { type: "json" };
 import { HARMLESS, SECRETS } from "./unseen.ts";
 
 function isLeft(text: string, secret: string): boolean {
@@ -21,6 +23,8 @@ const sets: readonly (readonly [string, readonly (readonly [string, string])[], 
   ["the sixth set", sixth.secrets as unknown as readonly (readonly [string, string])[], sixth.harmless],
   ["the seventh set", seventh.secrets as unknown as readonly (readonly [string, string])[], seventh.harmless],
   ["the eighth set", eighth.secrets as unknown as readonly (readonly [string, string])[], eighth.harmless],
+  ["the ninth set", ninth.secrets as unknown as readonly (readonly [string, string])[], ninth.harmless],
+  ["the tenth set", tenth.secrets as unknown as readonly (readonly [string, string])[], tenth.harmless],
 ];
 
 it.each(sets)(

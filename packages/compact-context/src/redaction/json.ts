@@ -1,3 +1,4 @@
+import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
@@ -12,7 +13,7 @@ import {
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
-const IS_NAMED = /^(?:\w{0,12}Value|value)$/;
+const isNamedValue = (key: string): boolean => key.endsWith("alue") && /^(?:\w{0,12}Value|value)$/.test(key);
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
 
 /** A string of structured data and where it stands. */
@@ -22,16 +23,32 @@ interface NamedString {
   readonly name: string | undefined;
 }
 
+type Meaning = "cookie" | "secret" | "hint" | "nothing";
+/** What the names of fields say: sessions have few, and each of them often. */
+const meanings = createLruMap<Meaning>(1024);
+
+function meaningOf(name: string): Meaning {
+  const known = meanings.get(name);
+  if (known !== undefined) return known;
+  const isNamed = isSecretName(name) ? "secret" : isHintingName(name) ? "hint" : "nothing";
+  const meaning = /^(?:set-)?cookie$/i.test(name) ? "cookie" : isNamed;
+  meanings.set(name, meaning);
+  return meaning;
+}
+
 /** What a field's name says about its string: the redacted string, or undefined where the name says nothing. */
 function redactByName({ value, name }: NamedString): string | undefined {
   if (name === undefined || value === "") return undefined;
-  if (/^(?:set-)?cookie$/i.test(name) && isPair(value)) return REDACTED;
+  const meaning = meaningOf(name);
+  if (meaning === "nothing") return undefined;
+  if (meaning === "cookie" && isPair(value)) return REDACTED;
   const scheme = SCHEME.exec(value)?.[0] ?? "";
   const bare = value.slice(scheme.length);
-  if (isSecretName(name)) return isQuotedSecret(bare, name) ? scheme + REDACTED : undefined;
-  return isHintingName(name) && /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare)
-    ? scheme + REDACTED
-    : undefined;
+  const isSecret =
+    meaning === "secret"
+      ? isQuotedSecret(bare, name)
+      : /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare);
+  return isSecret ? scheme + REDACTED : undefined;
 }
 
 /** The name that a command line's word gives to the next one: `--password` to `hunter2`; undefined for others. */
@@ -47,8 +64,12 @@ function isPaired(word: unknown, value: unknown): boolean {
 /** What stands in place of a value nested too deep, which is not looked into. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-/** Fields of a JSON Web Key (RFC 7518) that hold its secret. */
-const PRIVATE_PARTS_OF_JWK: ReadonlySet<string> = new Set(["d", "p", "q", "dp", "dq", "qi", "k"]);
+/** Fields that hold a secret where another stands beside them: in JSON Web Keys (RFC 7518), in what Terraform drew. */
+const PARTS_BESIDE: ReadonlyMap<string, readonly string[]> = new Map([
+  ["kty", ["d", "p", "q", "dp", "dq", "qi", "k"]],
+  ["bcrypt_hash", ["result"]],
+]);
+const MAY_BE_PART = new Set([...PARTS_BESIDE.values()].flat());
 
 interface Walk {
   readonly redactText: (text: string) => string;
@@ -119,13 +140,13 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
 function walkFields(value: object, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
-  const given = Object.keys(value).some((key) => IS_NAMED.test(key)) ? nameGiven(value) : undefined;
-  const isKey = "kty" in value && typeof value.kty === "string";
+  const given = Object.keys(value).some((key) => isNamedValue(key)) ? nameGiven(value) : undefined;
+  const parts = [...PARTS_BESIDE].flatMap(([mark, own]) => (mark in value ? own : []));
   for (const [key, before] of Object.entries(value)) {
     const after =
-      isKey && PRIVATE_PARTS_OF_JWK.has(key) && typeof before === "string"
+      parts.includes(key) && typeof before === "string"
         ? REDACTED
-        : walkValue(before, IS_NAMED.test(key) ? (given ?? key) : key, walk);
+        : walkValue(before, isNamedValue(key) ? (given ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
     changed ||= after !== before || shownKey !== key;
     fields.set(shownKey, after);
@@ -156,8 +177,8 @@ interface Frame {
   awaitsKey: boolean;
   /** The string before, in an array; what `name` says, in an object. */
   before: string | undefined;
-  /** The object is a JSON Web Key. */
-  isKey: boolean;
+  /** The fields that hold a secret because of another one. */
+  parts: readonly string[];
   /** Strings that stay unless another field of the object says what they are. */
   held: Held[] | undefined;
 }
@@ -208,10 +229,10 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
 }
 
 /** What stands before the field that names it is found when its object ends. */
-function addLateEdits(edits: Edit[], { isKey, before, held = [] }: Frame, { onNamed }: JsonReading): void {
+function addLateEdits(edits: Edit[], { parts, before, held = [] }: Frame, { onNamed }: JsonReading): void {
   for (const { start, end, key, value } of held) {
-    const isPart = isKey && PRIVATE_PARTS_OF_JWK.has(key) && value !== REDACTED;
-    const shown = isPart ? REDACTED : IS_NAMED.test(key) ? redactByName({ value, name: before }) : undefined;
+    const isPart = parts.includes(key) && value !== REDACTED;
+    const shown = isPart ? REDACTED : isNamedValue(key) ? redactByName({ value, name: before }) : undefined;
     if (shown === undefined || shown === value) continue;
     onNamed?.();
     edits.push({ start, end, shown: JSON.stringify(shown) });
@@ -254,7 +275,7 @@ function scalarAt(
 
 /** True for text whose lines may be JSON each, as in a log. */
 export function mayHoldJsonLines(text: string): boolean {
-  return /^[ \t]*[{[]["{[]/m.test(text) && text.includes("\n");
+  return text.includes("\n") && /^[ \t]*[{[]["{[]/m.test(text);
 }
 
 function isJson(text: string): boolean {
@@ -274,7 +295,7 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
   if (char === "{" || char === "[") {
     const array = char === "[";
     const name = nameOf(top);
-    const fresh = { key: undefined, before: undefined, isKey: false, held: undefined };
+    const fresh = { key: undefined, before: undefined, parts: [], held: undefined };
     frames.push({ array, name, awaitsKey: !array, ...fresh });
   } else if (char === "}" || char === "]") return frames.pop();
   else if (char === "," && top !== undefined && !top.array) top.awaitsKey = true;
@@ -284,8 +305,9 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
 /** Remembers a string of an object as long as it may still turn out to be a secret. */
 function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
   const { key } = frame;
-  if (key === "kty") frame.isKey = true;
-  else if (key !== undefined && (IS_NAMED.test(key) || PRIVATE_PARTS_OF_JWK.has(key))) {
+  if (key === undefined) return;
+  frame.parts = PARTS_BESIDE.get(key) ?? frame.parts;
+  if (isNamedValue(key) || MAY_BE_PART.has(key)) {
     frame.held ??= [];
     frame.held.push({ start, end, key, value });
   }
@@ -294,7 +316,7 @@ function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
 function nameOf(frame: Frame | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (frame.array) return flagName(frame.before) ?? frame.name;
-  return IS_NAMED.test(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
+  return isNamedValue(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
 }
 
 /** The string as it is to be shown. */

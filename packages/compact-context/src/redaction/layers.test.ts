@@ -72,6 +72,9 @@ describe("structure", () => {
       expect(JSON.parse(shown)).toEqual(redactValue(key));
       expect(redact(shown)).toBe(shown);
     }
+    expect(redact('{"bcrypt_hash":"x","length":8,"result":"abcdefgh"}')).toBe(
+      `{"bcrypt_hash":"x","length":8,"result":"${R}"}`,
+    );
     expect(redact('{"d":"abcdefgh","k":{"kty":"oct"}}')).toBe('{"d":"abcdefgh","k":{"kty":"oct"}}');
   });
 

@@ -15,8 +15,9 @@ import {
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
 /** How a terminal colours a name. */
 const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
-/** A tag of YAML, or the head of a block whose first line is the value. */
-const YAML = "(?:!!?\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
+/** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
+const YAML =
+  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
 const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
 const NAMES = new RegExp(SECRET_NAME, "gi");
 const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");

@@ -23,23 +23,27 @@ describe("what a pattern begins with", () => {
 
 describe("the gate of words", () => {
   const gate = createWordGate([String.raw`\b(?:curl|my)\b`, String.raw`\b7zr?`, "[?&]sig="]);
-  const open = (text: string): number[] => [...gate.open(text)];
+  const open = (text: string): number[] => gate.open(text).toSorted();
 
   it.each([
-    ["", [0, 0, 1]],
-    ["CURL it", [1, 0, 1]],
-    ["é7Z", [0, 1, 1]],
-    ["(my", [1, 0, 1]],
-    ["dummy xcurl a7zr _my", [0, 0, 1]],
-    ["cur", [0, 0, 1]],
+    ["", []],
+    ["CURL it", [0]],
+    ["é7Z", [1]],
+    ["(my", [0]],
+    ["dummy xcurl a7zr _my", []],
+    ["cur", []],
   ])("%s", (text, expected) => {
     expect(open(text)).toEqual(expected);
   });
 
+  it("knows which patterns it says nothing of", () => {
+    expect([0, 1, 2].map(gate.isGated)).toEqual([true, true, false]);
+  });
+
   it("is open wherever the pattern matches", () => {
     for (const text of ["a curl", "\ncurl", "ｃurl curl", "My", "x-7zr", "7z"]) {
-      expect(open(text)[0] === 1 || !/\b(?:curl|my)\b/i.test(text)).toBe(true);
-      expect(open(text)[1] === 1 || !/\b7zr?/i.test(text)).toBe(true);
+      expect(open(text).includes(0) || !/\b(?:curl|my)\b/i.test(text)).toBe(true);
+      expect(open(text).includes(1) || !/\b7zr?/i.test(text)).toBe(true);
     }
   });
 });

@@ -7,11 +7,14 @@ export interface Place {
   /** Two groups: what stays, and the secret; every repetition bounded. */
   readonly source: string;
   readonly isSecret: (value: string, before: string) => boolean;
-  /** Text without which the pattern has nothing to find. */
+  /** Text without which the pattern has nothing to find; behind `\\b`, the beginnings of words of which one must be there. */
   readonly needs: string;
   /** The name of a secret must be in the text. */
   readonly named: boolean;
 }
+
+/** What a place needs in whose pattern the name of a secret is a word of its own. */
+export const A_NAME = "a name";
 
 type Judge = Place["isSecret"];
 
@@ -23,24 +26,40 @@ export function place(
   needs = "",
 ): Place {
   const [before = "", value, behind = ""] = parts.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
-  const named = parts.some((part) => part?.includes(SECRET_NAME));
-  return { kind, isSecret, needs, named, source: `(${before})(${value})${behind}` };
+  const named = needs === A_NAME || parts.some((part) => part?.includes(SECRET_NAME));
+  return {
+    kind,
+    isSecret,
+    needs: needs === A_NAME ? "" : needs,
+    named,
+    source: `(${before})(${value})${behind}`,
+  };
 }
 
 /** Finds the secrets of all places in one text; patterns are compiled when a text first has one of their words. */
 export function createPlaceFinder(places: readonly Place[]): (text: string) => Finding[] {
   const patterns: RegExp[] = [];
-  const gate = createWordGate(places.map(({ source }) => source.slice(1)));
+  const gate = createWordGate(
+    places.map(({ needs, source }) => (needs.startsWith("\\b") ? needs : source.slice(1))),
+  );
+  const free = places.flatMap(({ named }, index) => (gate.isGated(index) || named ? [] : [index]));
+  const named = places.flatMap((searched, index) => (!gate.isGated(index) && searched.named ? [index] : []));
   return (text) => {
-    const open = gate.open(text);
     const hasName = hasSecretName(text);
-    return places.flatMap((searched, index) => {
-      if (open[index] === 0 || (searched.named && !hasName) || !text.includes(searched.needs)) return [];
+    const found: Finding[] = [];
+    for (const index of [...gate.open(text), ...free, ...(hasName ? named : [])]) {
+      const searched = places[index] as Place;
+      if ((searched.named && !hasName) || !hasNeeded(searched, text)) continue;
       const pattern = patterns[index] ?? new RegExp(searched.source, "gi");
       patterns[index] = pattern;
-      return findingsOf(searched, pattern, text);
-    });
+      found.push(...findingsOf(searched, pattern, text));
+    }
+    return found;
   };
+}
+
+function hasNeeded({ needs }: Place, text: string): boolean {
+  return needs.startsWith("\\b") || text.includes(needs);
 }
 
 function findingsOf(searched: Place, pattern: RegExp, text: string): Finding[] {
@@ -80,8 +99,10 @@ function foldedAt(text: string, at: number): number {
 
 /** Says which patterns may find something in a text. */
 interface WordGate {
-  /** By pattern: 1 where it may; the same array for each text. */
-  open(text: string): Uint8Array;
+  /** False for a pattern that may begin with anything: it may always find something. */
+  isGated(pattern: number): boolean;
+  /** The numbers of the gated ones that may. */
+  open(text: string): number[];
 }
 
 /** A beginning of a word, in lower case, and the patterns that can begin with it. */
@@ -90,12 +111,13 @@ interface Beginning {
   readonly patterns: number[];
 }
 
-/** `sources` are patterns that ignore case; one that may begin with anything may always find something. */
+/** `sources` are patterns that ignore case. */
 export function createWordGate(sources: readonly string[]): WordGate {
   const words = sources.map(beginningsOf);
-  const always = Uint8Array.from(words, (own) => (own === undefined ? 1 : 0));
-  const open = new Uint8Array(sources.length);
-  const byTwo: (Beginning[] | undefined)[] = Array.from({ length: ASCII * ASCII }, () => undefined);
+  /** By pattern: the text, counted, that opened it last. */
+  const openedBy = new Float64Array(sources.length);
+  let texts = 0;
+  const byTwo: (Beginning[] | undefined)[] = new Array(ASCII * ASCII).fill(undefined);
   for (const [pattern, own = []] of words.entries()) {
     for (const letters of own) {
       const code = letters.charCodeAt(0) * ASCII + letters.charCodeAt(1);
@@ -107,14 +129,19 @@ export function createWordGate(sources: readonly string[]): WordGate {
     }
   }
 
-  const openAt = (text: string, at: number, beginnings: readonly Beginning[]): void => {
-    for (const { letters, patterns } of beginnings)
-      if (standsAt(text, at, letters)) for (const pattern of patterns) open[pattern] = 1;
+  const openAt = (text: string, at: number, beginnings: readonly Beginning[], open: number[]): void => {
+    for (const { letters, patterns } of beginnings) {
+      if (!standsAt(text, at, letters)) continue;
+      for (const pattern of patterns) if (openedBy[pattern] !== texts) open.push(pattern);
+      for (const pattern of patterns) openedBy[pattern] = texts;
+    }
   };
 
   return {
+    isGated: (pattern) => words[pattern] !== undefined,
     open(text) {
-      open.set(always);
+      texts += 1;
+      const open: number[] = [];
       let before = 0;
       let letter = foldedAt(text, 0);
       for (let at = 1; at < text.length; at += 1) {
@@ -122,7 +149,7 @@ export function createWordGate(sources: readonly string[]): WordGate {
         const next = code < ASCII ? (FOLDED[code] as number) : 0;
         if (before === 0 && letter !== 0) {
           const beginnings = byTwo[(letter << 7) | next];
-          if (beginnings !== undefined) openAt(text, at - 1, beginnings);
+          if (beginnings !== undefined) openAt(text, at - 1, beginnings, open);
         }
         before = letter;
         letter = next;
@@ -143,6 +170,7 @@ function standsAt(text: string, at: number, letters: string): boolean {
  * not begin with `\b` and a word. A bracket that closes none ends the pattern.
  */
 export function beginningsOf(source: string): readonly string[] | undefined {
+  if (!source.startsWith("\\b")) return undefined;
   const words = splitGroup(`(?:${source})`).alternatives.flatMap((alternative) =>
     alternative.startsWith("\\b") ? wordsOf(alternative.slice(2)) : [""],
   );

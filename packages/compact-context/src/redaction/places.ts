@@ -1,15 +1,8 @@
+import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
-import { createPlaceFinder, type Place, place } from "./place.ts";
+import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
-import {
-  hasSecretName,
-  isFilledIn,
-  isGiven,
-  isMixed,
-  isSecretName,
-  looksGenerated,
-  SECRET_NAME,
-} from "./values.ts";
+import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
@@ -81,18 +74,20 @@ const COMMANDS: readonly Place[] = [
     "command-line",
     isFilledIn,
     [
-      raw`${command("curl", "-u|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:`,
+      raw`${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:`,
       raw`[^\s'"<>]{1,256}`,
     ],
-    "curl",
+    ":",
   ),
   ...[
     ["mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p"],
     [
-      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod",
+      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\\w{3}",
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
+    [raw`snmp\w{3,8}`, "-[ax] (?!sha|md5|aes|des)"],
+    ["doctl|influx", "-t "],
     [raw`ldap\w{3,10}`, "-w[ =]?"],
     ["openssl", "-(?:k|K) |-pass(?:in|out)? pass:"],
     ["smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`],
@@ -100,41 +95,34 @@ const COMMANDS: readonly Place[] = [
     ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
   ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
   place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
+    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
-  place(
-    "command-line",
-    isGivenWord,
-    [raw`\b(?:--with-token|login|--stdin)\b[^\n]{0,40}?<<< ["']?`, WORD],
-    "<<<",
-  ),
-  place(
-    "command-line",
-    isFilledIn,
-    [
-      raw`\becho ["']?[\w.-]{1,32}:`,
-      raw`[^\s'"|]{3,128}`,
-      raw`(?=["']?[ \t]{0,8}\|[ \t]{0,8}(?:sudo )?chpasswd)`,
-    ],
-    "chpasswd",
-  ),
   place("command-line", isFilledIn, [
-    raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|[\w-]{1,20} (?:config|configure) set|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
+    raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,
   ]),
   place(
     "command-line",
     isFilledIn,
     [
+      raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
+      raw`[^\s'"=-][^\s'"]{2,512}`,
+    ],
+    raw`\b(?:env|arg|set|git)`,
+  ),
+  place(
+    "command-line",
+    isFilledIn,
+    [
       raw`\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?`,
-      raw`[^\s'"|$]{3,256}`,
-      raw`(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd))`,
+      raw`(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}`,
+      raw`(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))`,
     ],
     "|",
   ),
   place("command-line", isFilledIn, [
-    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|requirepass ["']?)`,
+    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)`,
     raw`[^\s'"]{3,128}?`,
     raw`(?=@[\w/.:-]{1,80}|['"\s]|$)`,
   ]),
@@ -147,42 +135,43 @@ const COMMANDS: readonly Place[] = [
   place(
     "call",
     isFilledIn,
-    [raw`\bdefine\(\s{0,4}["'](?:${NAME})["'],\s{0,8}["']`, raw`[^"'\n]{3,256}`, raw`(?=["']\s{0,4}\))`],
+    [
+      raw`\bdefine\(\s{0,4}["'](?:${NAME}|\w{2,16}_(?:KEY|SALT))["'],\s{0,24}["']`,
+      raw`(?![a-z\x20]{3,64}["'])[^"'\n]{3,256}`,
+      raw`(?=["']\s{0,4}\))`,
+    ],
     "define",
   ),
-  place("call", () => true, [
-    raw`(?:\b(?:AKIA|ASIA)[A-Z2-7]{16}|<REDACTED>)["'],[ \t]{0,4}["']`,
-    raw`[A-Za-z0-9/+]{40}`,
-    `(?=["'])`,
-  ]),
+  // The second of an AWS pair; the first was taken out by the round before.
   place(
-    "command-output",
-    isFilledIn,
-    [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
-    "2)",
+    "call",
+    () => true,
+    [raw`<REDACTED>["'],[ \t]{0,4}["']`, raw`[A-Za-z0-9/+]{40}`, `(?=["'])`],
+    "<REDACTED>",
   ),
-  // A command that prints a token
-  place(
-    "command-output",
-    looksGenerated,
-    [
-      raw`\b(?:auth:token|print-(?:access|identity)-token|auth token|create-token)\b[^\n]{0,200}\n(?:[^\n]{0,200}\n){0,2}?[ \t]{0,8}`,
-      raw`[\w.~+/=-]{16,2048}`,
-      raw`(?=[ \t]{0,8}(?:\r?\n|$))`,
-    ],
-    "token",
-  ),
-  // A setter of a password, and the networks and databases that take one as their last argument
-  place("call", isFilledIn, [
-    raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
-    raw`[^"'\s]{4,128}`,
-    raw`(?=["']\s{0,4}\))`,
-  ]),
+  // What a test types into a field
   place("call", isGivenWord, [
-    raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`,
-    raw`[^"'\s]{6,512}`,
-    raw`(?=["']\s{0,4}\))`,
+    raw`\b(?:fill|type|fill_?in|set_?value)\(\s?["'\x60][^\n]{0,60}?${NAME}["'\x60\]\)]{1,4},\s{0,4}["'\x60]`,
+    raw`[^"'\x60\s]{6,128}`,
+    raw`(?=["'\x60])`,
   ]),
+  // A setter of a password, and the networks and databases that take one as their last argument
+  place(
+    "call",
+    isFilledIn,
+    [
+      raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
+      raw`[^"'\s]{4,128}`,
+      raw`(?=["']\s{0,4}\))`,
+    ],
+    A_NAME,
+  ),
+  place(
+    "call",
+    isGivenWord,
+    [raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`, raw`[^"'\s]{6,512}`, raw`(?=["']\s{0,4}\))`],
+    raw`\bbearer`,
+  ),
   place("header", isMixed, [
     raw`\b(?:proxy_set_header|(?:set|add)_?header)[ \t(]{1,2}["']?${NAME}["']?[ \t,]{1,4}["']`,
     raw`[\w.~+/=-]{6,512}`,
@@ -195,7 +184,7 @@ const COMMANDS: readonly Place[] = [
   ]),
   // What signs or checks with a secret
   place("call", isGivenWord, [
-    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]`,
+    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']`,
     raw`[^"'\x60\s]{6,256}`,
     raw`(?=["'\x60])`,
   ]),
@@ -213,16 +202,11 @@ const COMMANDS: readonly Place[] = [
     "${",
   ),
   // A user and a password in a call
-  ...[
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=)`,
-    raw`(?:basic_?auth|[.:](?:auth|login))`,
-  ].map((callee) =>
-    place("call", isGivenWord, [
-      raw`${callee}[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
-      raw`[^"'\s]{6,256}`,
-      `(?=["'])`,
-    ]),
-  ),
+  place("call", isGivenWord, [
+    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
+    raw`[^"'\s]{6,256}`,
+    `(?=["'])`,
+  ]),
 ];
 
 const STATEMENTS: readonly Place[] = [
@@ -314,6 +298,16 @@ const STATEMENTS: readonly Place[] = [
     raw`(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?(?:${NAME})\\{0,3}["']?[ \t]{0,4},?\s{0,24}\\{0,3}["']?\w{0,12}(?:value|content)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`,
     raw`[^\s"'<>\\,}]{3,4096}`,
   ]),
+  // A name, and its value one level below
+  place(
+    "named-value",
+    isGivenWord,
+    [
+      raw`(?:^|\n)[ \t-]{0,40}["']?${NAME}["']?:[ \t]{0,4}\r?\n[ \t]{1,40}["']?(?:value|default)["']?:[ \t]{1,4}["']?`,
+      raw`[^\s"']{6,512}`,
+    ],
+    raw`\b(?:value|default)`,
+  ),
   place("named-value", isFilledIn, [
     raw`(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
     raw`[^\s"'<>\\]{3,4096}`,
@@ -325,9 +319,9 @@ let finder: ReturnType<typeof createPlaceFinder> | undefined;
 
 /** Secrets that show by their place, sentences among them. */
 export function findPlaces(text: string): Finding[] {
-  finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...SENTENCES]);
+  finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...DIALOGUES, ...SENTENCES]);
   const columns = hasSecretName(text) ? findColumns(text) : [];
-  return [...finder(text), ...findSpoken(text), ...columns, ...findInserted(text)];
+  return [...finder(text), ...findSpoken(text), ...findAnswers(text), ...columns, ...findInserted(text)];
 }
 
 const NAMED_CELL = new RegExp(

@@ -139,8 +139,10 @@ export function createBlockRedactor(redactText: (text: string) => string): Block
   };
 }
 
-// Tokens and passwords are shorter; private keys are followed however long they are.
+// Longer words are cut; private keys are followed however long they are.
 const WINDOW = 4096;
+/** How far from the word that is cut its name or its quotes may stand. */
+const NEARBY = 400;
 
 /**
  * The items with secrets taken out that two neighbours share, as when a stream was cut into parts: strings, and
@@ -172,10 +174,12 @@ interface Neighbours {
 }
 
 function cutShared(changed: Map<number, string>, { index, text, next }: Neighbours, find: Finder): void {
-  if (!/\S$/.test(text.slice(-1)) || !/^\S/.test(next)) return;
-  const tail = text.slice(-WINDOW);
+  const first = text.slice(-WINDOW).split(/\s/).at(-1) ?? "";
+  const [second = ""] = /^\S{1,4096}/.exec(next) ?? [];
+  if (first === "" || second === "") return;
+  const tail = text.slice(-first.length - NEARBY);
   const cut = tail.length;
-  for (const { start, end } of find(tail + next.slice(0, WINDOW))) {
+  for (const { start, end } of find(tail + next.slice(0, second.length + NEARBY))) {
     if (start > cut || end <= cut) continue;
     const before = changed.get(index) ?? text;
     if (start < cut && before.endsWith(tail))

@@ -258,6 +258,27 @@ describe("default patterns", () => {
   });
 
   it.each([
+    "$ openssl rand -base64 32 | tee /etc/app/session_key\n@\n$ ls",
+    ">>> secrets.token_hex(16)\n'@'",
+    "Your new API key (shown only once):\n\n  @\n\nKeep it.",
+    "Backup codes:\n  1. 8f3k-29dl\n  2. @\n",
+    "enable secret 0 @",
+    "username ann privilege 15 secret @\n",
+    "WIFI:T:WPA;S:Cafe Rosa;P:@;;",
+    "nmcli dev wifi connect x password '@'",
+    "127.0.0.1:6379> AUTH default @\nOK",
+    "S: 334 UGFzc3dvcmQ6\nC: @\n",
+    "USER ann\n331 Password required\nPASS @\n",
+    'Content-Disposition: form-data; name="user[password]"\n\n@\n--x',
+    'resource "random_password" "db" {\n  + result = "@"\n}',
+    "cipher = AES.new(b'@', AES.MODE_GCM)",
+    "DB_PASS:\n  value: @",
+  ])("RED-2 takes what the lines before or the words around ask for in %s", (text) => {
+    const secret = /codes/.test(text) ? "qp4z-77xv" : "s9KqZ7wTr2LmX4vB8nHd";
+    expect(redact(text.replace("@", secret))).toBe(text.replace("@", R).replace("8f3k-29dl", R));
+  });
+
+  it.each([
     ["letters alone", "sQkZwTrLmXvBnHdQaJfGyPcE"],
     ["letters with signs", "sQk-ZwTrLmXvBn_HdQaJfGyPcEtUiOpLkR"],
     ["groups to type", "2F7J-B4O0-H9TP-QH1S"],
@@ -318,6 +339,11 @@ describe("default patterns", () => {
     'case "cookie": return parse(value);',
     "password,name,role\nrequired,optional,none",
     "the password field is not shown",
+    "auth: OAuth2, scope: read:user",
+    'WWW-Authenticate: Bearer realm="api"',
+    "$ kubectl get secret db -o name\nsecret/db-creds",
+    "$ git log -1 --format=%H token.ts\n5d41402abc4b2a76b9719d911017c592a1b2c3d4",
+    "define('AUTH_KEY', 'put your unique phrase here');",
   ])("RED-2 leaves names in code alone: %s", (text) => {
     expect(redact(text)).toBe(text);
   });

@@ -50,6 +50,10 @@ export const WITHHELD = "<REDACTED:withheld>";
 /** What they find they find in the text around it. */
 const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
+/** A text of one word: nothing in it names or frames another part of it. */
+const ONE_WORD = /^[\w./#-]+$/;
+/** What one word may be or hold. */
+const IN_WORD: readonly Finder[] = [findTokens, findAnchoredTokens, findEncoded];
 /** What a text in base64 is searched for. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
 /** These follow a text from its beginning to its end, before the others and behind them. */
@@ -198,8 +202,9 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): Search
   const plain = (text: string): string => {
     const replaced = searched.get(text);
     if (replaced?.length === 0) return text;
+    const finders = ONE_WORD.test(text) ? IN_WORD : NEAR;
     const around = replaced && findAround(text, replaced, (part) => findBy(NEAR, part));
-    const near = around ?? findBy(NEAR, text);
+    const near = around ?? findBy(finders, text);
     const found = joinFindings([...findBy(FIRST, text), ...near, ...findBy(last, text)]);
     for (const { kind } of found) onFinding?.(kind);
     const after = replaceFindings(text, found);

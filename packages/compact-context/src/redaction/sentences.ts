@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { findingOf, type Place, place } from "./place.ts";
+import { A_NAME, findingOf, type Place, place } from "./place.ts";
 import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated, PASSWORD_WORDS } from "./values.ts";
 
 // Secrets that people tell each other in sentences, in some twenty languages.
@@ -72,7 +72,7 @@ export const SENTENCES: readonly Place[] = [
   ]),
   // A user and a password
   place("prose", isPassword, [
-    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
+    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
     `${SPOKEN}{6,128}`,
   ]),
   place("prose", isPassword, [
@@ -81,15 +81,20 @@ export const SENTENCES: readonly Place[] = [
     raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ]),
   place("prose", isWordGiven, [
-    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
+    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
     raw`[^\s"'\x60,;]{4,128}`,
     raw`(?=["'\x60]?(?:[\s,;]|$))`,
   ]),
-  place("prose", isPassword, [
-    raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
-    raw`[^\s"'\x60,;]{5,128}`,
-    raw`(?=["'\x60]?(?:[\s,;]|$))`,
-  ]),
+  place(
+    "prose",
+    isPassword,
+    [
+      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+      raw`[^\s"'\x60,;]{5,128}`,
+      raw`(?=["'\x60]?(?:[\s,;]|$))`,
+    ],
+    A_NAME,
+  ),
   place(
     "prose",
     isPassword,
@@ -98,11 +103,11 @@ export const SENTENCES: readonly Place[] = [
       raw`[^\s"'\x60,;]{6,128}`,
       raw`(?=["'\x60]? as (?:the |a |your |its )?(?:\w{1,16} )?(?:password|passphrase))`,
     ],
-    " as ",
+    A_NAME,
   ),
   // The words of a wallet
   place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
-    raw`(?<![a-z])(?:mnemonic|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
+    raw`(?<![a-z])(?:mnemonic|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
     raw`[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}`,
     raw`(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
   ]),
@@ -117,32 +122,9 @@ export const SENTENCES: readonly Place[] = [
     raw`[^"'”“»\x60\n]{6,96}`,
     raw`(?=["'”“»\x60])`,
   ]),
-  place(
-    "prose",
-    isPassword,
-    [raw`\b(?:(?:re)?set|changed) to ${OPENING}`, `${SPOKEN}{6,128}`, raw`(?=[^\n]{0,24}\bpassw)`],
-    " to ",
-  ),
-  place(
-    "prose",
-    (value) => isQuotedSecret(value, "password"),
-    [
-      raw`\bpassw(?:or)?d(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was) ["'\x60]`,
-      raw`[^\s"'\x60]{3,128}`,
-      raw`(?=["'\x60])`,
-    ],
-    "passw",
-  ),
-  // Installers print what they drew for the first login on a line of its own.
-  place(
-    "prose",
-    looksGenerated,
-    [raw`\bpassword [^\n:]{0,60}:\s{2,8}`, raw`[\w-]{16,64}`, raw`(?=\s|$)`],
-    "password",
-  ),
   place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
-    raw`\b(?:token|api[\x20\-]?key|secret|key)[ \t]{1,3}["'\x60]?`,
+    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
     raw`[\w.~+\/=\-]{12,512}`,
     raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
   ]),

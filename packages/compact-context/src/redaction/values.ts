@@ -8,7 +8,7 @@ export const SECRET_NAME: string = [
   "passphrase",
   "passcode",
   "(?:_|pg|db|sql|user|smtp|store|key|require|root|admin)pass(?![a-z])",
-  "(?:pass|pw)(?=[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
+  "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
   "pwd",
   "secret",
   "(?<!public_?key[_-]?)token",
@@ -77,8 +77,8 @@ export function isPasswordName(name: string): boolean {
   return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
-/** Words that name a password as well as a test that passed, or a page's width: the value has to tell. */
-const AMBIGUOUS = /^(?:pass|pw)$/i;
+/** Words that name a password as well as a test that passed, a page's width or a method: the value has to tell. */
+const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
 
 /** Where an unquoted value stands; enough to tell a value from code and from prose. */
 export interface ValueContext {
@@ -96,7 +96,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 /** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
@@ -118,6 +118,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   /^.{0,12}(?:\.{3}|…|\*{3})/,
+  /^realm=/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
@@ -151,7 +152,7 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
     return true;
-  if (isStandIn(value, name) || isExpression(value) || isVariable(value, context)) return false;
+  if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
@@ -189,7 +190,8 @@ export function isMixed(value: string): boolean {
 
 function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  if ([NO_SECRET_WORD, NAMED_ITSELF, LINK, PATH].some((pattern) => pattern.test(value))) return true;
+  if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
+    return true;
   if (plainName(value) === plainName(name)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
@@ -210,6 +212,12 @@ function isExpression(value: string): boolean {
     return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+}
+
+/** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
+function isReference(value: string, { name, joint }: ValueContext): boolean {
+  const isSetting = joint === "=" && /^[A-Z]+$/.test(name) && isPasswordName(name);
+  return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
 }
 
 /** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `decimal-literal`. */

@@ -1,0 +1,183 @@
+import type { Finding } from "./finding.ts";
+import { type Place, place } from "./place.ts";
+import { hasSecretName, isFilledIn, isGiven, isMixed, looksGenerated, SECRET_NAME } from "./values.ts";
+
+// Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
+// server, the head of a form's part, the keyword of a network device.
+
+const { raw } = String;
+const isGivenWord = (value: string): boolean => isGiven(value, "password");
+const ENDS_LINE = raw`(?=[ \t]{0,8}(?:\r?\n|$))`;
+
+export const DIALOGUES: readonly Place[] = [
+  // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
+  place("device", isGivenWord, [
+    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
+    raw`[^\s"';]{6,128}`,
+  ]),
+  place("device", (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value), [
+    raw`\bsnmp-server community `,
+    raw`\S{4,64}`,
+    raw`(?=[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b))`,
+  ]),
+  place("device", isFilledIn, [raw`[ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "`, raw`[^"\n]{4,128}`, '(?=")'], " : "),
+  // Wireless networks, whose passphrases have blanks
+  place("device", isFilledIn, [
+    raw`\bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:`,
+    raw`(?:[^;\\\n]|\\.){4,64}`,
+    "(?=;)",
+  ]),
+  place("command-line", isFilledIn, [
+    raw`\b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?`,
+    raw`(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}`,
+  ]),
+  place(
+    "element",
+    isFilledIn,
+    [raw`<(?:keyMaterial|passphrase|psk)>`, raw`[^<>\n]{8,64}`, "(?=</)"],
+    raw`\b(?:keymaterial|passphrase|psk)`,
+  ),
+  place(
+    "command-line",
+    isFilledIn,
+    [
+      raw`\b(?:--with-token|--stdin|login|cryptsetup|gpg|sudo)\b[^\n]{0,120}?<<< ["']?`,
+      raw`(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}`,
+    ],
+    "<<<",
+  ),
+  // Servers that ask for a password
+  place(
+    "dialogue",
+    isGivenWord,
+    [raw`(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?`, raw`[^\s"'\\:]{6,128}`, raw`(?=[ \t]{0,8}(?:\\r|\r?\n|$))`],
+    raw`\bauth`,
+  ),
+  place(
+    "dialogue",
+    isMixed,
+    [raw`\bauth (?:plain|login|xoauth2|external) `, raw`[A-Za-z0-9+/]{10,4096}={0,2}`],
+    "AUTH ",
+  ),
+  place(
+    "dialogue",
+    isFilledIn,
+    [
+      raw`\bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])`,
+      raw`(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?`,
+      raw`(?![\w+/=]|\()`,
+    ],
+    "UGFzc3dvcmQ6",
+  ),
+  place(
+    "dialogue",
+    isFilledIn,
+    [raw`\buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass `, raw`\S{3,128}`, ENDS_LINE],
+    "PASS ",
+  ),
+  place(
+    "dialogue",
+    isGivenWord,
+    [raw`(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?`, raw`[^"\s]{6,128}`],
+    "LOGIN ",
+  ),
+  place(
+    "dialogue",
+    isFilledIn,
+    [
+      raw`\bform-data; name="[\w.\[-]{0,40}?(?:${SECRET_NAME})\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}`,
+      raw`[^\s][^\r\n]{2,512}`,
+    ],
+    "form-data",
+  ),
+  place(
+    "command-output",
+    isFilledIn,
+    [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
+    "2)",
+  ),
+  // What Terraform drew, in a plan and in a state
+  place("command-output", isFilledIn, [
+    raw`\brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"`,
+    raw`[^"\n]{4,256}`,
+    '(?=")',
+  ]),
+];
+
+/** A command behind a prompt of a shell or of an interpreter. */
+const COMMAND = /^[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)[ \t]{1,4}(?=\S)/;
+/** Commands that draw a secret or read one from where it is kept. */
+const GIVES =
+  /openssl rand|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
+const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w-])`, "i");
+/** What these print of a file or a variable is no secret. */
+const HANDLES =
+  /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
+const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
+
+const ALONE = /^[ \t]{0,40}(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
+const CODE =
+  /^[ \t>]{0,16}(?:\d{1,2}[.):][ \t]{1,3}|[-*•][ \t])?([a-z\d]{4,10}(?:[- ][a-z\d]{4,10}){0,4})\s{0,8}$/i;
+
+/** What a line lets the next ones hold: the value is the pattern's group. */
+interface Expected {
+  readonly answer: RegExp;
+  readonly isSecret: (value: string) => boolean;
+  /** Each line holds one, up to the first that holds none; otherwise the first that holds one is the only one. */
+  readonly isList: boolean;
+  /** How many lines with text may follow. */
+  readonly lines: number;
+}
+
+const ANSWER: Expected = { answer: ALONE, isSecret: isAnswer, isList: false, lines: 3 };
+const LABELLED: Expected = { ...ANSWER, lines: 1 };
+const NOTHING: Expected = { ...ANSWER, lines: 0 };
+const LISTED: Expected = { answer: CODE, isSecret: (value) => /\d/.test(value), isList: true, lines: 24 };
+
+/** A value alone on its line, behind the command that prints it or the label that names it. */
+export function* findAnswers(text: string): Generator<Finding> {
+  if (!mayAsk(text)) return;
+  let expected = NOTHING;
+  let left = 0;
+  let start = 0;
+  for (const line of text.split("\n")) {
+    const behind = line.length > 400 ? undefined : expectedBehind(line);
+    if (behind !== undefined) {
+      expected = behind;
+      left = behind.lines;
+    } else if (left > 0 && line.trim() !== "") {
+      const value = answerIn(line, expected);
+      const at = start + line.indexOf(value);
+      if (value !== "") yield { start: at, end: at + value.length, kind: "command-output" };
+      left = (value !== "") === expected.isList ? left - 1 : 0;
+    }
+    start += line.length + 1;
+  }
+}
+
+function mayAsk(text: string): boolean {
+  if (!text.includes("\n")) return false;
+  return (
+    hasSecretName(text) ||
+    (/(?:\$|>>>) /.test(text) && GIVES.test(text)) ||
+    (/codes/i.test(text) && CODES.test(text))
+  );
+}
+
+/** The value that the line holds as expected; empty where it holds none. */
+function answerIn(line: string, { answer, isSecret }: Expected): string {
+  const value = answer.exec(line)?.[1] ?? "";
+  return value !== "" && isSecret(value) ? value : "";
+}
+
+function expectedBehind(line: string): Expected | undefined {
+  if (COMMAND.test(line))
+    return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
+  if (CODES.test(line)) return LISTED;
+  return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
+}
+
+/** A path, or a line of `/etc/passwd`, is none. */
+function isAnswer(value: string): boolean {
+  return !/^[./~]|:.*:/.test(value) && (looksGenerated(value) || isGivenWord(value));
+}
