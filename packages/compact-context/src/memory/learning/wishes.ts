@@ -128,11 +128,11 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
     if (typed === "") return [];
     const sentences = sentencesOf(typedBefore(typed));
     const wishes = sentences.flatMap((sentence, index): ForgetWish[] => {
-      const before = sentences.slice(0, index);
+      const before = sentences.slice(Math.max(0, index - 2), index);
       const request = readForgetRequest(sentence, before);
       if (request === undefined) return [];
       const { topic, points, isLoose, at } = request;
-      const said = [sentence.slice(at), ...(isLoose ? before.slice(-2) : [])];
+      const said = [sentence.slice(at), ...(isLoose ? before : [])];
       if (points.length > 0 || !THAT.test(topic)) return [{ ...request, from: message.id, said }];
       const last = spoken.at(-1);
       return last === undefined

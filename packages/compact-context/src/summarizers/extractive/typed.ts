@@ -38,7 +38,7 @@ const NOTICES: readonly RegExp[] = [
 const TEMPLATES: readonly RegExp[] = [
   /^We['’]re currently solving the following (?:issue|CTF challenge)[\s\S]{0,300}?issue text:\s{0,9}(?:ISSUE:\s{0,9})?([\s\S]{1,20000}?)\n\s{0,9}(?:INSTRUCTIONS|Now, you['’]re going to)/,
   /^Please solve this issue: ([\s\S]{1,20000}?)\n\s{0,9}(?:You can execute bash commands|## Recommended Workflow)/,
-  /-{8,} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
+  /(?<!-)-{8,} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
 ];
 /** A command of opencode that writes its arguments into a prompt. */
 const REVIEW =
