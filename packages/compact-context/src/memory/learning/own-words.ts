@@ -1,8 +1,10 @@
+import type { Message } from "../../core/message.ts";
 import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { isCardNumber } from "../../redaction/personal.ts";
 import { withoutHandedOver } from "../../summarizers/extractive/handed-over.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
+import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
 
@@ -34,6 +36,16 @@ const QUESTION = new RegExp(
 /** `…, ok?`: a statement all the same. */
 const TAG =
   /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
+
+/** Of a text that is longer than anybody types so much of its beginning and of its end may be the user's own words. */
+const ENDS = { first: 12_000, last: 4_000 };
+
+/** What a message may say in its user's own words. */
+export function saidIn(message: Message): string {
+  const text = readSaid(message);
+  if (text.length <= ENDS.first + ENDS.last) return text;
+  return `${text.slice(0, ENDS.first)}\n${text.slice(-ENDS.last)}`;
+}
 
 /** The sentences of a text, marks of lists taken off. */
 export function sentencesOf(text: string): string[] {
