@@ -156,7 +156,7 @@ it(
     expect(learned.failed.length, learned.failed.join("\n")).toBeLessThanOrEqual(4);
     expect(stale.failed.length, stale.failed.join("\n")).toBeLessThanOrEqual(44);
     expect(missing.failed.length, missing.failed.join("\n")).toBeLessThanOrEqual(24);
-    expect(order.failed.length, order.failed.join("\n")).toBeLessThanOrEqual(40);
+    expect(order.failed.length, order.failed.join("\n")).toBeLessThanOrEqual(34);
     const both = await bothOf(rows(fourth.pairs));
     expect(both.failed.length, both.failed.join("\n")).toBeLessThanOrEqual(3);
     const facts = await factsOf(

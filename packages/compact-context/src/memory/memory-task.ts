@@ -2,8 +2,10 @@ import { type Message, messageText, type Part, readSummary, toolCalls } from "..
 import { errorMessage } from "../errors.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
 import type { ForgottenIn } from "./changes/document.ts";
+import { forgottenBy } from "./changes/forget.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
+import { forgetWishes } from "./learning/wishes.ts";
 import { stripRuntimeContext } from "./pack.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
 
@@ -133,6 +135,19 @@ export function tellable(
       return text === "" ? [] : [{ ...part, text }];
     }),
   );
+}
+
+/** The same without what the messages themselves ask to have forgotten. */
+export function tellableNow(
+  messages: readonly Message[],
+  isForgotten: (text: string) => boolean,
+): readonly Message[] {
+  const wished = forgetWishes(messages).filter(({ sure }) => sure);
+  const isWished = forgottenBy(
+    [],
+    wished.map(({ topic }) => topic),
+  );
+  return tellable(messages, (text) => isForgotten(text) || isWished(text));
 }
 
 function tellableText(text: string, isUser: boolean, isForgotten: (text: string) => boolean): string {

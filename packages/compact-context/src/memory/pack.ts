@@ -157,7 +157,12 @@ function ageOf(timestamp: string, now: number | undefined): string {
 // ---- the block in a message
 
 /** The tags that set what the runtime adds apart from what the user wrote. */
-const ANY_TAG = /<(?=\/?\s*(?:runtime_context|user_message|system)\b)/gi;
+const TAGS = ["runtime_context", "user_message", "system"];
+/** Characters without a width hide no tag. */
+const ANY_TAG = new RegExp(
+  `<(?=[\\s\\p{Cf}]*/?[\\s\\p{Cf}]*(?:${TAGS.map((tag) => [...tag].join("\\p{Cf}*")).join("|")})(?![\\p{L}\\p{N}_]))`,
+  "giu",
+);
 const OPEN = "<runtime_context>\n";
 const CLOSE = "\n</runtime_context>";
 const BLOCK = /^<runtime_context>\n[\s\S]*?\n<\/runtime_context>\n\n/;

@@ -1,6 +1,6 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/retired.ts";
-import { newsOf } from "./learning/facts.ts";
+import { speaksAnewOf } from "./learning/facts.ts";
 import { REMEMBER } from "./learning/language.ts";
 import { relationOf } from "./learning/relation.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
@@ -42,11 +42,17 @@ export function inPrecedence(
   return [...newerFirst(marked.filter((hit) => !isOld(hit))), ...marked.filter(isOld)];
 }
 
-/** Of lines that tell one statement again the item of the memory, else the best. */
+/** A longer beginning of a statement tells which one it is. */
+const LEAST_OF_ONE = 20;
+
+/** Of lines that tell one statement again, or its beginning, the item of the memory, else the best. */
 function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   const told = new Map<string, ScoredMemory>();
+  const items = hits.filter(({ candidate }) => candidate.source === "channel-memory").map(bare);
   for (const hit of hits) {
-    const key = bare(hit);
+    const said = bare(hit).replace(/\s*[.…]+$/u, "");
+    const key =
+      (said.length > LEAST_OF_ONE ? items.find((item) => item.startsWith(said)) : undefined) ?? bare(hit);
     const known = told.get(key);
     if (known === undefined) told.set(key, hit);
     else if (hit.candidate.source === "channel-memory" && known.candidate.source !== "channel-memory")
@@ -125,7 +131,7 @@ function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
   return (
     older.candidate.source === "channel-memory" &&
     newer.candidate.source !== "workspace-memory" &&
-    newsOf(saidIn(newer), [saidIn(older)]) !== undefined
+    speaksAnewOf(saidIn(newer), saidIn(older))
   );
 }
 

@@ -259,6 +259,32 @@ function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: strin
 const MOST_CONFLICTS = 4;
 
 /**
+ * Replaces SESSION.md with what `make` makes of it, and again of what stands there then where somebody else wrote meanwhile;
+ * with `ifVersion` once. Nothing is done where it makes nothing.
+ */
+export async function replaceSession(
+  writer: MemoryWriter,
+  make: (text: string) => string | undefined,
+  given: { readonly reason: string; readonly mayShrink: boolean; readonly ifVersion?: string },
+): Promise<MemoryChangeResult | undefined> {
+  const { reason, mayShrink, ifVersion } = given;
+  for (let attempt = 1; ; attempt += 1) {
+    const { text: before, version } = await writer.read("SESSION.md");
+    const text = make(before);
+    if (text === undefined) return undefined;
+    const done = await writer.apply(
+      [{ op: "replaceFile", text, ifVersion: ifVersion ?? version, mayShrink }],
+      {
+        author: "session-update",
+        reason,
+      },
+    );
+    const isChanged = done.refused[0]?.reason === "changed";
+    if (!isChanged || ifVersion !== undefined || attempt === MOST_CONFLICTS) return done;
+  }
+}
+
+/**
  * Replaces SESSION.md through the channel's writer: logged, secrets taken out. With `ifVersion`, as `readMemoryFile` gave
  * it, only over that text, else `Conflict`. `InvalidArgument` for a text that says nothing or has a placeholder where text
  * would be lost; an empty session is the text of `renderSessionMemory(emptySessionMemory())`.
@@ -272,19 +298,13 @@ export async function rewriteChannelSession(
   requireText(content, "content", "Pass the whole text of SESSION.md.");
   requireOptions(options);
   const writer = createMemoryWriter({ channelDir });
-  for (let attempt = 1; ; attempt += 1) {
-    const ifVersion = options.ifVersion ?? (await writer.read("SESSION.md")).version;
-    const { refused } = await writer.apply(
-      [{ op: "replaceFile", text: content, ifVersion, mayShrink: true }],
-      { author: "session-update", reason: "SESSION.md was rewritten by the host" },
-    );
-    const [refusal] = refused;
-    if (refusal === undefined) return;
-    const isChanged = refusal.reason === "changed";
-    if (isChanged && options.ifVersion === undefined && attempt < MOST_CONFLICTS) continue;
-    throw new CompactError(isChanged ? "Conflict" : "InvalidArgument", `SESSION.md: ${refusal.message}`, {
-      place: getChannelSessionPath(channelDir),
-      hint: isChanged ? "Read it again and repeat the change on what is there now." : "Give the whole text.",
-    });
-  }
+  const reason = "SESSION.md was rewritten by the host";
+  const done = await replaceSession(writer, () => content, { reason, mayShrink: true, ...options });
+  const [refusal] = done?.refused ?? [];
+  if (refusal === undefined) return;
+  const isChanged = refusal.reason === "changed";
+  throw new CompactError(isChanged ? "Conflict" : "InvalidArgument", `SESSION.md: ${refusal.message}`, {
+    place: getChannelSessionPath(channelDir),
+    hint: isChanged ? "Read it again and repeat the change on what is there now." : "Give the whole text.",
+  });
 }

@@ -9,7 +9,7 @@ import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy } from "../learning/wishes.ts";
-import { tellable } from "../memory-task.ts";
+import { tellableNow } from "../memory-task.ts";
 import {
   firstSentence,
   isFirmRule,
@@ -58,11 +58,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
     left = left.filter(({ id }) => !taken.has(id));
     return made;
   });
-  const isWished = forgottenBy(
-    [],
-    forgetWishes(messages).flatMap(({ topic, sure }) => (sure ? [topic] : [])),
-  );
-  const told = tellable(messages, (text) => isForgotten(text) || isWished(text));
+  const told = tellableNow(messages, isForgotten);
   return { operations: [...forget, ...operations], history: historyEntry(told, at) };
 }
 

@@ -1,8 +1,7 @@
 import { type Message, toolCalls } from "../../core/message.ts";
-import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryOperation, type MemoryOrigin, type MemoryTrust } from "../changes/document.ts";
-import { ownStatements } from "../learning/own-words.ts";
+import { ownStatements, saidIn } from "../learning/own-words.ts";
 import { type DurableSection, isSaidByUser, isTransient } from "../learning/statements.ts";
 import { heldBy } from "../learning/terms.ts";
 import { forgetWishes } from "../learning/wishes.ts";
@@ -111,7 +110,7 @@ function personsOrigin(
 ): MemoryOrigin | undefined {
   const message = messageOf(record, messages);
   if (message === undefined || message.role !== "user" || message.meta?.synthetic === true) return undefined;
-  const own = ownStatements(readSaid(message));
+  const own = ownStatements(saidIn(message));
   if (own.length === 0 || (text !== "" && !isSaidByUser(text, [message]))) return undefined;
   return { trust: "person", source: `${sessionId}/${message.id}` };
 }

@@ -229,6 +229,20 @@ export function newsOf(sentence: string, known: readonly string[]): string | und
   );
 }
 
+/** The same for the order of two lines, whatever else the text says: it tells something new, or names all that the older one names. */
+export function speaksAnewOf(text: string, older: string): boolean {
+  if (/[?？]$/.test(text)) return false;
+  return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
+}
+
+function namesAllOf(text: string, older: string): boolean {
+  const [now, then] = [read(text), read(older)];
+  const shared = [...then.content].filter((term) => isDistinctive(term) && holds(now.content, term));
+  return (
+    shared.length > 1 && then.names.size > 0 && [...then.names].every((name) => holds(now.content, name))
+  );
+}
+
 const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
 /** Fewer words say nothing by themselves. */
 const FEWEST = 4;

@@ -1,3 +1,4 @@
+import { createLruMap } from "../../errors.ts";
 import { any, THAT } from "./language.ts";
 
 // Orders and wishes to lose something, in nine languages: where they stand in a sentence, and what they are about.
@@ -112,6 +113,12 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
   forms.map((form) => [kind as OrderKind, new RegExp(`^(?:${form})`, "iu")] as const),
 );
 
+/** Most clauses hold none of them. */
+const ANY_ORDER = new RegExp(
+  ORDERS.map(([, form]) => form.source.replaceAll("(?<object>", "(?:")).join("|"),
+  "iu",
+);
+
 /** German infinitives at the end, behind `kannst du` or `bitte`; Chinese and Japanese orders stand there too. */
 const LAST: readonly (readonly [OrderKind, RegExp])[] = [
   [
@@ -154,16 +161,26 @@ interface Order {
 /** A longer sentence is a text or data, and asks for nothing. */
 const LONGEST = 500;
 
-/** The orders of a sentence, clause by clause. */
-function ordersIn(sentence: string): Order[] {
+/** Sentences that were read last: each is looked at several times. */
+const known = createLruMap<readonly Order[]>(2_000);
+
+function ordersIn(sentence: string): readonly Order[] {
   if (sentence.length > LONGEST) return [];
+  const orders = known.get(sentence) ?? readOrders(sentence);
+  known.set(sentence, orders);
+  return orders;
+}
+
+/** The orders of a sentence, clause by clause. */
+function readOrders(sentence: string): readonly Order[] {
   const starts = [0, ...[...sentence.matchAll(CLAUSE)].map(({ index, 0: mark }) => index + mark.length)];
   return starts.flatMap((at): Order[] => {
     const rest = sentence.slice(at);
     const lead = LEAD.exec(rest)?.[0] ?? "";
     const plain = rest.slice(lead.length);
-    const known = [...ORDERS, ...(/\p{L}/u.test(lead) ? LAST : []), ...(at === 0 ? BEHIND : [])];
-    return known.flatMap(([kind, form]): Order[] => {
+    const first = ANY_ORDER.test(plain) ? ORDERS : [];
+    const forms = [...first, ...(/\p{L}/u.test(lead) ? LAST : []), ...(at === 0 ? BEHIND : [])];
+    return forms.flatMap(([kind, form]): Order[] => {
       const found = form.exec(plain);
       if (found === null) return [];
       const behind = plain.slice(found[0].length);
@@ -283,7 +300,7 @@ const TAIL =
 const BESIDES =
   /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
-/** What a sentence asks to have forgotten, sentences of the same message `before` it; undefined where it asks for nothing. */
+/** What a sentence asks to have forgotten, with the two sentences of the same message `before` it; undefined where it asks for nothing. */
 export function readForgetRequest(
   sentence: string,
   before: readonly string[] = [],
@@ -337,7 +354,7 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
 
 /** What a pronoun may point to, the nearest first. */
 function clausesBefore(before: string, earlier: readonly string[]): string[] {
-  return [before, ...earlier.slice(-2).toReversed()].filter((one) => nameOf(one).length > 1);
+  return [before, ...earlier.toReversed()].filter((one) => nameOf(one).length > 1);
 }
 
 /** What an order is about. */

@@ -1,7 +1,10 @@
+import type { Message } from "../../core/message.ts";
+import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { isCardNumber } from "../../redaction/personal.ts";
 import { withoutHandedOver } from "../../summarizers/extractive/handed-over.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
+import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
 
@@ -34,6 +37,16 @@ const QUESTION = new RegExp(
 const TAG =
   /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
 
+/** Of a text that is longer than anybody types so much of its beginning and of its end may be the user's own words. */
+const ENDS = { first: 12_000, last: 4_000 };
+
+/** What a message may say in its user's own words. */
+export function saidIn(message: Message): string {
+  const text = readSaid(message);
+  if (text.length <= ENDS.first + ENDS.last) return text;
+  return `${text.slice(0, ENDS.first)}\n${text.slice(-ENDS.last)}`;
+}
+
 /** The sentences of a text, marks of lists taken off. */
 export function sentencesOf(text: string): string[] {
   return rawSentencesOf(text)
@@ -47,9 +60,19 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
+/** What was made of the texts that were read last: each is looked at several times. */
+function remembered<Made extends string | readonly string[]>(make: (text: string) => Made): typeof make {
+  const known = createLruMap<Made>(16);
+  return (text) => {
+    const made = known.get(text) ?? make(text);
+    known.set(text, made);
+    return made;
+  };
+}
+
 /** The sentences of a text as they stand in it; a wish to forget ends where something else is stated. */
-export function rawSentencesOf(text: string): string[] {
-  return text
+export const rawSentencesOf: (text: string) => readonly string[] = remembered((text) =>
+  text
     .split(END)
     .flatMap((line) => line?.split(ALSO) ?? [])
     .flatMap((line) => partedFrom(line, QUESTION))
@@ -60,8 +83,8 @@ export function rawSentencesOf(text: string): string[] {
       if (request === undefined || instead === undefined) return sentence === "" ? [] : [sentence];
       const at = request.end + instead;
       return [sentence.slice(0, at), sentence.slice(at + 1).trim()];
-    });
-}
+    }),
+);
 
 /** A sentence in two, where the pattern first stands in it. */
 function partedFrom(sentence: string, between: RegExp): readonly string[] {
@@ -187,16 +210,26 @@ const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
 /** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
-export function typedBefore(text: string): string {
+export const typedBefore: (text: string) => string = remembered((text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   return plain.slice(0, materialAt(plain));
-}
+});
+
+/** Marks behind which a text may be handed over; one with more of them is data, whatever leads to it. */
+const MOST_LEADS = 200;
+/** Characters before such a mark that can lead to it. */
+const LONGEST_LEAD = 500;
 
 /** Where a text begins that a sentence before it hands over. */
 function materialAt(text: string): number | undefined {
-  for (const match of text.matchAll(/[:：](?=\s*(?:\n|["'“„«「『‘])|\s)|[.?!？。！]\s*\n\s*\n/gu)) {
+  const marks = text.matchAll(/[:：](?=\s)|[:：](?=["'“„«「『‘])|[.?!？。！]\s*\n\s*\n/gu);
+  let leads = 0;
+  for (const match of marks) {
     const at = match.index + match[0].length;
-    const before = sentencesOf(text.slice(0, match.index + 1)).at(-1) ?? "";
+    leads += 1;
+    if (leads > MOST_LEADS) return at;
+    const before =
+      sentencesOf(text.slice(Math.max(0, match.index - LONGEST_LEAD), match.index + 1)).at(-1) ?? "";
     const lead = before.replace(/[:：.?!？。！\s]+$/, "");
     const handsOver = /[:：]/.test(match[0])
       ? TASK.test(lead) ||

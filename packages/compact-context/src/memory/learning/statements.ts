@@ -1,6 +1,5 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
-import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { DEICTIC, isRule, newsOf, tellsFact, tellsState } from "./facts.ts";
 import {
   CHOSEN,
@@ -12,7 +11,7 @@ import {
   TELLS_CHANGE,
   TRANSIENT,
 } from "./language.ts";
-import { insteadOfForgotten, ownAsides, ownStatements, sentencesOf } from "./own-words.ts";
+import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 import { heldBy, shareIn, topicTerms } from "./terms.ts";
 
@@ -48,7 +47,7 @@ export function isTransient(text: string): boolean {
 /** Rules that people say in their own name, oldest first: lasting ones, and those among `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
   const rules = messages.flatMap((message) =>
-    ownStatements(readSaid(message)).filter(
+    ownStatements(saidIn(message)).filter(
       (text) => firm.has(text) || firm.has(`${text}.`) || (isRule(text) && isStatement(text)),
     ),
   );
@@ -60,7 +59,7 @@ const OWN_WORDS = 0.6;
 
 /** Whether what a model makes of messages stands in sentences that the user says in their own name. */
 export function isSaidByUser(statement: string, messages: readonly Message[]): boolean {
-  const own = messages.flatMap((message) => ownStatements(readSaid(message)));
+  const own = messages.flatMap((message) => ownStatements(saidIn(message)));
   return heldBy(statement, own.join("\n")) >= OWN_WORDS;
 }
 
@@ -83,7 +82,7 @@ export function durableStatements(
 type Found = DurableStatement & { readonly asked: boolean };
 
 function inMessage(message: Message, known: readonly string[]): Found[] {
-  const typed = readSaid(message);
+  const typed = saidIn(message);
   const sentences = joined(ownStatements(typed), known);
   const instead = new Set(insteadOfForgotten(typed));
   const isStory = sentencesOf(typed).length > MOST_OF_TALK;

@@ -23,7 +23,8 @@ export function heldBy(text: string, other: string): number {
 export const NONE: ReadonlySet<string> = new Set();
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
-const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]+/gu;
+/** No more at once: the time that the segmenter takes grows with the square of it. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{1,200}/gu;
 const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 
 function tokensOf(text: string): string[] {

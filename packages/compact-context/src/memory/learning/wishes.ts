@@ -1,10 +1,9 @@
 import type { Message } from "../../core/message.ts";
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
-import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
-import { sentencesOf, typedBefore } from "./own-words.ts";
+import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { shareIn, topicTerms } from "./terms.ts";
 
 /** Kinds of personal things: words that name one, and words that tell it without naming it, in eight languages. */
@@ -122,24 +121,23 @@ export interface ForgetWish extends ForgetRequest {
 
 /** The wishes of a conversation, in order. */
 export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
-  const spoken: string[] = [];
+  let last: string | undefined;
   return messages.flatMap((message) => {
-    const typed = readSaid(message);
+    const typed = saidIn(message);
     if (typed === "") return [];
     const sentences = sentencesOf(typedBefore(typed));
     const wishes = sentences.flatMap((sentence, index): ForgetWish[] => {
-      const before = sentences.slice(0, index);
+      const before = sentences.slice(Math.max(0, index - 2), index);
       const request = readForgetRequest(sentence, before);
       if (request === undefined) return [];
       const { topic, points, isLoose, at } = request;
-      const said = [sentence.slice(at), ...(isLoose ? before.slice(-2) : [])];
+      const said = [sentence.slice(at), ...(isLoose ? before : [])];
       if (points.length > 0 || !THAT.test(topic)) return [{ ...request, from: message.id, said }];
-      const last = spoken.at(-1);
       return last === undefined
         ? []
         : [{ ...request, from: message.id, topic: last, all: false, sure: true, said }];
     });
-    spoken.push(...sentencesOf(typed).filter((sentence) => readForgetRequest(sentence) === undefined));
+    last = sentencesOf(typed).findLast((sentence) => readForgetRequest(sentence) === undefined) ?? last;
     return wishes.filter(({ topic }) => topicTerms(topic).size > 0);
   });
 }

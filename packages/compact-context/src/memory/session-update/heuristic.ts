@@ -137,11 +137,15 @@ function decisionsOf({ decisions }: Reading): string[] {
     .slice(-MOST);
 }
 
+/** Rules, of the first and of the newest, that are compared with each other. */
+const MOST_LOOKED_AT = 40;
+
 /** The person's own rules; a newer one takes the place of one that it says to replace. */
 function constraintsOf(task: Reading, last: readonly string[]): string[] {
   const firm = new Set(task.rules.map(({ text }) => text).filter(isFirmRule));
   const own = ownRules(task.messages, firm);
-  const all = [...last.filter((item) => !own.includes(item)), ...own];
+  const rules = [...last.filter((item) => !own.includes(item)), ...own];
+  const all = rules.filter((_, index) => index < MOST_LOOKED_AT || index >= rules.length - MOST_LOOKED_AT);
   const standing = all.filter(
     (item, index) => !all.slice(index + 1).some((rule) => relationOf(rule, item) === "replaces"),
   );

@@ -4,11 +4,9 @@ import { turnStarts, typedText } from "../../core/units.ts";
 import { CompactError, requireOptions, requireText } from "../../errors.ts";
 import { readAction } from "../../summarizers/extractive/actions.ts";
 import { readDocument } from "../changes/document.ts";
-import { forgottenBy } from "../changes/forget.ts";
-import { createMemoryWriter } from "../changes/writer.ts";
-import { forgetWishes } from "../learning/wishes.ts";
+import { createMemoryWriter, replaceSession } from "../changes/writer.ts";
 import { linesOf } from "../markdown.ts";
-import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
+import { lessonsOf, runTask, type TaskContext, tellableNow, wasAnswered } from "../memory-task.ts";
 import {
   fieldOf,
   parseSessionMemory,
@@ -48,9 +46,6 @@ export async function updateChannelSessionMemory(
   return parseSessionMemory((await context.writer.read("SESSION.md")).text);
 }
 
-/** Someone else may write between reading and writing: the state is then made again, of what stands there now. */
-const MOST_CONFLICTS = 4;
-
 /** One update of SESSION.md by model or program. */
 export async function refreshSession(
   messages: readonly Message[],
@@ -58,12 +53,7 @@ export async function refreshSession(
   signal?: AbortSignal,
 ): Promise<"written" | "unchanged"> {
   const forgotten = await context.writer.forgotten();
-  const all = lessonsOf(messages);
-  const isWished = forgottenBy(
-    [],
-    forgetWishes(all).flatMap(({ topic, sure }) => (sure ? [topic] : [])),
-  );
-  const lessons = tellable(all, (text) => forgotten(text) || isWished(text));
+  const lessons = tellableNow(lessonsOf(messages), forgotten);
   const last = parseSessionMemory((await context.writer.read("SESSION.md")).text);
   const settle = (answer: SessionAnswer | undefined, by: "model" | "program"): Promise<boolean> =>
     writeState({ lessons, answer, by }, context);
@@ -86,25 +76,13 @@ interface Decided {
 }
 
 async function writeState(decided: Decided, { writer }: TaskContext): Promise<boolean> {
-  for (let attempt = 1; ; attempt += 1) {
-    const { text, version } = await writer.read("SESSION.md");
-    const rendered = textOf(decided, text);
-    if (rendered === undefined) return false;
-    const { changeId, refused } = await writer.apply(
-      [
-        {
-          op: "replaceFile",
-          text: rendered,
-          ifVersion: version,
-          mayShrink: decided.by === "program",
-        },
-      ],
-      { author: "session-update", reason: `SESSION.md follows the conversation (${decided.by})` },
-    );
-    const [no] = refused;
-    if (no === undefined) return changeId !== undefined;
-    if (no.reason !== "changed" || attempt >= MOST_CONFLICTS) throw refusal(no.message);
-  }
+  const done = await replaceSession(writer, (text) => textOf(decided, text), {
+    reason: `SESSION.md follows the conversation (${decided.by})`,
+    mayShrink: decided.by === "program",
+  });
+  const [no] = done?.refused ?? [];
+  if (no !== undefined) throw refusal(no.message);
+  return done?.changeId !== undefined;
 }
 
 /** Undefined where the state is what it was: a file that people keep in their own form stays so. */
