@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
+import { inCommandWords } from "./hints.ts";
 import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 
@@ -49,6 +50,15 @@ async function* piped(text: string): AsyncGenerator<Uint8Array> {
   yield bytes.subarray(0, 1000);
   yield bytes.subarray(1000);
 }
+
+it("names settings as files name them, and calls of the library not at all", () => {
+  expect(
+    inCommandWords("To compact less often, lower policy.keepRecentTurns, now 2, or set maxContextTokens"),
+  ).toBe("To compact less often, lower policy.keep_recent_turns, now 2, or set max_context_tokens");
+  const broken =
+    "a provider may refuse the list. `new CompactManager(config, { repair: true })` mends such lists";
+  expect(inCommandWords(broken)).toBe("a provider may refuse the list");
+});
 
 describe("a transcript from standard input", () => {
   it("is what a file of it is, and may be written to a file", async () => {

@@ -1,3 +1,4 @@
+import { toSnakeCase } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 
 // What the library advises, it says to programs: options and calls. Whoever types a command has flags and commands.
@@ -20,14 +21,17 @@ const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
     "$1 with --archive DIR.",
   ],
   [/Look at the list of changes for its id\./, "compact memory log lists the changes with their ids."],
-  [/storage\.timeoutMs/, "storage.timeout_ms"],
-  [/storage\.onFailure/, "storage.on_failure"],
-  [/policy\.maxRequestBytes/, "policy.max_request_bytes"],
+  [/\. `new CompactManager\(config, \{ repair: true \}\)` mends such lists/, ""],
 ];
+
+/** A setting as code names it; files name it with underscores. */
+const SETTING =
+  /\b(?:policy|storage|summarizer|redaction|tracing|memory|retention)\.[a-z]+[A-Z]\w*|\bmaxContextTokens\b/g;
 
 /** The library's advice in the words of the command line. */
 export function inCommandWords(advice: string): string {
-  return TRANSLATIONS.reduce((text, [library, command]) => text.replace(library, command), advice);
+  const told = TRANSLATIONS.reduce((text, [library, command]) => text.replace(library, command), advice);
+  return told.replace(SETTING, toSnakeCase);
 }
 
 /** What to do about an error, in the words of the command line; empty where there is no advice. */

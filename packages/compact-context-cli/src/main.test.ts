@@ -786,6 +786,18 @@ describe("archive restore", () => {
 });
 
 describe("config check", () => {
+  it.each([
+    [
+      "model: gpt-4o\npolicy: {target_context_tokens: 500000}",
+      "x.yaml:2:33 policy.target_context_tokens must be less than",
+    ],
+    ["storage: {kind: s3}", "x.yaml:1:17 storage.kind is s3, and no bucket is named"],
+  ])("refuses what a manager would refuse: %s", async (text, problem) => {
+    writeFileSync(join(folder, "x.yaml"), text);
+    const { code, err } = await run(["config", "check", "x.yaml"]);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining(problem) });
+  });
+
   it("CFG-1 names file, place and what is wrong, and exits with 1", async () => {
     writeFileSync(join(folder, "bad.yaml"), "policy:\n  trigger_pct: 7\n");
     const bad = await run(["config", "check", "bad.yaml"]);

@@ -1,5 +1,6 @@
 import { homedir } from "node:os";
 import { CompactError } from "compact-context/internal/errors";
+import { inCommandWords } from "./hints.ts";
 import { createPaint, type Paint } from "./render/table.ts";
 import { oneLine, safeJson, snakeKeys, truncate } from "./render/text.ts";
 
@@ -176,7 +177,7 @@ export function createTerminal(ports: CliPorts): Terminal {
     paint: createPaint(ports.stdout.isTerminal, ports.env),
     print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
     printJson: (value, asIs) => ports.stdout.write(`${safeJson(snakeKeys(value, asIs))}\n`),
-    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${oneLine(text)}\n`),
+    warn: (text) => ports.stderr.write(`${warnPaint("warn", "note")}   ${oneLine(inCommandWords(text))}\n`),
   };
 }
 

@@ -3,11 +3,11 @@ import type { CompactConfig } from "compact-context";
 import { loadConfig } from "compact-context/config";
 import { describeConfig, environmentLayer } from "compact-context/internal/config/environment";
 import { type ConfigProblem, formatProblem } from "compact-context/internal/config/layer";
-import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
+import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
-import { type CliConfig, readConfig } from "../files/config.ts";
+import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
@@ -17,7 +17,7 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const file = words[0] ?? fileHere(ports.cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
-  const problems = checkConfig(text, file ?? "compact.yaml", ports.env);
+  const problems = configProblems(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
   // What is only odd is told in full where the settings hold.
   const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);

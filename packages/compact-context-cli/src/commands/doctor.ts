@@ -2,10 +2,10 @@ import { existsSync, statfsSync, statSync } from "node:fs";
 import { basename, dirname, isAbsolute, resolve } from "node:path";
 import type { StorageDriver } from "compact-context";
 import { formatProblem } from "compact-context/internal/config/layer";
-import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
+import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf, probeStorage } from "../archive.ts";
-import { type CliConfig, readConfig } from "../files/config.ts";
+import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
@@ -82,7 +82,7 @@ function readSettings({ flags, ports }: Invocation): { finding: Finding; config?
     const problems =
       file === undefined
         ? []
-        : checkConfig(readConfigFile(resolve(ports.cwd, file)), basename(file), ports.env);
+        : configProblems(readConfigFile(resolve(ports.cwd, file)), basename(file), ports.env);
     const [first] = problems;
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";

@@ -1,7 +1,11 @@
 import { lstat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
+import { readDocument } from "compact-context/internal/config/document";
+import { environmentLayer } from "compact-context/internal/config/environment";
+import { type ConfigProblem, problemsOf } from "compact-context/internal/config/layer";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
+import { windowOf } from "compact-context/internal/create-manager";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags, Invocation } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
@@ -33,6 +37,11 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
   });
   for (const warning of warnings) terminal.warn(warning);
   return { config, origins, path };
+}
+
+/** What is wrong with a file's settings and the environment over them, for the model that they name. */
+export function configProblems(text: string, name: string, env: CliPorts["env"]): readonly ConfigProblem[] {
+  return problemsOf([readDocument(text, name), environmentLayer(env)], windowOf);
 }
 
 interface ChannelFolders {

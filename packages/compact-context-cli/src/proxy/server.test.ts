@@ -397,6 +397,40 @@ describe("a call through the proxy", () => {
   });
 });
 
+it("lets an answer that is under way end before it ends, and takes no more calls", async () => {
+  let finish = (): void => undefined;
+  const upstream = createServer((_request, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    response.write('{"type":');
+    finish = () => response.end('"message"}');
+  });
+  await new Promise<void>((resolve) => upstream.listen(0, "127.0.0.1", resolve));
+  closing.push(() => upstream.close());
+  const server = await proxyTo(`http://127.0.0.1:${(upstream.address() as AddressInfo).port}`);
+  const response = await post(server, bodyOf(1));
+  const closed = server.close(60_000);
+  await expect.poll(() => post(server, bodyOf(1)).then(String, () => "refused")).toBe("refused");
+  finish();
+  expect(await response.json()).toEqual({ type: "message" });
+  await closed;
+});
+
+it("says where two conversations share a session, and what tells them apart", async () => {
+  const { url } = await stubbed().then((stub) => ({ url: stub.anthropicUrl }));
+  const server = await proxyTo(url, { window: 4_000 });
+  const talk = (name: string, turns: number) => ({
+    ...bodyOf(0),
+    messages: Array.from({ length: 2 * turns + 1 }, (_, index) => ({
+      role: index % 2 === 0 ? "user" : "assistant",
+      content: index === 0 ? "hi" : `${name} ${index}: ${"words of this talk ".repeat(40)}`,
+    })),
+  });
+  for (let turn = 10; turn < 20; turn += 1)
+    for (const name of ["one", "two"]) await (await post(server, talk(name, turn))).text();
+  const told = server.problems.filter((problem) => problem.includes("x-compact-session"));
+  expect(told).toHaveLength(1);
+});
+
 describe("a web page", () => {
   it.each([
     ["another origin", { host: "", origin: "https://example.com" }, 403],

@@ -8,7 +8,7 @@ import {
   type PreflightRequest,
   type StorageDriver,
 } from "compact-context";
-import { CompactError } from "compact-context/internal/errors";
+import { CompactError, createLruMap } from "compact-context/internal/errors";
 import type { HostManager } from "compact-context/internal/host";
 import { lookUpModel } from "compact-context/internal/tokens/models";
 import { PROVIDERS, type ProviderName } from "../providers.ts";
@@ -38,9 +38,31 @@ interface SessionsOptions {
   warn(message: string): void;
 }
 
+/** A conversation is rewound now and then; two that share a session change it back and forth. */
+const REWINDS = 3;
+const MOST_SESSIONS = 1000;
+
+/** Tells, once for each session, that two conversations seem to share it. */
+function mixedSessions(warn: (message: string) => void): Exporter {
+  const changed = createLruMap<number>(MOST_SESSIONS);
+  return {
+    name: "sessions",
+    export({ name, sessionId, properties }) {
+      if (name !== "compact.warning" || properties.code !== "history_changed") return;
+      const times = (changed.get(sessionId) ?? 0) + 1;
+      changed.set(sessionId, times);
+      if (times === REWINDS)
+        warn(
+          `session ${sessionId} goes back and forth, as where two conversations have one key and begin with the same words: let the agent send a header x-compact-session, another one for each conversation`,
+        );
+    },
+  };
+}
+
 /** One manager for each model: counting, window and what becomes of reasoning differ. All share one storage. */
-export function createSessions({ config, window, storage, exporters, warn }: SessionsOptions): Sessions {
+export function createSessions({ config, window, storage, exporters = [], warn }: SessionsOptions): Sessions {
   const managers = new Map<string, CompactManager>();
+  const heard = [...exporters, mixedSessions(warn)];
   const windowOf = (model = ""): number =>
     window ?? config.maxContextTokens ?? Math.min(USUAL_WINDOW, lookUpModel(model, config.models).window);
 
@@ -49,7 +71,7 @@ export function createSessions({ config, window, storage, exporters, warn }: Ses
     const { window: own, known } = lookUpModel(model, config.models);
     const manager = new ProxyManager(
       { ...config, model } as CompactConfigInput,
-      { storage, exporters, onWarning: warn },
+      { storage, exporters: heard, onWarning: warn },
       { window: limit, own: known ? own : limit },
     );
     managers.set(model, manager);

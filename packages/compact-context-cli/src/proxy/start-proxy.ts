@@ -8,6 +8,7 @@ import { createMetrics } from "compact-context/tracing";
 import { driverOf, watchHealth } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
 import { type Invocation, oneOf } from "../flags.ts";
+import { inCommandWords } from "../hints.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
 import { PROVIDERS } from "../providers.ts";
 import { formatCount, oneLine, parseTokens, safeJson, snakeKeys } from "../render/text.ts";
@@ -44,6 +45,8 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     exporters: [metrics],
     warn: screen.problem,
   });
+  // A window that no manager takes ends the command, and not each call.
+  sessions.managerOf(undefined);
   const server = await startProxy({
     port: portOf(flags.port, program === undefined ? USUAL_PORT : 0),
     upstreams,
@@ -68,7 +71,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     if (tally.totals.requests === 0) terminal.warn(NOBODY_CALLED);
     return code;
   } finally {
-    await server.close();
+    await server.close(DRAIN_MS);
     await sessions.close();
     screen.end(tally);
   }
@@ -142,7 +145,8 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
 /** The same as one JSON record a line, for what collects logs; secrets taken out. */
 function createLog({ stderr, now }: CliPorts): ProxyScreen {
   const say = (level: "info" | "warn", message: string, more: object = {}): void => {
-    const record = { time: now().toISOString(), level, message: redact(message), ...more };
+    const words = redact(inCommandWords(message));
+    const record = { time: now().toISOString(), level, message: words, ...more };
     stderr.write(`${safeJson(record, 0)}\n`);
   };
   return {
@@ -162,6 +166,8 @@ function createLog({ stderr, now }: CliPorts): ProxyScreen {
   };
 }
 
+/** How long answers may go on after the proxy was told to end. */
+const DRAIN_MS = 10_000;
 const MOST_KEPT = 20;
 const NOBODY_CALLED =
   "no model call came through the proxy: the program takes its base URL from elsewhere; `compact proxy` alone prints what to set";

@@ -51,6 +51,7 @@ describe("the tally of a proxy", () => {
     tally.used("s", usage(0, 0, 25_000));
     expect(tally.totals.savedTokens).toBe(75_000);
     expect(tally.totals.savedDollars).toBeCloseTo(0.03 - 0.093_75, 6);
+    expect(tallyLine(tally)).toContain("75k tokens saved (≈ $0.06 more than with all of it cached)");
     // The next ones pay back: $0.03 against $0.0075.
     for (let call = 0; call < 4; call += 1) {
       tally.sent({ ...CALL, bytesSent: 100 });

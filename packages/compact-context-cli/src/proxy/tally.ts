@@ -24,7 +24,7 @@ interface Totals {
   compactions: number;
   /** Calls that went out as they came because compacting failed. */
   unmodified: number;
-  /** Calls that the provider refused. */
+  /** Calls that the provider answered with 400 or 413. */
   refused: number;
   inputTokens: number;
   cachedTokens: number;
@@ -130,10 +130,9 @@ export function createTally(models: ModelOverrides): Tally {
 /** `12 requests · 2 compactions · 310k tokens saved (≈ $0.41) · 91% from the cache`. */
 export function tallyLine({ totals }: Tally): string {
   const { requests, compactions, savedTokens, savedDollars, inputTokens, cachedTokens, unmodified } = totals;
-  const dollars =
-    Math.abs(savedDollars) < 0.005
-      ? ""
-      : ` (≈ ${savedDollars < 0 ? "−" : ""}$${Math.abs(savedDollars).toFixed(2)})`;
+  const amount = `≈ $${Math.abs(savedDollars).toFixed(2)}`;
+  const sign = savedDollars < 0 ? ` (${amount} more than with all of it cached)` : ` (${amount})`;
+  const dollars = Math.abs(savedDollars) < 0.005 ? "" : sign;
   return [
     plural(requests, "request"),
     plural(compactions, "compaction"),
@@ -151,7 +150,11 @@ export function tallyMetrics({ totals, sessions }: Tally, storageUp: boolean): s
     ["requests_total", "Model calls that were sent on.", totals.requests],
     ["compactions_total", "Compactions.", totals.compactions],
     ["sent_unmodified_total", "Calls sent as they came because compacting failed.", totals.unmodified],
-    ["refused_total", "Calls that the provider refused, or that are over their budget.", totals.refused],
+    [
+      "refused_total",
+      "Calls that the provider answered with 400 or 413, as it does to a list that it does not take.",
+      totals.refused,
+    ],
     ["sessions", "Sessions seen since the start.", sessions],
     ["input_tokens_total", "Prompt tokens as the provider reports them.", inputTokens],
     ["cached_input_tokens_total", "Prompt tokens read from the provider's cache.", cachedTokens],

@@ -132,8 +132,8 @@ export interface LocalServer {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Ends every connection. */
-  close(): Promise<void>;
+  /** Takes no more requests, waits up to `drainMs` for answers that are under way, and ends every connection. */
+  close(drainMs?: number): Promise<void>;
 }
 
 interface LocalServerOptions {
@@ -145,6 +145,9 @@ interface LocalServerOptions {
   readonly maxHeaderSize: number;
   readonly mostConnections?: number;
 }
+
+/** How often connections that have nothing to answer any more are looked for at the end. */
+const IDLE_MS = 50;
 
 /** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
@@ -174,10 +177,13 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
   return {
     port,
     url: `http://127.0.0.1:${port}`,
-    async close() {
+    async close(drainMs = 0) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      server.closeAllConnections();
+      const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS);
+      const cut = setTimeout(() => server.closeAllConnections(), drainMs);
       await closed;
+      clearInterval(idle);
+      clearTimeout(cut);
     },
   };
 }

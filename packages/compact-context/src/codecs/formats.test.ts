@@ -88,6 +88,12 @@ describe("the registry", () => {
       "messages[999]",
       "is null, a message in none",
     ],
+    [
+      "a role",
+      [said, { role: "robot", content: "x" }],
+      "messages[1]",
+      'has the role "robot", which no format has',
+    ],
   ])("names the first entry that fits no format: %s", (_kind, list, place, problem) => {
     expect(() => listCodec(list, undefined)).toThrow(
       expect.objectContaining({ code: "UnknownFormat", place, message: expect.stringMatching(/: messages/) }),

@@ -119,6 +119,12 @@ function unknownFormat(list: readonly unknown[]): CompactError {
   }
   const { index, alone } = misfit;
   const place = `messages[${index}]`;
+  const role = strangeRole(list[index]);
+  if (role !== undefined) {
+    const problem = `${place} has the role ${JSON.stringify(role)}, which no format has`;
+    const hint = "Use the roles of your provider, such as system, user, assistant and tool.";
+    return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
+  }
   const what = `${place} is ${shapeOf(list[index])}`;
   const problem = alone ? `${what}, a message in none` : `${what}, in another format than those before it`;
   const hint = alone
@@ -126,6 +132,18 @@ function unknownFormat(list: readonly unknown[]): CompactError {
     : "Bring the messages into one format, with `decode` and `encode`.";
   return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
 }
+
+/** A role that no format knows, in an entry that is else like a message. */
+function strangeRole(entry: unknown): string | undefined {
+  if (!isObject(entry) || typeof entry.role !== "string" || !("content" in entry || "parts" in entry))
+    return undefined;
+  return ROLES.has(entry.role) ? undefined : entry.role.slice(0, 40);
+}
+
+const ROLES: ReadonlySet<string> = new Set([
+  ...["system", "developer", "user", "assistant", "tool", "function", "model", "toolResult"],
+  ...["human", "ai", "generic", "chat", "remove", "data", "custom", "signal"],
+]);
 
 const MOST_KEYS = 8;
 

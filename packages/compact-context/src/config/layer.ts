@@ -233,8 +233,8 @@ export function mergeLayers(layers: readonly Layer[], windowOf?: WindowOf): Comp
 }
 
 /** Everything wrong in the layers and between them. */
-export function problemsOf(layers: readonly Layer[]): readonly ConfigProblem[] {
-  return laidOver(layers, undefined).problems;
+export function problemsOf(layers: readonly Layer[], windowOf?: WindowOf): readonly ConfigProblem[] {
+  return laidOver(layers, windowOf).problems;
 }
 
 /** Where each setting comes from that is not a default: its path, and the place in the last layer that says it. */
@@ -279,7 +279,7 @@ function checkTogether(
   layers: readonly Layer[],
   windowOf: WindowOf | undefined,
 ): ConfigProblem[] {
-  const { policy, summarizer } = config;
+  const { policy, summarizer, storage } = config;
   const window = config.maxContextTokens ?? windowOf?.(config);
   const windowAt = { path: ["max_context_tokens"], value: window };
   const buffer = { path: ["policy", "hard_cap_buffer"], value: policy.hardCapBuffer };
@@ -295,11 +295,17 @@ function checkTogether(
     [target, { ...budget, value: left !== undefined && left <= 0 ? undefined : left }],
     [summary, ceiling],
   ];
-  return pairs.flatMap(([small, large]) => {
+  const contradictions = pairs.flatMap(([small, large]) => {
     if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
     return [contradiction(small, large, layers)];
   });
+  if (storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
+  const says = layers.findLast((layer) => valueAt(layer.value, ["storage", "kind"]) !== undefined);
+  const missing = says?.problemAt(["storage", "kind"], "value", NO_BUCKET);
+  return missing === undefined ? contradictions : [...contradictions, missing];
 }
+
+const NO_BUCKET = "is s3, and no bucket is named: set storage.bucket, or COMPACT_STORAGE_BUCKET";
 
 interface Bound {
   readonly path: readonly string[];

@@ -351,7 +351,7 @@ describe("a file that was only found", () => {
 
   it.each([
     "storage: {kind: postgres}",
-    "storage: {kind: s3}",
+    "storage: {kind: s3, bucket: b}",
     "storage: {adapter: postgres}",
     "storage: {kind: memory}",
     "redaction: {enabled: false}",
