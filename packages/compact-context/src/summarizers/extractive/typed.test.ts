@@ -117,6 +117,12 @@ describe("what was typed", () => {
     ["a long fence", `\`\`\`\n${"some words of output\n".repeat(40)}\`\`\``],
   ])("leaves out %s", (_, pasted) => expect(readSaid(user(`see:\n${pasted}`))).toBe("see:"));
 
+  it("keeps remarks that each begin with their place", () => {
+    const text =
+      "auth.ts:42 rename this\nutils.py:7 goes\napi.ts:9 needs a test\ndb.ts:3 use a pool\nmain.go:1 too long";
+    expect(readSaid(user(text))).toBe(text);
+  });
+
   it("keeps a short piece of code", () => {
     const text = "rename this:\n```ts\nconst a = 1;\n```\nto b";
     expect(readSaid(user(text))).toBe(text);

@@ -118,7 +118,7 @@ const PRINTED: readonly RegExp[] = [
   /^\s{0,12}(?:\[?\d{4}-\d{2}-\d{2}[T ]\d{2}:\d{2}|\[?\d{2}:\d{2}:\d{2}[\].,\s])/,
   /^\s{0,12}(?:at .{1,200}[(:]\S{1,200}:\d{1,7}|File "[^"\n]{1,200}", line \d|Traceback \(most recent|[\w.]{1,80}(?:Error|Exception): )/,
   // A browser's console: `    at div`, `workLoop @ chunk.js:17`, `chunk.js:17 Warning: …`.
-  /^\s{2,12}at [\w$.<>]{1,100}$|^.{1,120} @ \S{1,200}:\d{1,7}(?:Understand this error)?$|^[\w.-]{1,80}\.\w{1,4}:\d{1,7} \S/,
+  /^\s{2,12}at [\w$.<>]{1,100}$|^.{1,120} @ \S{1,200}:\d{1,7}(?:Understand this error)?$|^[\w.-]{1,80}\.\w{1,4}:\d{1,7} (?:Uncaught|Warning:|\w{0,40}Error\b|(?:GET|POST|PUT|PATCH|DELETE) \S|\[|The above error|Failed to)/,
   /^(?:diff --git |index [0-9a-f]{6,}|@@ -\d|\+\+\+ |--- [ab/]|[+-](?=[\s\w"'{}<(/#*]).{0,400}[;{}()=>,]$)/,
   /^\s{0,40}(?:[{}[\]],?|"[\w $.@/-]{1,80}"\s{0,2}:.{1,400}|[{[]".{1,400})$/,
   /^\s{0,12}(?:DEBUG|INFO|WARN(?:ING)?|ERROR|FATAL|TRACE|FAIL|PASS|ok|---\s(?:FAIL|PASS)|npm (?:ERR!|error|warn)|error(?:\[\w{1,8}\])?:|warning:)(?:[\s:[]|$)/,
