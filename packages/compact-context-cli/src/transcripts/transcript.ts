@@ -124,6 +124,8 @@ export interface Session {
   /** Tokens of the window that the agent itself went by. */
   readonly window?: number;
   readonly usage: readonly UsageRecord[];
+  /** Several agents speak in it: what each says is a model call of its own, also behind another answer. */
+  readonly manyAgents?: boolean;
   /** Records that carry no context, counted by what they are. */
   readonly leftOut: Readonly<Record<string, number>>;
   write(compacted: CompactedSession, ports: WritePorts): WrittenTranscript;
