@@ -129,7 +129,7 @@ export async function bundleCommand(folder) {
 export async function bundleSupport(folder) {
   const names = ["broken-lists", "soak", "soak-history", "soak-promises"];
   const entries = names.map((name) => [name, join(SUPPORT, `${name}.ts`)]);
-  const parts = { reader: "transcripts/read.ts", replay: "replay.ts", settings: "settings.ts" };
+  const parts = { reader: "transcripts/read.ts", replay: "replay/replay.ts", settings: "settings.ts" };
   const ofTheCommand = Object.entries(parts).map(([name, path]) => [name, join(COMMAND, "src", path)]);
   const own = JSON.parse(readFileSync(join(LIBRARY, "package.json"), "utf8"));
   const external = Object.keys({ ...own.dependencies, ...own.peerDependencies });
