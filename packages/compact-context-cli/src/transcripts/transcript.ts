@@ -84,6 +84,8 @@ export interface UsageRecord {
   /** Tokens of the whole prompt, cached ones included; absent where the record does not say. */
   readonly promptTokens?: number;
   readonly outputTokens?: number;
+  /** What the file says that the call cost, in US dollars. */
+  readonly dollars?: number;
 }
 
 /** What a compaction made of the live messages. */
