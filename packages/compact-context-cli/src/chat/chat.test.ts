@@ -123,6 +123,43 @@ describe("a chat", () => {
     await chat.ended;
   });
 
+  it("counts a compaction as the line above the prompt does, whatever the provider reports", async () => {
+    const model = createScriptedModel(({ messages }) => {
+      const inputTokens = Math.round(JSON.stringify(messages).length / 8);
+      return {
+        text: "done ".repeat(120),
+        usage: { inputTokens, outputTokens: 200, totalTokens: inputTokens + 200 },
+      };
+    });
+    const chat = await start(model);
+    for (let turn = 1; turn <= 9; turn++) {
+      chat.type(`part ${turn} ${"of the work ".repeat(90)}\n`);
+      await chat.shows(/done[\s\S]+context [\d,]+ of/);
+    }
+    const status = (): string | undefined => /context ([\d,]+) of/.exec(chat.shown())?.[1];
+    const before = status();
+    chat.type("/compact\n");
+    await chat.shows(/all archived[\s\S]+context [\d,]+ of/);
+    expect(/compact {2}([\d,]+) → ([\d,]+)/.exec(chat.shown())?.slice(1)).toEqual([before, status()]);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
+  it("tells in words what it recalled", async () => {
+    mkdirSync(join(folder, ".compact/agent/main"), { recursive: true });
+    writeFileSync(
+      join(folder, ".compact/agent/MEMORY.md"),
+      "# MEMORY\n\n## Staging\n- The staging server is stage-3.acme.internal.\n- Staging is deployed on Mondays only.\n",
+    );
+    const chat = await start();
+    chat.type("Where is the staging server, and when is staging deployed?\n");
+    await chat.shows(/recalled[^·]+The staging server is stage-3/);
+    expect(chat.shown().match(/Staging:/g)).toHaveLength(1);
+    await chat.shows(/context [\d,]+ of/);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
   it("MEM-14 tells what became of a wish to have something forgotten", async () => {
     const chat = await start();
     await chat.shows("none: a script answers");
