@@ -1,4 +1,4 @@
-import type { CompactionHead, Fate, LayerKey, MessageKind } from "../session-view.ts";
+import type { CompactionHead, Fate, LayerKey, MessageKind, SessionHead } from "../session-view.ts";
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -48,6 +48,24 @@ const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", y
 export function clockTime(iso: string | undefined): string {
   const time = Date.parse(iso ?? "");
   return Number.isNaN(time) ? "" : CLOCK.format(time);
+}
+
+const SHORT_DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** The time as `clockTime` says it; `4 Nov, 00:03:09` where that is another day than `before`. */
+export function clockAfter(iso: string | undefined, before: string | undefined): string {
+  const clock = clockTime(iso);
+  const [day, earlier] = [iso, before].map((at) => {
+    const time = Date.parse(at ?? "");
+    return Number.isNaN(time) ? "" : SHORT_DAY.format(time);
+  });
+  return earlier === "" || day === earlier || clock === "" ? clock : `${day}, ${clock}`;
+}
+
+/** What says that more may come: a file is only played. */
+export function liveWord({ live, source }: Pick<SessionHead, "live" | "source">): string {
+  if (!live) return "";
+  return source === "transcript" ? "replaying" : "live";
 }
 
 /** `3 Nov 2026, 14:03:09`. */
