@@ -212,6 +212,32 @@ describe("a chat", () => {
     expect(asked).toHaveLength(before);
   });
 
+  it("asks a model that gives no JSON for no more notes after the second time, and says so once", async () => {
+    let asked = 0;
+    let shown = "";
+    const model = createScriptedModel(({ tools }) => {
+      if (tools.length > 0) return { text: "done" };
+      asked += 1;
+      return { text: "Gladly! What shall I write?" };
+    });
+    const notes = (): string => readFileSync(join(folder, ".compact/agent/main/SESSION.md"), "utf8");
+    const chat = await start(model);
+    for (let gate = 1; gate <= 10; gate++) {
+      shown += chat.shown();
+      chat.type(`we paint gate ${gate} in green\n`);
+      await chat.shows(/done[\s\S]+context/);
+      if (gate > 1) await expect.poll(notes).toMatch(/gate/);
+    }
+    shown += chat.shown();
+    chat.type("/quit\n");
+    await chat.ended;
+    shown += chat.shown();
+    expect(asked).toBe(4);
+    expect(shown.match(/answer\s+was\s+not\s+taken/g)).toHaveLength(1);
+    expect(shown.match(/memory\.use_model:\s+false/g)).toHaveLength(1);
+    expect(notes()).toContain("gate 10");
+  });
+
   it("has its model write the summaries where --summarizer own says so", async () => {
     let sent = "";
     const model = createScriptedModel(({ system, tools, messages }) => {
