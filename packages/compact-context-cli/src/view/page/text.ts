@@ -45,7 +45,7 @@ const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 /** `14:03:09`, in the reader's own time; nothing for what is no time. */
-export function clockTime(iso: string | undefined): string {
+function clockTime(iso: string | undefined): string {
   const time = Date.parse(iso ?? "");
   return Number.isNaN(time) ? "" : CLOCK.format(time);
 }
