@@ -86,6 +86,21 @@ describe.skipIf(!canDrive)("the page", () => {
     expect(problems).toEqual([]);
   });
 
+  it("numbers a compaction before the last call as any other", async () => {
+    const { view, ...whole } = medium;
+    const last = view.compactions.at(-1)?.step ?? 0;
+    const steps = view.steps.slice(0, last + 1);
+    const counts = { ...view.counts, steps: steps.length };
+    const { tab } = await open([
+      { ...whole, head: { ...whole.head, counts }, view: { ...view, counts, steps } },
+    ]);
+    await ready(tab);
+    const numbers = await tab.evaluate(
+      "[...document.querySelectorAll('.flag .number')].map((one) => one.textContent)",
+    );
+    expect(numbers).toEqual(view.compactions.map(({ index }) => String(index + 1)));
+  });
+
   it("shows what the window held at each call, as compactions left it", async () => {
     const { tab } = await open([medium], { hash: "#tab=window&call=5" });
     await ready(tab);

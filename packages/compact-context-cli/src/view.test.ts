@@ -137,6 +137,28 @@ async function run(...words: string[]): Promise<Running> {
 const heads = async (running: Running) => (await running.get<SessionList>("/api/sessions")).sessions;
 
 describe("compact view", () => {
+  it("tells what the provider reported of a call: tokens, those from its cache, cost", async () => {
+    const metrics = {
+      inputTokens: 900,
+      outputTokens: 2,
+      cacheReadTokens: 700,
+      cacheWriteTokens: 0,
+      cost: 0.25,
+    };
+    const messages = [
+      { id: "m1", role: "user", content: "look", ts: 0 },
+      { id: "m2", role: "assistant", content: "seen", metrics, ts: 1 },
+    ];
+    const cline = { sessionId: "cline-1", system_prompt: "You are Cline.", messages };
+    writeFileSync(join(folder, "cline.json"), JSON.stringify(cline));
+    const running = await run("view", "cline.json");
+    await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
+    const { id } = (await heads(running))[0] ?? {};
+    const { steps } = await running.get<SessionView>(`/api/sessions/${id}`);
+    expect(steps).toMatchObject([{ reported: 900, cached: 700, dollars: 0.25 }]);
+    expect(await running.stop()).toBe(0);
+  });
+
   it("plays a transcript", async () => {
     const running = await run("view", "session.json", "--window", "4k");
     await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);

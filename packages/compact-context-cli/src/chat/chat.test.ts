@@ -123,6 +123,43 @@ describe("a chat", () => {
     await chat.ended;
   });
 
+  it("counts a compaction as the line above the prompt does, whatever the provider reports", async () => {
+    const model = createScriptedModel(({ messages }) => {
+      const inputTokens = Math.round(JSON.stringify(messages).length / 8);
+      return {
+        text: "done ".repeat(120),
+        usage: { inputTokens, outputTokens: 200, totalTokens: inputTokens + 200 },
+      };
+    });
+    const chat = await start(model);
+    for (let turn = 1; turn <= 9; turn++) {
+      chat.type(`part ${turn} ${"of the work ".repeat(90)}\n`);
+      await chat.shows(/done[\s\S]+context [\d,]+ of/);
+    }
+    const status = (): string | undefined => /context ([\d,]+) of/.exec(chat.shown())?.[1];
+    const before = status();
+    chat.type("/compact\n");
+    await chat.shows(/all archived[\s\S]+context [\d,]+ of/);
+    expect(/compact {2}([\d,]+) → ([\d,]+)/.exec(chat.shown())?.slice(1)).toEqual([before, status()]);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
+  it("tells in words what it recalled", async () => {
+    mkdirSync(join(folder, ".compact/agent/main"), { recursive: true });
+    writeFileSync(
+      join(folder, ".compact/agent/MEMORY.md"),
+      "# MEMORY\n\n## Staging\n- The staging server is stage-3.acme.internal.\n- Staging is deployed on Mondays only.\n",
+    );
+    const chat = await start();
+    chat.type("Where is the staging server, and when is staging deployed?\n");
+    await chat.shows(/recalled[^·]+The staging server is stage-3/);
+    expect(chat.shown().match(/Staging:/g)).toHaveLength(1);
+    await chat.shows(/context [\d,]+ of/);
+    chat.type("/quit\n");
+    await chat.ended;
+  });
+
   it("MEM-14 tells what became of a wish to have something forgotten", async () => {
     const chat = await start();
     await chat.shows("none: a script answers");
@@ -173,6 +210,32 @@ describe("a chat", () => {
     other.type("/quit\n");
     await other.ended;
     expect(asked).toHaveLength(before);
+  });
+
+  it("asks a model that gives no JSON for no more notes after the second time, and says so once", async () => {
+    let asked = 0;
+    let shown = "";
+    const model = createScriptedModel(({ tools }) => {
+      if (tools.length > 0) return { text: "done" };
+      asked += 1;
+      return { text: "Gladly! What shall I write?" };
+    });
+    const notes = (): string => readFileSync(join(folder, ".compact/agent/main/SESSION.md"), "utf8");
+    const chat = await start(model);
+    for (let gate = 1; gate <= 10; gate++) {
+      shown += chat.shown();
+      chat.type(`we paint gate ${gate} in green\n`);
+      await chat.shows(/done[\s\S]+context/);
+      if (gate > 1) await expect.poll(notes).toMatch(/gate/);
+    }
+    shown += chat.shown();
+    chat.type("/quit\n");
+    await chat.ended;
+    shown += chat.shown();
+    expect(asked).toBe(4);
+    expect(shown.match(/answer\s+was\s+not\s+taken/g)).toHaveLength(1);
+    expect(shown.match(/memory\.use_model:\s+false/g)).toHaveLength(1);
+    expect(notes()).toContain("gate 10");
   });
 
   it("has its model write the summaries where --summarizer own says so", async () => {

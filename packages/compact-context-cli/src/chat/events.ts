@@ -61,8 +61,8 @@ const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
     const took = `${formatDuration(elapsedMs)}, ${plural(spent.requests, "request")}`;
     screen.tell("agent", `${name} ${how} after ${took}`);
   },
-  recalled: ({ titles }, screen) => {
-    if (titles.length > 0) screen.tell("memory", `recalled ${titles.join(", ")}`, 2);
+  recalled: ({ items }, screen) => {
+    if (items.length > 0) screen.tell("memory", `recalled ${items.join(" · ")}`, 3);
   },
   skillStarted: ({ name }, screen) => screen.tell("skill", `${name} begins`),
   skillEnded: ({ name }, screen) => screen.tell("skill", `${name} ends`),

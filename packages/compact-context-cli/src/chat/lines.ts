@@ -102,7 +102,7 @@ export function contextLines(view: ContextView, terminal: Terminal): string[] {
     ...line("pinned", pinnedWords(view)),
     ...line(
       "recalled",
-      view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(", "),
+      view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(" · "),
     ),
   ];
 }
@@ -169,13 +169,22 @@ export function memoryLines(view: MemoryView, folder: string, terminal: Terminal
 
 /** What a compaction did, in a line: sizes, and what was kept. */
 export function compactionWords(report: CompactionReport): string {
-  const { tokensBefore, tokensAfter, prunedCount, clearedCount, layers, reason } = report;
-  const size = `${formatCount(tokensBefore)} → ${formatCount(tokensAfter)} tokens`;
+  const { prunedCount, clearedCount, layers, reason } = report;
+  const [before, after] = countedSizes(report);
+  const size = `${formatCount(before)} → ${formatCount(after)} tokens`;
   if (reason === "tool_output") return `${size}: long tool output shortened, the whole is archived`;
   const { pinned, recent, toolPairs, remainder } = layers.after;
   const kept = pinned.messages + recent.messages + toolPairs.messages + remainder.messages;
   const cleared = clearedCount === 0 ? "" : `, ${plural(clearedCount, "tool result")} emptied`;
   return `${size}: ${formatCount(prunedCount)} summarized${cleared}, ${formatCount(kept)} kept, all archived`;
+}
+
+/** The sizes as the status line counts them; the report's own are corrected by what the provider reported. */
+function countedSizes({ plan, layers, tokensBefore, tokensAfter }: CompactionReport): [number, number] {
+  if (plan === undefined) return [tokensBefore, tokensAfter];
+  const sum = (sizes: CompactionReport["layers"]["before"]): number =>
+    Object.values(sizes).reduce((total, { tokens }) => total + tokens, 0);
+  return [plan.tokensBefore, plan.tokensBefore - sum(layers.before) + sum(layers.after)];
 }
 
 interface Status {

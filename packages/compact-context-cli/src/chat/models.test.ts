@@ -1,5 +1,9 @@
+import { once } from "node:events";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import { loadProviderModel, loadServerModel, providersWithKey } from "./models.ts";
+import { createTerminal, processPorts } from "../ports.ts";
+import { createModels, loadProviderModel, loadServerModel, providersWithKey } from "./models.ts";
 
 const model = (id: string): object => ({ modelId: id });
 const provider = Object.assign(model, { languageModel: model });
@@ -58,6 +62,32 @@ describe("a server", () => {
       expect(await loadServerModel("http://localhost:1/v1", name, { env: {}, load })).toMatchObject({
         modelId: name,
       });
+    }
+  });
+
+  it("without a list of models is told in words, with what to do", async () => {
+    for (const [status, body] of [
+      [200, "{}"],
+      [404, "<html>"],
+    ] as const) {
+      const server = createServer((_, response) => response.writeHead(status).end(body)).listen(
+        0,
+        "127.0.0.1",
+      );
+      await once(server, "listening");
+      const { port } = server.address() as AddressInfo;
+      const flags = { "base-url": `http://127.0.0.1:${port}/v1` };
+      const models = createModels({
+        words: [],
+        flags,
+        ports: processPorts(),
+        terminal: createTerminal(processPorts()),
+      });
+      await expect(models.list()).rejects.toMatchObject({
+        message: "the server gives no list of its models",
+        hint: "Name the one that you want: /model NAME",
+      });
+      server.close();
     }
   });
 

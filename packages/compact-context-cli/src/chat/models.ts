@@ -114,8 +114,11 @@ const LIST_MS = 10_000;
 async function modelsAt(url: string, headers: Headers): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(LIST_MS);
   const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
-  const { data } = recordOf(await answer.json());
-  if (!answer.ok || !Array.isArray(data)) throw new Error(`it answered ${answer.status}`);
+  const { data } = recordOf(await answer.json().catch(() => undefined));
+  if (!answer.ok || !Array.isArray(data))
+    throw new CompactError("NotFound", "the server gives no list of its models", {
+      hint: "Name the one that you want: /model NAME",
+    });
   const age = (model: unknown): number => Number(recordOf(model).created) || 0;
   return data
     .toSorted((a, b) => age(b) - age(a))

@@ -17,6 +17,7 @@ import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import { oneLine, plural } from "../render/text.ts";
 import { isDemo } from "./demo-model.ts";
+import { createNotesModel } from "./notes-model.ts";
 import type { Workplace } from "./tools.ts";
 import { editTool, readTool, runCommand, runTool, writeTool } from "./tools.ts";
 
@@ -80,9 +81,8 @@ async function agentOf(
     workspaceDir,
     channelDir,
     settings,
-    onWarning,
     onForgotten,
-    model: asked,
+    ...(asked === undefined ? { onWarning } : createNotesModel(asked, onWarning)),
   });
   const summarizer = summarizerOf(flags.summarizer, asked);
   const agent = await createAgent({

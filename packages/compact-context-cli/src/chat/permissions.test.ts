@@ -39,6 +39,21 @@ it("asks for files of the folder, and for none that the tool refuses by itself",
   expect(await decided("write", { path: "../a.txt" })).toEqual({ permission: "allow", questions: 0 });
 });
 
+it("takes a command of the chat for no answer", async () => {
+  const told: string[] = [];
+  const answers = ["/context", "/tmp/a is wrong"];
+  const input = { isTerminal: true, ask: async () => answers.shift() };
+  const screen = {
+    tell: (_: string, text: string) => void told.push(text),
+    print: () => undefined,
+    rest: () => undefined,
+  };
+  const permissions = createPermissions({ input, screen, workplace: await createWorkplace(folder) });
+  const request = { tool: "read", arguments: { path: "a.txt" }, signal: new AbortController().signal };
+  expect(await permissions(request)).toEqual({ deny: "They said: /tmp/a is wrong" });
+  expect(told.at(-1)).toBe("/context waits for the prompt: first answer y, a or n, or say why not");
+});
+
 it("shows a command whole, and a long change whole to whoever asks for it", async () => {
   const told: string[] = [];
   const answers = ["s", "n", "n"];

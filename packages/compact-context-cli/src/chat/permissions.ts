@@ -121,6 +121,9 @@ async function decide(
   return /^(?:n|no)$/i.test(answer) ? "deny" : { deny: `They said: ${answer}` };
 }
 
+/** `/context`, and no path. */
+const COMMAND = /^\/[a-z]+(?:\s|$)/;
+
 /** Shows what would change, first its beginning, and what can be answered; whoever asks for it sees all. */
 async function answerTo(
   { tool, arguments: args }: PermissionRequest,
@@ -130,7 +133,11 @@ async function answerTo(
   const ask = async (lines: readonly string[], most: number, more: string): Promise<string> => {
     for (const line of lines) screen.tell("", line, most);
     screen.tell("", `y once · a ${words} · n no · ${more}or say why not`);
-    return ((await input.ask("           › ")) ?? "").trim();
+    for (;;) {
+      const answer = ((await input.ask("           › ")) ?? "").trim();
+      if (!COMMAND.test(answer)) return answer;
+      screen.tell("note", `${answer} waits for the prompt: first answer y, a or n, or say why not`);
+    }
   };
   const whole = changeLines(tool, args, Number.POSITIVE_INFINITY);
   const first = changeLines(tool, args, FIRST_LINES);

@@ -6,6 +6,7 @@ import type { Terminal } from "../ports.ts";
 import { createPaint } from "../render/table.ts";
 import { displayWidth } from "../render/text.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
+import { readTranscript } from "../transcripts/read.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { type Economy, type Replay, replaySession } from "./replay.ts";
 
@@ -66,7 +67,10 @@ function transcriptOf(messages: readonly Message[]): Transcript {
 }
 
 async function replay(messages: readonly Message[], flags: Flags, env = {}): Promise<Replay> {
-  const transcript = transcriptOf(messages);
+  return replayOf(transcriptOf(messages), flags, env);
+}
+
+async function replayOf(transcript: Transcript, flags: Flags, env = {}): Promise<Replay> {
   const early = earlySettings({
     flags,
     ports: { cwd: "/nowhere", env },
@@ -122,6 +126,23 @@ describe("replaySession", () => {
     expect(played.rounds.length).toBeGreaterThan(1);
     expect([played.overBudget, played.mostSent > 20_000 * 0.85]).toEqual([0, false]);
     expect(played.rawOverBudget).toBeGreaterThan(0);
+  });
+
+  it("takes what each of many agents says for a call of its own", async () => {
+    const say = (role: string, words: string) => ({ role, content: `${words} `.repeat(400) });
+    const history = [
+      say("human", "question"),
+      say("Orchestrator (thought)", "plan"),
+      say("Orchestrator (-> WebSurfer)", "search"),
+      say("WebSurfer", "found"),
+      say("Orchestrator (termination condition)", "answer"),
+    ];
+    const transcript = await readTranscript(
+      JSON.stringify({ question: "question", is_correct: true, history }),
+    );
+    const played = await replayOf(transcript, FLAGS);
+    expect([played.calls, played.messages]).toEqual([4, 5]);
+    expect(played.mostRaw).toBeGreaterThan(4 * 400);
   });
 
   it("a policy that rewrites at every call pays more for a token than one that rewrites seldom", async () => {

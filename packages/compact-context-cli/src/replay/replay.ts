@@ -48,7 +48,7 @@ export async function replaySession(
   ports: ReplayPorts,
 ): Promise<Replay> {
   const history = ports.watcher?.history ?? wholeHistory(transcript);
-  const session = recordedSession(history, settings);
+  const session = recordedSession(history, settings, transcript.manyAgents);
   const model = pricedModel(settings.model, settings.config.models);
   const stage = { transcript, settings, ports, session, model };
   const tally = createTally(settings);

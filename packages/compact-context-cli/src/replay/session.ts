@@ -29,8 +29,12 @@ export interface RecordedSession {
   readonly budget: number;
 }
 
-/** Prepares a session's whole history for being played. */
-export function recordedSession(messages: readonly Message[], settings: Settings): RecordedSession {
+/** Prepares a session's whole history for being played; `manyAgents` as a transcript says it. */
+export function recordedSession(
+  messages: readonly Message[],
+  settings: Settings,
+  manyAgents = false,
+): RecordedSession {
   const { counter, fixedTokens, window, budget, config } = settings;
   const segments = new WeakMap<Message, CacheSegment>();
   const segmentOf = (message: Message): CacheSegment => {
@@ -42,7 +46,7 @@ export function recordedSession(messages: readonly Message[], settings: Settings
     return segment;
   };
   const pinned = messages.map((message) => isPinned(message, config.policy));
-  const ends = callStarts(messages);
+  const ends = callStarts(messages, manyAgents);
   const firstLoose = pinned.indexOf(false);
   const fixed = fixedTokens === 0 ? [] : [{ hash: "system and tools", tokens: fixedTokens, blocks: 1 }];
   const times = callTimes(messages, ends);
@@ -50,7 +54,7 @@ export function recordedSession(messages: readonly Message[], settings: Settings
     messages,
     calls: times.map((time, number) => {
       const end = ends[number] ?? 0;
-      return { ...time, end, outputTokens: answerTokens(messages, end, segmentOf) };
+      return { ...time, end, outputTokens: answerTokens(messages.slice(end, ends[number + 1]), segmentOf) };
     }),
     droppable: groupUnits(messages).filter((unit) => !unit.indexes.some((index) => pinned[index])),
     fixed,
@@ -62,23 +66,21 @@ export function recordedSession(messages: readonly Message[], settings: Settings
   };
 }
 
-/** Where each model call's prompt ends: before an assistant message that does not follow another. */
-function callStarts(history: readonly Message[]): number[] {
+/** Where each model call's prompt ends: before an assistant message that is no more of the answer before it. */
+function callStarts(history: readonly Message[], manyAgents: boolean): number[] {
   return history.flatMap((message, index) => {
     const answers = message.role === "assistant" && message.meta?.summaryVersion === undefined;
-    return index > 0 && answers && history[index - 1]?.role !== "assistant" ? [index] : [];
+    const goesOn = !manyAgents && history[index - 1]?.role === "assistant";
+    return index > 0 && answers && !goesOn ? [index] : [];
   });
 }
 
-function answerTokens(
-  messages: readonly Message[],
-  start: number,
-  segmentOf: (message: Message) => CacheSegment,
-): number {
+/** Of what stands from one call to the next, the assistant messages at its beginning. */
+function answerTokens(messages: readonly Message[], segmentOf: (message: Message) => CacheSegment): number {
   let tokens = 0;
-  for (let index = start; messages[index]?.role === "assistant"; index += 1) {
-    const message = messages[index];
-    if (message !== undefined) tokens += segmentOf(message).tokens;
+  for (const message of messages) {
+    if (message.role !== "assistant") break;
+    tokens += segmentOf(message).tokens;
   }
   return tokens;
 }

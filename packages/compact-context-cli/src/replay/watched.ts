@@ -73,13 +73,13 @@ function reportedOf(
 ): PlayedSession["reported"] {
   const places = new Map(history.map((message, place) => [message, place]));
   const records = new Map(
-    usage.flatMap(({ segment, index, usage: record }) => {
+    usage.flatMap(({ segment, index, usage: record, dollars: told }) => {
       const answer = segments[segment]?.messages[index];
       const place = answer === undefined ? undefined : places.get(answer);
       const { inputTokens, cachedTokens, dollars } = spentOn(record, model ?? "", config.models);
       return place === undefined || inputTokens === 0
         ? []
-        : [[place, { reported: inputTokens, cached: cachedTokens, dollars }] as const];
+        : [[place, { reported: inputTokens, cached: cachedTokens, dollars: told ?? dollars }] as const];
     }),
   );
   return (messages) => records.get(messages);

@@ -208,7 +208,7 @@ describe("Cline sessions", () => {
           id: "m2",
           role: "assistant",
           content: [{ type: "text", text: "seen" }],
-          metrics: { inputTokens: 7, outputTokens: 2 },
+          metrics: { inputTokens: 7, outputTokens: 2, cacheReadTokens: 5, cost: 0.25 },
           modelInfo: { id: "claude" },
         },
       ],
@@ -222,7 +222,7 @@ describe("Cline sessions", () => {
       model: "claude",
     });
     expect(transcript.messages[0]?.meta?.timestamp).toBe("1970-01-01T00:00:00.000Z");
-    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 7 });
+    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 7, dollars: 0.25 });
     expect(rewritten(transcript)).toEqual(value);
   });
 });

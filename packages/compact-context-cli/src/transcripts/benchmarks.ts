@@ -214,6 +214,7 @@ export const whoAndWhen: DocumentFormat = documentFormat(
       entries: listOf(container.history),
       path: "history",
       sessionId: stringOf(container.question_ID),
+      manyAgents: true,
       list: {
         read(entries) {
           const said = entries.map(readSpeech);

@@ -30,7 +30,7 @@ interface OwnList {
   segmentsOf?(messages: readonly Message[]): readonly Segment[];
 }
 
-type Facts = Pick<Session, "system" | "tools" | "model" | "sessionId" | "title" | "cwd">;
+type Facts = Pick<Session, "system" | "tools" | "model" | "sessionId" | "title" | "cwd" | "manyAgents">;
 
 /** The list of a document, and what stands beside it. */
 export interface Body extends Facts {

@@ -94,7 +94,7 @@ describe("OpenCode exports", () => {
     expect(results(transcript)).toEqual(["one", "two"]);
     expect(transcript.messages[2]?.parts.map((part) => "isError" in part)).toEqual([false, true]);
     expect(findMalformations(transcript.messages).map((fault) => fault.kind)).toEqual([]);
-    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, outputTokens: 2 });
+    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, outputTokens: 2, dollars: 3 });
   });
 
   it("are written with cleared outputs, dropped calls and a summary that has a place of its own", async () => {

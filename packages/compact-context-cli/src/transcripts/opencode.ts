@@ -40,7 +40,7 @@ export const opencode: DocumentFormat = documentFormat(
       sessionId: stringOf(info.id),
       title: stringOf(info.title),
       cwd: stringOf(info.directory),
-      usage: ["opencode", (entry) => recordOf(recordOf(entry).info).tokens],
+      usage: ["opencode", usageIn],
       list: {
         read: (readable) => readable.flatMap((entry) => readEntry(entry, log)),
         build: (group, original, ports) =>
@@ -53,6 +53,12 @@ export const opencode: DocumentFormat = documentFormat(
     };
   },
 );
+
+/** The cost of an answer stands beside its tokens. */
+function usageIn(entry: unknown): JsonRecord {
+  const { tokens, cost } = recordOf(recordOf(entry).info);
+  return { ...recordOf(tokens), cost };
+}
 
 function modelOf(entry: JsonRecord): string | undefined {
   const info = recordOf(entry.info);

@@ -218,7 +218,12 @@ export function usageRecord(
   const record = recordOf(usage);
   const [promptTokens, outputTokens] = USAGE_FIELDS[source].map((fields) => sumOf(record, fields));
   if ((promptTokens ?? 0) + (outputTokens ?? 0) === 0) return undefined;
-  return { ...place, usage, source, promptTokens, outputTokens };
+  return { ...place, usage, source, promptTokens, outputTokens, dollars: costIn(record) };
+}
+
+/** Agents write zero where they know no price. */
+function costIn({ cost }: JsonRecord): number | undefined {
+  return (numberOf(cost) ?? numberOf(recordOf(cost).total)) || undefined;
 }
 
 function sumOf(record: JsonRecord, fields: readonly string[]): number | undefined {

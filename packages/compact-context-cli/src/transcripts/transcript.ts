@@ -84,6 +84,8 @@ export interface UsageRecord {
   /** Tokens of the whole prompt, cached ones included; absent where the record does not say. */
   readonly promptTokens?: number;
   readonly outputTokens?: number;
+  /** What the file says that the call cost, in US dollars. */
+  readonly dollars?: number;
 }
 
 /** What a compaction made of the live messages. */
@@ -124,6 +126,8 @@ export interface Session {
   /** Tokens of the window that the agent itself went by. */
   readonly window?: number;
   readonly usage: readonly UsageRecord[];
+  /** Several agents speak in it: what each says is a model call of its own, also behind another answer. */
+  readonly manyAgents?: boolean;
   /** Records that carry no context, counted by what they are. */
   readonly leftOut: Readonly<Record<string, number>>;
   write(compacted: CompactedSession, ports: WritePorts): WrittenTranscript;

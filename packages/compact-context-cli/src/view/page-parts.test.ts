@@ -3,7 +3,18 @@ import { describe, expect, it } from "vitest";
 import { columnsOf, mostTokens, zoomed } from "./page/columns.ts";
 import { grown, sharesOf, windowContent } from "./page/data.ts";
 import { spanRows } from "./page/spans.ts";
-import { count, duration, firstLine, marked, percent, plural, short, visibleText } from "./page/text.ts";
+import {
+  clockAfter,
+  count,
+  duration,
+  firstLine,
+  liveWord,
+  marked,
+  percent,
+  plural,
+  short,
+  visibleText,
+} from "./page/text.ts";
 import type {
   CompactionView,
   FateView,
@@ -140,6 +151,23 @@ describe("numbers", () => {
       "4 min 5 s",
       "2 h 5 min",
     ]);
+  });
+});
+
+describe("a time", () => {
+  const at = (day: number, hour: number): string => new Date(2026, 6, day, hour, 0, 9).toISOString();
+
+  it("has its day where that is another than the one before", () => {
+    expect(clockAfter(at(7, 23), at(7, 22))).toBe("23:00:09");
+    expect(clockAfter(at(8, 0), at(7, 23))).toBe("8 Jul, 00:00:09");
+    expect(clockAfter(at(8, 0), undefined)).toBe("00:00:09");
+    expect(clockAfter(undefined, at(7, 23))).toBe("");
+  });
+
+  it("is not live where a file is only played", () => {
+    expect(liveWord({ live: true, source: "transcript" })).toBe("replaying");
+    expect(liveWord({ live: true, source: "events" })).toBe("live");
+    expect(liveWord({ live: false, source: "transcript" })).toBe("");
   });
 });
 

@@ -3,6 +3,7 @@ import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
 import { CompactError } from "../errors.ts";
 import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/pack.ts";
+import type { RecalledMemory } from "../memory/recall.ts";
 import {
   busyError,
   changeModel,
@@ -228,14 +229,37 @@ async function recall(state: AgentState, text: string): Promise<string> {
   try {
     const only = scope === "session" ? { sources: ["channel-session" as const] } : {};
     const { items, renderedText } = await memory.recall(text, only);
-    state.recalled = items.map(({ title, source }) => title || source);
+    state.recalled = recalledWords(items);
     if (renderedText !== "")
-      state.emit({ type: "recalled", titles: state.recalled, characters: renderedText.length });
+      state.emit({ type: "recalled", items: state.recalled, characters: renderedText.length });
     return renderedText;
   } catch (error) {
     state.emit({ type: "warning", diagnostic: diagnosticOf(error, "recall-failed") });
     return "";
   }
+}
+
+/** Words of a line that say which one it is. */
+const GIST_WORDS = 9;
+
+/** What was recalled, for people: each section once, with the first words of each of its lines. */
+function recalledWords(items: readonly RecalledMemory[]): string[] {
+  const sections = new Map<string, string[]>();
+  for (const { title, source, content } of items) {
+    const section = title || source;
+    const lines = content.replace(/<!--[\s\S]*?-->/g, "").split("\n");
+    const gists = lines.map(gistOf).filter((gist) => gist !== "");
+    sections.set(section, [...(sections.get(section) ?? []), ...gists]);
+  }
+  return [...sections].map(([section, gists]) => `${section}: ${gists.join("; ")}`);
+}
+
+function gistOf(line: string): string {
+  const words = line
+    .replace(/^\s*(?:[-*]|#+)\s+/, "")
+    .split(/\s+/)
+    .filter((word) => word !== "");
+  return words.length > GIST_WORDS ? `${words.slice(0, GIST_WORDS).join(" ")} …` : words.join(" ");
 }
 
 /** Events from work under way, read in order by one reader. */

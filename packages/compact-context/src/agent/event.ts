@@ -95,7 +95,8 @@ export type AgentEvent =
       readonly elapsedMs: number;
     }
   /** What of the memory went into the prompt. */
-  | { readonly type: "recalled"; readonly titles: readonly string[]; readonly characters: number }
+  /** `items`: each section of the memory once, with the first words of what came from it. */
+  | { readonly type: "recalled"; readonly items: readonly string[]; readonly characters: number }
   | { readonly type: "skillStarted" | "skillEnded"; readonly name: string }
   | {
       readonly type: "hookRan";

@@ -120,6 +120,12 @@ const rows: Row[] = [
   ],
   [
     "ai-sdk",
+    "the same fields flat, as Cline keeps them",
+    { inputTokens: 12_000, outputTokens: 800, cacheReadTokens: 9_000, cacheWriteTokens: 2_000, cost: 0.1 },
+    same,
+  ],
+  [
+    "ai-sdk",
     "the last of several steps, not their sum",
     {
       usage: { inputTokens: 36_000, outputTokens: 2_400 },

@@ -121,7 +121,7 @@ function deepseek(raw: Json): Numbers {
   return { ...chat, input: cacheRead + numberIn(raw, "prompt_cache_miss_tokens"), cacheRead, cacheWrite: 0 };
 }
 
-/** A result over several steps sums its usage: only the last step measures a context. */
+/** A result over several steps sums its usage: only the last step measures a context. Cline keeps the same fields flat. */
 function aiSdk(raw: Json): Numbers {
   const steps = Array.isArray(raw.steps) ? raw.steps.map(objectOf) : [];
   if (steps.length > 0) return aiSdk(objectOf(steps.at(-1)?.usage));
@@ -129,8 +129,11 @@ function aiSdk(raw: Json): Numbers {
   const reasoning = optional(objectOf(raw.outputTokenDetails), "reasoningTokens");
   return {
     input: numberIn(raw, "inputTokens"),
-    cacheRead: optional(details, "cacheReadTokens") ?? numberIn(raw, "cachedInputTokens"),
-    cacheWrite: numberIn(details, "cacheWriteTokens"),
+    cacheRead:
+      optional(details, "cacheReadTokens") ??
+      optional(raw, "cachedInputTokens") ??
+      numberIn(raw, "cacheReadTokens"),
+    cacheWrite: optional(details, "cacheWriteTokens") ?? numberIn(raw, "cacheWriteTokens"),
     output: numberIn(raw, "outputTokens"),
     reasoning: reasoning ?? optional(raw, "reasoningTokens"),
   };

@@ -6,7 +6,7 @@ import type { CompactionHead, SessionView } from "../session-view.ts";
 import { columnsOf, mostTokens, zoomed } from "./columns.ts";
 import { rove } from "./list.tsx";
 import { compaction, goTo, openCompaction, session, step, tab } from "./state.ts";
-import { clockTime, count, sentence, short } from "./text.ts";
+import { clockAfter, count, sentence, short } from "./text.ts";
 
 /** Which calls the plot shows, and where it stands in the chart, in pixels. */
 interface Sight {
@@ -109,6 +109,8 @@ function goToPlace(host: HTMLElement, clientX: number): void {
 /** Pixels under which a compaction is drawn without its number, and under which it is left to its neighbour. */
 const NEAR = 20;
 const TOO_NEAR = 7;
+/** Pixels right of the plot, in which the number of a compaction before the last call has room. */
+const EDGE = 14;
 
 /** The buttons above the compactions: one tab stop, arrow keys go from one to the next. */
 function Flags(): JSX.Element {
@@ -127,9 +129,9 @@ function Flags(): JSX.Element {
   return (
     <fieldset class="cliffs" aria-label="Compactions" onKeyDown={rove}>
       {flags.map(({ each, x }, place) => {
-        const right = flags[place + 1]?.x ?? (seen?.left ?? 0) + (seen?.width ?? 0) + 14;
-        const room = right - x;
-        const isNear = Math.min(room, x - (flags[place - 1]?.x ?? Number.NEGATIVE_INFINITY)) < NEAR;
+        const [before, next] = [flags[place - 1]?.x, flags[place + 1]?.x];
+        const room = (next ?? (seen?.left ?? 0) + (seen?.width ?? 0) + EDGE) - x;
+        const isNear = (next !== undefined && next - x < NEAR) || (before !== undefined && x - before < NEAR);
         return (
           <button
             key={each.index}
@@ -187,7 +189,7 @@ function optionsOf(now: SessionView, width: number, height: number): uPlot.Optio
   return {
     width,
     height,
-    padding: [28, 14, 0, 0],
+    padding: [28, EDGE, 0, 0],
     legend: { show: false },
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 } },
     scales: {
@@ -234,10 +236,11 @@ const INCREMENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000
 
 function callsAt(_: uPlot, splits: number[]): string[] {
   const { steps = [] } = session.value ?? {};
-  return splits.map((at) => {
+  return splits.map((at, place) => {
     const found = steps[at];
     if (found === undefined) return "";
-    return `${at === 0 ? "call 1" : count(at + 1)}\n${clockTime(found.at)}`;
+    const before = steps[splits[place - 1] ?? at];
+    return `${at === 0 ? "call 1" : count(at + 1)}\n${clockAfter(found.at, before?.at)}`;
   });
 }
 

@@ -15,7 +15,7 @@ import { arrivals, originals } from "./data.ts";
 import { Detail, List, messageRow, rove, Term, titleOf } from "./list.tsx";
 import { compaction, openCompaction, session, shown, spoken } from "./state.ts";
 import {
-  clockTime,
+  clockAfter,
   count,
   duration,
   FATES,
@@ -112,8 +112,9 @@ function factsOf(head: CompactionHead): string[] {
     head.summaryTokens === undefined ? "" : `${count(head.summaryTokens)} tokens`,
   ];
   const said = summary.filter((part) => part !== "");
+  const when = clockAfter(at, session.value?.steps[0]?.at);
   return [
-    `before call ${count(step + 1)}${clockTime(at) === "" ? "" : ` at ${clockTime(at)}`}`,
+    `before call ${count(step + 1)}${when === "" ? "" : ` at ${when}`}`,
     reason === undefined ? "" : reasonWords(reason),
     messagesBefore === undefined
       ? ""

@@ -5,7 +5,7 @@ import type { SessionView, StepView } from "../session-view.ts";
 import { Chart, isZoomed, zoom } from "./chart.tsx";
 import { Term } from "./list.tsx";
 import { goTo, playing, session, spoken, step } from "./state.ts";
-import { clockTime, count, firstLine, LAYERS, percent, plural, sentence } from "./text.ts";
+import { clockAfter, count, firstLine, LAYERS, liveWord, percent, plural, sentence } from "./text.ts";
 
 /** The session's title and what it came to. */
 export function Heading(): JSX.Element | null {
@@ -22,7 +22,7 @@ export function Heading(): JSX.Element | null {
           {name}
         </h2>
         <p class="facts">
-          {about.live && <span class="live">live</span>}
+          {about.live && <span class="live">{liveWord(about)}</span>}
           {factsOf(about).join(" · ")}
         </p>
       </div>
@@ -103,7 +103,7 @@ function Readout(): JSX.Element {
         <span class="call">
           {steps.length === 0 ? "No call yet" : `Call ${count(step.value + 1)} of ${count(steps.length)}`}
         </span>
-        <span class="when">{clockTime(now.at)}</span>
+        <span class="when">{clockAfter(now.at, steps[0]?.at)}</span>
       </p>
       <p class="total">
         <strong>{count(now.total)}</strong>
@@ -271,7 +271,7 @@ function Table(): JSX.Element | null {
             return (
               <tr key={each.index}>
                 <th scope="row">{count(each.index + 1)}</th>
-                <td>{clockTime(each.at)}</td>
+                <td>{clockAfter(each.at, about.steps[each.index - 1]?.at)}</td>
                 {each.tokens.map((tokens, place) => (
                   <td key={layers[place]}>{count(tokens)}</td>
                 ))}

@@ -23,7 +23,7 @@ import {
   type Tab,
   tab,
 } from "./state.ts";
-import { count, firstLine, plural, short } from "./text.ts";
+import { count, firstLine, liveWord, plural, short } from "./text.ts";
 import { TimelinePanel } from "./timeline.tsx";
 import { WindowPanel } from "./window.tsx";
 
@@ -149,7 +149,8 @@ function Sessions(): JSX.Element {
   );
 }
 
-function Entry({ head: { id, title, live, source, counts } }: { readonly head: SessionHead }): JSX.Element {
+function Entry({ head }: { readonly head: SessionHead }): JSX.Element {
+  const { id, title, live, source, counts } = head;
   const size = counts.messages > 0 ? plural(counts.messages, "message") : plural(counts.steps, "call");
   return (
     <button
@@ -164,7 +165,7 @@ function Entry({ head: { id, title, live, source, counts } }: { readonly head: S
         {firstLine(title, 120) || "(no title)"}
       </span>
       <span class="facts">
-        {live && <span class="live">live</span>}
+        {live && <span class="live">{liveWord(head)}</span>}
         {live ? size : `${size} · ${SOURCES[source]}`}
       </span>
       {counts.compactions > 0 && (

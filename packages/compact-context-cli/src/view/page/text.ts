@@ -1,4 +1,4 @@
-import type { CompactionHead, Fate, LayerKey, MessageKind } from "../session-view.ts";
+import type { CompactionHead, Fate, LayerKey, MessageKind, SessionHead } from "../session-view.ts";
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -45,9 +45,27 @@ const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-dig
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
 /** `14:03:09`, in the reader's own time; nothing for what is no time. */
-export function clockTime(iso: string | undefined): string {
+function clockTime(iso: string | undefined): string {
   const time = Date.parse(iso ?? "");
   return Number.isNaN(time) ? "" : CLOCK.format(time);
+}
+
+const SHORT_DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+
+/** The time as `clockTime` says it; `4 Nov, 00:03:09` where that is another day than `before`. */
+export function clockAfter(iso: string | undefined, before: string | undefined): string {
+  const clock = clockTime(iso);
+  const [day, earlier] = [iso, before].map((at) => {
+    const time = Date.parse(at ?? "");
+    return Number.isNaN(time) ? "" : SHORT_DAY.format(time);
+  });
+  return earlier === "" || day === earlier || clock === "" ? clock : `${day}, ${clock}`;
+}
+
+/** What says that more may come: a file is only played. */
+export function liveWord({ live, source }: Pick<SessionHead, "live" | "source">): string {
+  if (!live) return "";
+  return source === "transcript" ? "replaying" : "live";
 }
 
 /** `3 Nov 2026, 14:03:09`. */
