@@ -46,6 +46,35 @@ it("MEM-14 MEM-15 MEM-12 five sessions, each a process of its own, leave what ho
   expect(memory).toMatch(/Munich\. <!-- m-\S+ 2026-09-06T09:00:00Z consolidation person:s5\/e3 -->/);
 });
 
+it("MEM-14 a thing is forgotten with what was said of it anew, and the reason for it is no fact", async () => {
+  const wishes = [
+    "Forget the staging server, we don't have one any more.",
+    "Forget the staging server. We don't have one any more.",
+    "Please forget where staging is.",
+    "Vergiss den Server staging, wir haben keinen mehr.",
+  ];
+  for (const wish of wishes) {
+    const told = openChannel();
+    await told.session(talk("a").user("The staging server is stage-3.acme.internal.").reply("Noted."));
+    await told.session(talk("b").user("Staging moved to stage-5.acme.internal.").reply("Noted."));
+    await told.session(talk("c").user("Our API runs on port 80.").reply("OK.").user(wish).reply("Done."));
+    expect(told.items("MEMORY.md"), wish).toEqual(["Our API runs on port 80."]);
+    expect(told.holding(/stage-\d|any more|keinen mehr/), wish).toEqual([]);
+    expect(await told.recall("Where is staging?"), wish).toBe("");
+    told.remove();
+  }
+  await channel.session(
+    talk("a")
+      .user("The staging server is stage-3.acme.internal.")
+      .user("Staging moved to stage-5.acme.internal."),
+  );
+  await channel.session(talk("b").user("Forget the 20 MB, the limit is 50 MB.").reply("Done."));
+  expect(channel.items("MEMORY.md")).toEqual([
+    "Staging moved to stage-5.acme.internal.",
+    "The limit is 50 MB.",
+  ]);
+});
+
 it("two values that nobody called out of date both stand, the newer first, and the older says so", async () => {
   await channel.session(talk("a").user("Remember that the cache port is 6379.").reply("Noted."));
   await channel.session(talk("b").user("Remember that the cache port is 6380.").reply("Noted."));

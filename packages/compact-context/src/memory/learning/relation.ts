@@ -1,4 +1,4 @@
-import { TELLS_CHANGE } from "./language.ts";
+import { NO_MORE, TELLS_CHANGE } from "./language.ts";
 import { clausesOf, type Key, type Read, read } from "./meaning.ts";
 import {
   bare,
@@ -338,9 +338,6 @@ function reverses(now: Read, then: Read): boolean {
     now.content.size < then.content.size ? [now.content, then.content] : [then.content, now.content];
   return shareIn(few, many) >= 0.8;
 }
-
-const NO_MORE =
-  /(?<![\p{L}])(?:any ?(?:more|longer)|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
 
 /** The older statement, said to be true no more. */
 function denies(now: Read, then: Read): boolean {
