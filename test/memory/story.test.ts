@@ -75,6 +75,77 @@ it("MEM-14 a thing is forgotten with what was said of it anew, and the reason fo
   ]);
 });
 
+it("a statement of which only a part was corrected is out of date in part, behind what corrected it", async () => {
+  const ask = async (query: string): Promise<readonly string[]> =>
+    (await channel.recall(query)).split("\n").filter((line) => line.startsWith("- "));
+  await channel.session(
+    talk("a")
+      .user("The staging server is stage-3.acme.internal, port 8443.")
+      .reply("Noted.")
+      .user("We decided to use Postgres 15 for the ledger, because MySQL had locking problems.")
+      .reply("Noted.")
+      .user("Our rate limit is 100 requests per minute.")
+      .reply("Noted."),
+  );
+  await channel.session(
+    talk("b")
+      .user("Staging moved to stage-5.acme.internal.")
+      .reply("Noted.")
+      .user("We upgraded the ledger to Postgres 17 last night.")
+      .reply("Noted.")
+      .user("Correction: the rate limit is 250 requests per minute.")
+      .reply("Noted."),
+  );
+  const [staging, port] = await ask("Which port does staging use?");
+  expect(staging).toBe("- Staging moved to stage-5.acme.internal.");
+  expect(port).toMatch(/port 8443\..* \(may be out of date in part since 2026-09-03\)$/);
+  const [upgraded, reason] = await ask("Why did we not use MySQL for the ledger?");
+  expect(upgraded).toContain("Postgres 17");
+  expect(reason).toMatch(/locking problems\..* \(may be out of date in part since 2026-09-03\)$/);
+  const [, limit] = await ask("What is the rate limit?");
+  expect(limit).toMatch(/100 requests per minute\..* \(out of date since 2026-09-03\)$/);
+});
+
+it("what took the place of a line comes with it, however much else there is", async () => {
+  const days = [
+    [
+      "Hi, we are building the invoicing service for Acme.",
+      "We decided to use Postgres 15 for the ledger, because MySQL had locking problems.",
+      "The staging server is stage-3.acme.internal, port 8443.",
+      "Please always write commit messages in English.",
+      "My colleague Priya owns the payments gateway.",
+      "The release date is December 4.",
+      "Let's go with REST, not GraphQL, for the public API.",
+      "Our API rate limit is 100 requests per minute.",
+      "I'm allergic to peanuts, by the way, for the team lunch.",
+    ],
+    [
+      "The release has slipped to December 11.",
+      "Staging moved to stage-5.acme.internal.",
+      "Priya left the company; Tomás owns the payments gateway now.",
+      "Actually, let's switch to GraphQL for the public API after all.",
+      "We upgraded the ledger to Postgres 17 last night.",
+      "Correction: the rate limit is 250 requests per minute.",
+      "You can write commit messages in German from now on.",
+    ],
+    [
+      "Please forget that I'm allergic to peanuts.",
+      "Forget the staging server, we don't have one any more.",
+      "Actually the release date is still open.",
+    ],
+  ];
+  for (const day of days) {
+    const told = talk(`d${days.indexOf(day)}-`);
+    for (const said of day) told.user(said).reply("OK.");
+    await channel.session(told);
+  }
+  const lines = (await channel.recall("When do we release?"))
+    .split("\n")
+    .filter((line) => line.startsWith("- "));
+  expect(lines[0]).toBe("- Actually the release date is still open.");
+  expect(lines.find((line) => line.includes("December 11"))).toContain("out of date since 2026-09-04");
+});
+
 it("two values that nobody called out of date both stand, the newer first, and the older says so", async () => {
   await channel.session(talk("a").user("Remember that the cache port is 6379.").reply("Noted."));
   await channel.session(talk("b").user("Remember that the cache port is 6380.").reply("Noted."));

@@ -19,7 +19,14 @@ import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.t
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
-import { formerTexts, heldBy, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import {
+  formerTexts,
+  heldBy,
+  inPrecedence,
+  type Precedence,
+  type ScoredMemory,
+  withHeirs,
+} from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
@@ -131,7 +138,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   const retired = await retiredTexts(request);
   const indexedNow = await indexed(request, retired);
   const { candidates } = indexedNow;
-  const looked = lookedAt(indexedNow, request);
+  const looked = withHeirs(lookedAt(indexedNow, request), candidates, retired);
   const isLive = heldBy(request.live ?? []);
   const found = relevant(
     looked.filter(({ candidate }) => !isLive(candidate)),

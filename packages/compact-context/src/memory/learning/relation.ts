@@ -1,9 +1,10 @@
 import { NO_MORE, TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, type Read, read } from "./meaning.ts";
+import { clausesIn, clausesOf, type Key, type Read, read } from "./meaning.ts";
 import {
   bare,
   GENERIC,
   holds,
+  isOrdinary,
   isReplaceable,
   isValue,
   kindOf,
@@ -342,6 +343,16 @@ function reverses(now: Read, then: Read): boolean {
 /** The older statement, said to be true no more. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
+}
+
+/** A clause of the older one tells of something that the newer ones do not speak of: a port, a reason. */
+export function statesMoreThan(older: string, newer: string): boolean {
+  const told = topicTerms(newer);
+  return clausesIn(older).some((clause) => {
+    const { content } = read(clause);
+    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+    return said.length > 1 && shareIn(content, told) === 0;
+  });
 }
 
 /** Two statements in the same words, whatever their forms and order; a negation makes another statement. */
