@@ -146,6 +146,22 @@ it("what took the place of a line comes with it, however much else there is", as
   expect(lines.find((line) => line.includes("December 11"))).toContain("out of date since 2026-09-04");
 });
 
+it("a question about a day is answered from the history, and where the work stands from the session", async () => {
+  const a = talk("a").user("Fix the login bug in auth.ts please.").reply("The login bug is fixed.");
+  await channel.session(a.user("We decided to ship it on Friday.").reply("OK."));
+  const { workspaceDir, channelDir } = channel;
+  // The session was on Wednesday, September 2.
+  const ask = async (query: string): Promise<string> =>
+    (await recallRelevantMemory({ query, workspaceDir, channelDir, now: Date.UTC(2026, 8, 3, 9) }))
+      .renderedText;
+  const days = ["yesterday", "on Wednesday", "on 2026-09-02", "on September 2", "last time"];
+  for (const day of days) expect(await ask(`What did we do ${day}?`), day).toContain("login bug is fixed");
+  expect(await ask("What happened on 2026-09-02?")).toContain("ship it on Friday");
+  expect(await ask("Was haben wir gestern gemacht?")).toContain("login bug is fixed");
+  expect(await ask("Where were we?")).toContain("Answered: We decided to ship it on Friday.");
+  expect(await ask("What did we do on Tuesday?")).toBe("");
+});
+
 it("two values that nobody called out of date both stand, the newer first, and the older says so", async () => {
   await channel.session(talk("a").user("Remember that the cache port is 6379.").reply("Noted."));
   await channel.session(talk("b").user("Remember that the cache port is 6380.").reply("Noted."));

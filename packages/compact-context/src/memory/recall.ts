@@ -16,6 +16,7 @@ import {
   readMemoryCandidates,
 } from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
+import { linesOfDay } from "./days.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
@@ -246,12 +247,15 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   return made;
 }
 
-/** The best by words alone, with what they hold of the query. */
+/** The lines of the day that is asked about; else the best by words alone, with what they hold of the query. */
 function lookedAt(
   { candidates, index, titles }: Indexed,
-  { query, maxCandidates = DEFAULTS.maxCandidates }: RecallRequest,
+  { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const ofDay = linesOfDay(query, candidates, now).slice(0, maxCandidates);
+  if (ofDay.length > 0)
+    return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
   return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
     if (candidate === undefined) return [];
