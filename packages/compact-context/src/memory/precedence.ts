@@ -2,7 +2,7 @@ import type { MemoryCandidate, MemorySource } from "./candidates.ts";
 import type { Superseded } from "./changes/retired.ts";
 import { speaksAnewOf } from "./learning/facts.ts";
 import { REMEMBER } from "./learning/language.ts";
-import { relationOf } from "./learning/relation.ts";
+import { relationOf, statesMoreThan } from "./learning/relation.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
 /** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
@@ -34,12 +34,61 @@ export function inPrecedence(
   const weighed = hits
     .map(({ candidate, score }) => ({ candidate, score: score * FACTORS[precedence][candidate.source] }))
     .sort((one, other) => other.score - one.score || other.candidate.priority - one.candidate.priority);
-  const marked = onceEach(weighed).map((hit): ScoredMemory => {
+  const marked = onceEach(weighed).map((hit) => ({
+    hit,
+    old: retired.find((one) => tells(hit.candidate, one)),
+  }));
+  const current = newerFirst(marked.flatMap(({ hit, old }) => (old === undefined ? hit : [])));
+  const former = marked.flatMap(({ hit, old }) =>
+    old === undefined ? [] : formerIn(hit, old, current, retired),
+  );
+  return [
+    ...current.flatMap((hit) => [hit, ...former.flatMap(({ told, behind }) => (behind === hit ? told : []))]),
+    ...former.flatMap(({ told, behind }) => (behind === undefined ? told : [])),
+  ];
+}
+
+/** A line that was superseded with its note; where it states more than what took its place, it stands `behind` that. */
+function formerIn(
+  hit: ScoredMemory,
+  old: Superseded,
+  current: readonly ScoredMemory[],
+  retired: readonly Superseded[],
+): { readonly told: ScoredMemory; readonly behind: ScoredMemory | undefined } {
+  const heirs = heirsOf(old, retired);
+  const heir = current.find(
+    ({ candidate }) => candidate.item !== undefined && candidate.item === heirs.at(-1),
+  );
+  const since = retired.filter(({ id }) => heirs.includes(id)).map(({ text }) => text);
+  const inPart =
+    heir !== undefined && statesMoreThan(old.text, [...since, heir.candidate.content].join("\n"));
+  const note = `${inPart ? "may be out of date in part" : "out of date"} since ${old.date}`;
+  return { told: { ...hit, note }, behind: inPart ? heir : undefined };
+}
+
+/** The ids of what took the place of a text, one after the other; the last one holds now. */
+function heirsOf({ by }: Superseded, retired: readonly Superseded[]): readonly string[] {
+  if (by === undefined) return [];
+  const next = retired.find(({ id }) => id === by);
+  const others = retired.filter(({ id }) => id !== by);
+  return [by, ...(next === undefined ? [] : heirsOf(next, others))];
+}
+
+/** The hits, and with each that was superseded the item that took its place, as relevant as it is. */
+export function withHeirs<Hit extends ScoredMemory>(
+  hits: readonly Hit[],
+  candidates: readonly MemoryCandidate[],
+  retired: readonly Superseded[],
+): readonly Hit[] {
+  const all = new Map(hits.map((hit) => [hit.candidate.id, hit]));
+  for (const hit of hits) {
     const old = retired.find((entry) => tells(hit.candidate, entry));
-    return old === undefined ? hit : { ...hit, note: `out of date since ${old.date}` };
-  });
-  const isOld = ({ note }: ScoredMemory): boolean => note !== undefined;
-  return [...newerFirst(marked.filter((hit) => !isOld(hit))), ...marked.filter(isOld)];
+    const id = old === undefined ? undefined : heirsOf(old, retired).at(-1);
+    const heir = id === undefined ? undefined : candidates.find(({ item }) => item === id);
+    if (heir !== undefined && (all.get(heir.id)?.score ?? 0) < hit.score)
+      all.set(heir.id, { ...hit, candidate: heir });
+  }
+  return [...all.values()];
 }
 
 /** A longer beginning of a statement tells which one it is. */

@@ -16,10 +16,18 @@ import {
   readMemoryCandidates,
 } from "./candidates.ts";
 import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
+import { linesOfDay } from "./days.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
-import { formerTexts, heldBy, inPrecedence, type Precedence, type ScoredMemory } from "./precedence.ts";
+import {
+  formerTexts,
+  heldBy,
+  inPrecedence,
+  type Precedence,
+  type ScoredMemory,
+  withHeirs,
+} from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
@@ -131,7 +139,7 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
   const retired = await retiredTexts(request);
   const indexedNow = await indexed(request, retired);
   const { candidates } = indexedNow;
-  const looked = lookedAt(indexedNow, request);
+  const looked = withHeirs(lookedAt(indexedNow, request), candidates, retired);
   const isLive = heldBy(request.live ?? []);
   const found = relevant(
     looked.filter(({ candidate }) => !isLive(candidate)),
@@ -239,12 +247,15 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   return made;
 }
 
-/** The best by words alone, with what they hold of the query. */
+/** The lines of the day that is asked about; else the best by words alone, with what they hold of the query. */
 function lookedAt(
   { candidates, index, titles }: Indexed,
-  { query, maxCandidates = DEFAULTS.maxCandidates }: RecallRequest,
+  { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
+  const ofDay = linesOfDay(query, candidates, now).slice(0, maxCandidates);
+  if (ofDay.length > 0)
+    return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
   return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
     if (candidate === undefined) return [];

@@ -15,7 +15,14 @@ import {
 import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
 import { inverse, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
-import { isForgottenBy, RETIRED_FILE, retiredAs, withRetired } from "./retired.ts";
+import {
+  isForgottenBy,
+  RETIRED_FILE,
+  retiredAs,
+  type Superseded,
+  supersededIn,
+  withRetired,
+} from "./retired.ts";
 import {
   type ChannelFolder,
   type ChannelPlace,
@@ -56,6 +63,8 @@ export interface MemoryWriter {
   undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
   /** Tells texts that say again what was forgotten. */
   forgotten(): Promise<(text: string) => boolean>;
+  /** What items of MEMORY.md took the place of. */
+  superseded(): Promise<readonly Superseded[]>;
   /** Every change, oldest first. */
   log(): Promise<ReadLog>;
 }
@@ -106,6 +115,10 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
     async forgotten() {
       const files = await readFiles(await findChannel(options));
       return isForgottenBy(files[RETIRED_FILE]?.text ?? "");
+    },
+    async superseded() {
+      const files = await readFiles(await findChannel(options));
+      return supersededIn(files[RETIRED_FILE]?.text ?? "");
     },
     async log() {
       const { changes, problems } = await readLog((await findChannel(options)).channelDir);

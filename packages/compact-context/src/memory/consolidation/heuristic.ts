@@ -4,11 +4,12 @@ import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
 import { itemsOf, type MemoryDocument, type MemoryItem, type MemoryOperation } from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
+import type { Superseded } from "../changes/retired.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
-import { forgetWishes, isMeant, meantBy } from "../learning/wishes.ts";
+import { forgetWishes, isMeant, meantBy, withNewer } from "../learning/wishes.ts";
 import { tellableNow } from "../memory-task.ts";
 import {
   firstSentence,
@@ -29,6 +30,7 @@ export interface Consolidation {
 /** What is known already. */
 export interface Known {
   readonly memory: MemoryDocument;
+  readonly superseded: readonly Superseded[];
   /** The session that the messages are of. */
   readonly sessionId: string;
   readonly isForgotten: (text: string) => boolean;
@@ -41,13 +43,14 @@ export interface Known {
  * takes the place of another one only where it says so; else both stand.
  */
 export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
-  const { memory, sessionId, isForgotten, at } = known;
+  const { memory, superseded, sessionId, isForgotten, at } = known;
   const items = itemsOf(memory);
   const statements = durableStatements(
     messages,
     items.map(({ text }) => text),
   ).filter(({ text }) => !isForgotten(text) && withoutToldSecrets(text) === text);
-  const { forget, rest } = withoutForgotten(messages, statements, items);
+  const former = superseded.map(({ text }) => text);
+  const { forget, rest } = withoutForgotten(messages, statements, { items, former });
   const gone = new Set(
     forget.flatMap((operation) => (operation.op === "forget" ? (operation.target ?? []) : [])),
   );
@@ -66,7 +69,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
 function withoutForgotten(
   messages: readonly Message[],
   statements: readonly DurableStatement[],
-  items: readonly MemoryItem[],
+  { items, former }: { readonly items: readonly MemoryItem[]; readonly former: readonly string[] },
 ): { readonly forget: readonly MemoryOperation[]; readonly rest: readonly DurableStatement[] } {
   const placeOf = new Map(messages.map(({ id }, index) => [id, index]));
   const placeIn = (id: string): number => placeOf.get(id) ?? 0;
@@ -75,11 +78,10 @@ function withoutForgotten(
   let [left, rest] = [items, statements];
   for (const wish of forgetWishes(messages)) {
     const { from, all, sure } = wish;
-    const known = meantBy(wish, left);
-    const earlier = meantBy(
-      wish,
-      rest.filter((statement) => placeIn(statement.from) < placeIn(from)),
-    );
+    const before = rest.filter((statement) => placeIn(statement.from) < placeIn(from));
+    const told = [...former, ...[...left, ...before].map(({ text }) => text)];
+    const known = withNewer(wish, left, { told, meant: meantBy(wish, left) });
+    const earlier = withNewer(wish, before, { told, meant: meantBy(wish, before) });
     const topic = known.texts.length > 0 ? known.topic : earlier.topic;
     // What the same message says instead is not meant.
     const said = [

@@ -209,12 +209,13 @@ export async function consolidate(
   const lessons = lessonsOf(messages);
   if (lessons.length === 0) return "unchanged";
   const { writer } = context;
-  const [memory, session, isForgotten] = await Promise.all([
+  const [memory, session, isForgotten, superseded] = await Promise.all([
     writer.read("MEMORY.md"),
     writer.read("SESSION.md"),
     writer.forgotten(),
+    writer.superseded(),
   ]);
-  const known = { memory, sessionId, isForgotten, at: context.now() };
+  const known = { memory, superseded, sessionId, isForgotten, at: context.now() };
   const program = consolidationOf(lessons, known);
   return runTask<Consolidation>(
     {

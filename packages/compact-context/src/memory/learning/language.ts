@@ -68,6 +68,15 @@ export const SAID_ON: RegExp = rule(
   "昨天|昨日|从今天起|今日から|今週から",
 );
 
+/** Says that something is so no more. */
+export const NO_MORE: RegExp = rule(
+  word(
+    "any ?(?:more|longer)|no longer|nicht mehr|kein\\p{L}*(?: .{1,40})? mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais",
+    "больше не(?:т)?",
+  ),
+  "不再|もう.{0,30}(?:ない|ません)",
+);
+
 /** Lifts a rule: what was forbidden may be done, what was demanded need not. */
 export const PERMITS: RegExp = rule(
   word(

@@ -75,8 +75,13 @@ export function read(text: string): Read {
 const CLAUSE =
   /[,;:!?–—]\s+|\s(?:so|and|since|but|because|porque|weil|denn|parce que|car|así que|donc|então)\s/u;
 
+export function clausesIn(text: string): readonly string[] {
+  return text.split(CLAUSE);
+}
+
+/** Its clauses, and what stands in them behind each thing that they name. */
 export function clausesOf(text: string): readonly string[] {
-  const clauses = text.split(CLAUSE);
+  const clauses = clausesIn(text);
   const told =
     clauses.length > 1 ? clauses.filter((clause) => !/^(?:they|he|she|it)(?![\p{L}])/iu.test(clause)) : [];
   return [...told, ...clauses.flatMap(tailsOf)];

@@ -6,7 +6,20 @@ import { withoutHandedOver } from "../../summarizers/extractive/handed-over.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
 import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
-import { DENIED, LABEL, LASTING, LEAD, NOT_TO_KEEP, REMEMBER, REPORTED, SUPPOSED, TASK } from "./language.ts";
+import {
+  DENIED,
+  LABEL,
+  LASTING,
+  LEAD,
+  NO_MORE,
+  NOT_TO_KEEP,
+  REMEMBER,
+  REPORTED,
+  SUPPOSED,
+  TASK,
+} from "./language.ts";
+import { read } from "./meaning.ts";
+import { kindOf } from "./terms.ts";
 
 /** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
 const END = new RegExp(
@@ -82,7 +95,8 @@ export const rawSentencesOf: (text: string) => readonly string[] = remembered((t
       const instead = request?.sure === true ? INSTEAD.exec(sentence.slice(request.end))?.index : undefined;
       if (request === undefined || instead === undefined) return sentence === "" ? [] : [sentence];
       const at = request.end + instead;
-      return [sentence.slice(0, at), sentence.slice(at + 1).trim()];
+      const said = sentence.slice(at + 1).trim();
+      return isReason(said) ? [sentence] : [sentence.slice(0, at), said];
     }),
 );
 
@@ -93,16 +107,37 @@ function partedFrom(sentence: string, between: RegExp): readonly string[] {
   return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
 }
 
-/** What a message surely asks to have forgotten, sentence by sentence. */
+/** Why something is to be forgotten: it is no more, and nothing else is told. */
+function isReason(said: string): boolean {
+  const told = read(said);
+  const tellsValue = [...told.content].some((term) => term !== "one" && kindOf(term, told) !== undefined);
+  return !tellsValue && (NO_MORE.test(said) || OF_IT.test(said));
+}
+
+/** `it's private`, and nothing else. */
+const OF_IT =
+  /^(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo))[.!]*$/iu;
+
+/** What a message surely asks to have forgotten, sentence by sentence, and the reason that it gives in a sentence of its own. */
 export function forgetRequests(text: string): string[] {
-  return sentencesOf(typedBefore(text)).filter((sentence) => readForgetRequest(sentence)?.sure === true);
+  return sentencesOf(typedBefore(text)).filter(
+    (sentence, index, all) => asksToForget(sentence) || isReasonOf(all[index - 1], sentence),
+  );
 }
 
 /** What a message says is so instead of what it asks to have forgotten. */
 export function insteadOfForgotten(text: string): string[] {
   return sentencesOf(typedBefore(text)).filter(
-    (_, index, all) => readForgetRequest(all[index - 1] ?? "")?.sure === true,
+    (sentence, index, all) => asksToForget(all[index - 1]) && !isReason(sentence),
   );
+}
+
+function asksToForget(sentence = ""): boolean {
+  return readForgetRequest(sentence)?.sure === true;
+}
+
+function isReasonOf(request: string | undefined, sentence: string): boolean {
+  return asksToForget(request) && isReason(sentence);
 }
 
 /** True for words that ask not to be kept: nothing of their message is. */
@@ -119,7 +154,7 @@ export function ownStatements(text: string): string[] {
   const own = typedBefore(text);
   if (isTalk(own)) return [];
   return sentencesOf(own)
-    .filter(isOwn)
+    .filter((sentence, index, all) => isOwn(sentence) && !isReasonOf(all[index - 1], sentence))
     .map((sentence) => sentence.replace(TAG, ""));
 }
 

@@ -1,9 +1,10 @@
-import { TELLS_CHANGE } from "./language.ts";
-import { clausesOf, type Key, type Read, read } from "./meaning.ts";
+import { NO_MORE, TELLS_CHANGE } from "./language.ts";
+import { clausesIn, clausesOf, type Key, type Read, read } from "./meaning.ts";
 import {
   bare,
   GENERIC,
   holds,
+  isOrdinary,
   isReplaceable,
   isValue,
   kindOf,
@@ -339,12 +340,19 @@ function reverses(now: Read, then: Read): boolean {
   return shareIn(few, many) >= 0.8;
 }
 
-const NO_MORE =
-  /(?<![\p{L}])(?:any ?(?:more|longer)|no longer|nicht mehr|kein\p{L}* .{1,40} mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais|больше не)(?![\p{L}])|不再|もう.{1,30}(?:ない|ません)/iu;
-
 /** The older statement, said to be true no more. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
+}
+
+/** A clause of the older one tells of something that the newer ones do not speak of: a port, a reason. */
+export function statesMoreThan(older: string, newer: string): boolean {
+  const told = topicTerms(newer);
+  return clausesIn(older).some((clause) => {
+    const { content } = read(clause);
+    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+    return said.length > 1 && shareIn(content, told) === 0;
+  });
 }
 
 /** Two statements in the same words, whatever their forms and order; a negation makes another statement. */

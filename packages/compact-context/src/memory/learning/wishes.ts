@@ -4,7 +4,8 @@ import { type ForgetRequest, readForgetRequest } from "./forgetting.ts";
 import { FORBIDS, LASTING, PERMITS, THAT } from "./language.ts";
 import { read } from "./meaning.ts";
 import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
-import { shareIn, topicTerms } from "./terms.ts";
+import { relationOf } from "./relation.ts";
+import { bare, shareIn, topicTerms } from "./terms.ts";
 
 /** Kinds of personal things: words that name one, and words that tell it without naming it, in eight languages. */
 interface Kind {
@@ -212,6 +213,27 @@ function meantByTopic<T extends { readonly text: string }>(
   const most =
     sure && termsOf(topic).size > 1 ? mostOf({ topic, isOwn }, texts, isLoose || isOwn ? 0.5 : 0.6) : [];
   return most.length > 0 || !isLoose ? { texts: most, topic } : telling({ topic, isOwn }, texts);
+}
+
+/**
+ * What a wish means, and what was said of it anew: a text that takes the place of one in `told` that the wish means, and may
+ * leave general words of it out, as `staging` for `our staging server`.
+ */
+export function withNewer<T extends { readonly text: string }>(
+  wish: ForgetWish,
+  texts: readonly T[],
+  { told, meant }: { readonly told: readonly string[]; readonly meant: Meant<T> },
+): Meant<T> {
+  const { topic, isOwn } = wish;
+  const thing = bare(termsOf(topic));
+  const older = thing.size === 0 ? [] : told.filter((text) => isMeant(topic, text, isOwn));
+  const newer = texts.filter(
+    (one) =>
+      !meant.texts.includes(one) &&
+      shareIn(thing, termsOf(one.text)) === 1 &&
+      older.some((text) => ["replaces", "likely"].includes(relationOf(one.text, text))),
+  );
+  return newer.length === 0 ? meant : { texts: [...meant.texts, ...newer], topic: meant.topic };
 }
 
 type Named = Pick<ForgetWish, "topic" | "isOwn">;
