@@ -17,12 +17,12 @@ import {
 const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
 /** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
 const YAML =
-  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
+  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
 const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
 const NAMES = new RegExp(SECRET_NAME, "gi");
 const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
-  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])(?![a-z_]{1,24}=["'\\w])`,
   "gi",
 );
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
@@ -162,7 +162,8 @@ function generatedAt(text: string, start: number): Span | undefined {
 
 /** `hint` is what joins the hinting part of a name to its value. */
 function isNamedByHint(text: string, at: number, hint: string): boolean {
-  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, at - 8), at))) return false;
+  const words = text.slice(Math.max(0, at - 30), at);
+  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row)[ \t]$/i.test(words)) return false;
   const before = NAME_BEFORE.exec(text.slice(Math.max(0, at - 60), at))?.[0] ?? "";
   return isHintingName(before + hint.replace(/["'`\]* \t=:>?{\\]+$/, ""));
 }
@@ -209,7 +210,9 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
 
 function contextOf(text: string, { name, start, before, sign, after }: Named, end: number): ValueContext {
   const spaced = before !== "" || after !== "";
-  const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
+  // `--secret=mailer` names one that is kept elsewhere.
+  const isFlag = sign === "" || (name === "secret" && text.startsWith("--", start - 2));
+  const joint = isFlag ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
   const lineStart = text.slice(Math.max(0, start - 80), start);
   // Alone on its line, or behind words: "  password: x", "the password: x".
   const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);

@@ -2,7 +2,15 @@ import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
+import {
+  hasSecretName,
+  isFilledIn,
+  isGiven,
+  isMixed,
+  isSecretName,
+  isShuffled,
+  SECRET_NAME,
+} from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
@@ -66,7 +74,7 @@ const ADDRESSES: readonly Place[] = [
     "https://",
   ),
   place("header", looksRandom, [raw`\b(?:bearer|basic) `, raw`[A-Za-z0-9._~+/=-]{12,8192}`]),
-  place("header", isPair, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
+  place("header", areOfSession, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
 ];
 
 const COMMANDS: readonly Place[] = [
@@ -392,9 +400,20 @@ function* findInserted(text: string): Generator<Finding> {
     yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
 }
 
+const OF_SESSION =
+  /^[\w.%-]{0,64}?(?:sess|sid|auth|token|jwt|csrf|xsrf|login|remember|secret|key)[\w.%-]{0,64}=[^=\s]{3}/i;
+
 /** True for the value of a cookie header. */
 export function isPair(value: string): boolean {
   return /^[\w.%-]{1,128}=[^=\s]/.test(value) && !value.includes("<REDACTED");
+}
+
+/** True for cookies of which one is of a session or was drawn; settings such as `theme=dark` are none. */
+function areOfSession(value: string): boolean {
+  if (!isPair(value)) return false;
+  return value
+    .split(/;\s*/, 50)
+    .some((pair) => OF_SESSION.test(pair) || isShuffled(pair.slice(pair.indexOf("=") + 1)));
 }
 
 function isKey(value: string): boolean {

@@ -145,7 +145,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 function isPassword(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);

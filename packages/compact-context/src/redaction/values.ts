@@ -47,7 +47,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|url$|uri$/i;
+  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
@@ -96,7 +96,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 /** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
@@ -107,10 +107,10 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^<[^>]*>?$/,
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
-  /^\$[A-Z_][A-Z0-9_]*$/,
+  /^\$[A-Z_][A-Z0-9_]*(?:$|\/)/,
   /^\$[({]/,
   /^\\{1,3}\$/,
-  /^\$\d{1,3}\b/,
+  /^\$\d{1,3}(?!\$)\b/,
   /^-?0x[0-9a-f_]+n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
@@ -118,7 +118,9 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   /^.{0,12}(?:\.{3}|…|\*{3})/,
-  /^realm=/,
+  /^(?:realm|username)=|^ENC\[AES/,
+  // The name of an action or of a variable
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
