@@ -12,13 +12,13 @@ const ENDS_LINE = raw`(?=[ \t]{0,8}(?:\r?\n|$))`;
 export const DIALOGUES: readonly Place[] = [
   // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
   place("device", isGivenWord, [
-    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
+    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
     raw`[^\s"';]{6,128}`,
   ]),
   place("device", (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value), [
-    raw`\bsnmp-server community `,
-    raw`\S{4,64}`,
-    raw`(?=[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b))`,
+    raw`\bsnmp(?:-server)? community "?`,
+    raw`[^\s"]{4,64}`,
+    raw`(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
   ]),
   place("device", isFilledIn, [raw`[ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "`, raw`[^"\n]{4,128}`, '(?=")'], " : "),
   // Wireless networks, whose passphrases have blanks
@@ -45,6 +45,36 @@ export const DIALOGUES: readonly Place[] = [
       raw`(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}`,
     ],
     "<<<",
+  ),
+  // The passwords of daemons and installers
+  place("device", isFilledIn, [
+    raw`\brootpw (?:--plaintext )?|\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?`,
+    raw`[^\s-]\S{3,128}`,
+  ]),
+  place(
+    "credentials-file",
+    isFilledIn,
+    [raw`<auth-user-pass>\r?\n[^\n]{1,64}\n`, raw`[^\s<]\S{2,128}`],
+    "<auth-user-pass>",
+  ),
+  place(
+    "credentials-file",
+    isFilledIn,
+    [
+      raw`(?:^|\n)["']?[\w@.\\-]{1,64}["']?[ \t]{1,8}(?:\*|[\w.-]{1,32})[ \t]{1,8}["']?`,
+      raw`[^\s"']{4,128}`,
+      raw`(?=["']?[ \t]{1,8}\*)`,
+    ],
+    "ap-secrets",
+  ),
+  place(
+    "credentials-file",
+    isFilledIn,
+    [
+      raw`\bchpasswd:\s{1,8}(?:expire: \w{4,5}\s{1,8})?list:[ \t]{0,2}\|?\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:`,
+      raw`[^\s:]{3,128}`,
+    ],
+    "chpasswd:",
   ),
   // Servers that ask for a password
   place(

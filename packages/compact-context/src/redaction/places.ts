@@ -94,7 +94,7 @@ const COMMANDS: readonly Place[] = [
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
-    [raw`snmp\w{3,8}`, "-[ax] (?!sha|md5|aes|des)"],
+    [raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)"],
     ["doctl|influx", "-t "],
     [raw`ldap\w{3,10}`, "-w[ =]?"],
     ["openssl", "-(?:k|K) |-pass(?:in|out)? pass:"],
@@ -106,6 +106,7 @@ const COMMANDS: readonly Place[] = [
     raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
+  place("command-line", isTyped, [raw`\bnet use (?:[a-z*]:? )?\\\\\S{1,80} `, WORD, raw`(?= \/user)`]),
   place("command-line", isFilledIn, [
     raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,
@@ -209,9 +210,20 @@ const COMMANDS: readonly Place[] = [
     [raw`\$\{${NAME}:-?`, raw`[^\s"'{}?$-][^\s"'{}]{3,256}`, raw`(?=\})`],
     "${",
   ),
+  // What opens a store of keys in Java
+  place(
+    "call",
+    isFilledIn,
+    [
+      raw`[.](?:load|store|getKey|getEntry|setKeyEntry|init)\([^"'\n;]{0,80}["']`,
+      raw`[^"\n]{4,128}`,
+      raw`(?="[.]toCharArray\()`,
+    ],
+    ".toCharArray",
+  ),
   // A user and a password in a call
   place("call", isGivenWord, [
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
+    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
     raw`[^"'\s]{6,256}`,
     `(?=["'])`,
   ]),
@@ -265,6 +277,18 @@ const STATEMENTS: readonly Place[] = [
       raw`(?=\r?\n|$)`,
     ],
     ":",
+  ),
+  place("table", () => true, [raw`\bkey[12] (?:FULL|READ)[ \t]{1,16}`, raw`[A-Za-z0-9+/]{40,88}={0,2}`]),
+  place("header", () => true, [raw`\bDigest [^\n]{0,400}?\bresponse="`, raw`[\da-f]{32,64}`]),
+  // The file of cookies that curl and browsers write
+  place(
+    "credentials-file",
+    (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
+    [
+      raw`(?:^|\n)[\w.#-]{3,80}\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`,
+      raw`\S{8,4096}`,
+    ],
+    "\t",
   ),
   place(
     "credentials-file",
