@@ -501,6 +501,7 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   { issuer: "Discord", anchor: ".", pattern: /\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])/g },
   { issuer: "Facebook", anchor: "|", pattern: /\b\d{15,16}\|[\w-]{27,40}\b/g },
   { issuer: "Twitter", anchor: "-", pattern: /\b\d{15,19}-[A-Za-z0-9]{40}\b/g },
+  { issuer: "BitLocker", anchor: "-", pattern: /\b(?:\d{6}-){7}\d{6}\b/g },
   { issuer: "Mailgun", anchor: "-", pattern: /\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b/g },
   { issuer: "Atlassian", anchor: "ATATT", pattern: /\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b/g },
   { issuer: "New Relic", anchor: "NRAL", pattern: /\b[0-9a-z]{36}NRAL\b/g },

@@ -357,7 +357,7 @@ export function findPlaces(text: string): Finding[] {
 }
 
 const NAMED_CELL = new RegExp(
-  `(?:${SECRET_NAME})["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
+  `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
 const PARTED = /[,;\t|│]| {2,40}/;

@@ -20,19 +20,19 @@ export const SECRET_NAME: string = [
 
 /** What a password is called, in some twenty languages. */
 export const PASSWORD_WORDS: string = [
-  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
+  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
   "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
-  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
+  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");
 
-const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
+const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
 
 /**
  * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|[_-]salt|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -185,9 +185,9 @@ export function isShuffled(value: string, least = 12): boolean {
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
     const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
-    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{10,}$/.test(value)));
+    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{8,}$/.test(value)));
   }
-  return /[A-Za-z]/.test(value) && !ALGORITHM.test(value);
+  return /\p{L}/u.test(value) && !ALGORITHM.test(value);
 }
 
 function isStandIn(value: string, name: string): boolean {
