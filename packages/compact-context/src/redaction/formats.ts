@@ -203,8 +203,7 @@ Pinecone: pcsk_{word:30-80}
 ElevenLabs: #sk_{hex:48}
 E2B: e2b_{hex:40}
 Stripe: sk_live_{base62:10-110} sk_test_{base62:10-110} sk_prod_{base62:10-110} rk_live_{base62:10-110}
-  rk_test_{base62:10-110} rk_prod_{base62:10-110}
-  whsec_{base64:20-80}
+  rk_test_{base62:10-110} rk_prod_{base62:10-110} whsec_{base64:20-80}
 Slack: xoxa-{url64:10-260} xoxb-{url64:10-260} xoxe-{url64:10-260} xoxo-{url64:10-260} xoxp-{url64:10-260}
   xoxr-{url64:10-260} xoxs-{url64:10-260} xoxc-{url64:10-260} xoxd-{url64:10-260} xoxe.xoxb-{url64:20-260}
   xoxe.xoxp-{url64:20-260} xapp-{url64:10-160}
@@ -501,7 +500,6 @@ const ANCHORED_TOKENS: readonly AnchoredToken[] = [
   { issuer: "Discord", anchor: ".", pattern: /\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])/g },
   { issuer: "Facebook", anchor: "|", pattern: /\b\d{15,16}\|[\w-]{27,40}\b/g },
   { issuer: "Twitter", anchor: "-", pattern: /\b\d{15,19}-[A-Za-z0-9]{40}\b/g },
-  { issuer: "BitLocker", anchor: "-", pattern: /\b(?:\d{6}-){7}\d{6}\b/g },
   { issuer: "Mailgun", anchor: "-", pattern: /\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b/g },
   { issuer: "Atlassian", anchor: "ATATT", pattern: /\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b/g },
   { issuer: "New Relic", anchor: "NRAL", pattern: /\b[0-9a-z]{36}NRAL\b/g },

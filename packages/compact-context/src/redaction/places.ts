@@ -50,8 +50,8 @@ const ADDRESSES: readonly Place[] = [
   ),
   place(
     "connection-string",
-    isFilledIn,
-    [raw`\b(?:password|pwd)=\{`, raw`(?:[^{}\s]|\}\}){3,256}`, raw`(?=\}(?:[;"'\s]|$))`],
+    (value) => isFilledIn(value.slice(1, -1)),
+    [raw`\b(?:password|pwd)=`, raw`\{(?:[^{}\s]|\}\}){3,256}\}`, raw`(?=[;"'\s]|$)`],
     "={",
   ),
   place(
@@ -61,7 +61,7 @@ const ADDRESSES: readonly Place[] = [
     "jdbc:oracle",
   ),
   place("url-parameter", isKey, [
-    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|pass|pw|sid)=",
+    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=",
     raw`[\w.~%+/=!*-]{6,2048}`,
   ]),
   place(
@@ -278,6 +278,8 @@ const STATEMENTS: readonly Place[] = [
     ],
     ":",
   ),
+  // What BitLocker recovers a disk with
+  place("prose", () => true, ["", raw`(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])`]),
   place("table", () => true, [raw`\bkey[12] (?:FULL|READ)[ \t]{1,16}`, raw`[A-Za-z0-9+/]{40,88}={0,2}`]),
   place("header", () => true, [raw`\bDigest [^\n]{0,400}?\bresponse="`, raw`[\da-f]{32,64}`]),
   // The file of cookies that curl and browsers write

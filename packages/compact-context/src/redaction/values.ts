@@ -32,7 +32,7 @@ const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|[_-]salt|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|[_-]salt|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -266,7 +266,8 @@ const LEAST_ENTROPY = 3.2;
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
-  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value)) return false;
+  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value) || NO_SECRET_WORD.test(value))
+    return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
   if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
