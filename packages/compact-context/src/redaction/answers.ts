@@ -46,36 +46,19 @@ export const DIALOGUES: readonly Place[] = [
     ],
     "<<<",
   ),
-  // The passwords of daemons and installers
-  place("device", isFilledIn, [
-    raw`\brootpw (?:--plaintext )?|\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?`,
-    raw`[^\s-]\S{3,128}`,
-  ]),
-  place(
-    "credentials-file",
-    isFilledIn,
-    [raw`<auth-user-pass>\r?\n[^\n]{1,64}\n`, raw`[^\s<]\S{2,128}`],
-    "<auth-user-pass>",
-  ),
-  place(
-    "credentials-file",
-    isFilledIn,
+  // The passwords of daemons, installers and stores of keys
+  ...[
+    ["rootpw", raw`\brootpw (?:--plaintext )?`, raw`[^\s-]\S{3,128}`],
+    ["", raw`\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?`, raw`\S{4,128}`],
+    ["<auth-user-pass>", raw`<auth-user-pass>\r?\n[^\n]{1,64}\n`, raw`[^\s<]\S{2,128}`],
+    ["ap-secrets", raw`(?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?`, raw`[^\s"]{4,128}(?="? \*)`],
     [
-      raw`(?:^|\n)["']?[\w@.\\-]{1,64}["']?[ \t]{1,8}(?:\*|[\w.-]{1,32})[ \t]{1,8}["']?`,
-      raw`[^\s"']{4,128}`,
-      raw`(?=["']?[ \t]{1,8}\*)`,
-    ],
-    "ap-secrets",
-  ),
-  place(
-    "credentials-file",
-    isFilledIn,
-    [
-      raw`\bchpasswd:\s{1,8}(?:expire: \w{4,5}\s{1,8})?list:[ \t]{0,2}\|?\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:`,
+      "chpasswd:",
+      raw`list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:`,
       raw`[^\s:]{3,128}`,
     ],
-    "chpasswd:",
-  ),
+    [".toCharArray", raw`[.](?:load|store|getKey|init)\([^"\n;]{0,80}"`, raw`[^"\n]{4,128}(?="[.]toC)`],
+  ].map(([needs, before = "", value = ""]) => place("device", isFilledIn, [before, value], needs)),
   // Servers that ask for a password
   place(
     "dialogue",

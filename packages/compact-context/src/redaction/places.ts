@@ -2,15 +2,7 @@ import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
 import { findSpoken, SENTENCES } from "./sentences.ts";
-import {
-  hasSecretName,
-  isFilledIn,
-  isGiven,
-  isMixed,
-  isSecretName,
-  isShuffled,
-  SECRET_NAME,
-} from "./values.ts";
+import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
@@ -210,17 +202,6 @@ const COMMANDS: readonly Place[] = [
     [raw`\$\{${NAME}:-?`, raw`[^\s"'{}?$-][^\s"'{}]{3,256}`, raw`(?=\})`],
     "${",
   ),
-  // What opens a store of keys in Java
-  place(
-    "call",
-    isFilledIn,
-    [
-      raw`[.](?:load|store|getKey|getEntry|setKeyEntry|init)\([^"'\n;]{0,80}["']`,
-      raw`[^"\n]{4,128}`,
-      raw`(?="[.]toCharArray\()`,
-    ],
-    ".toCharArray",
-  ),
   // A user and a password in a call
   place("call", isGivenWord, [
     raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
@@ -286,10 +267,7 @@ const STATEMENTS: readonly Place[] = [
   place(
     "credentials-file",
     (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
-    [
-      raw`(?:^|\n)[\w.#-]{3,80}\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`,
-      raw`\S{8,4096}`,
-    ],
+    [raw`\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`, raw`\S{8,4096}`],
     "\t",
   ),
   place(
@@ -436,10 +414,8 @@ export function isPair(value: string): boolean {
 
 /** True for cookies of which one is of a session or was drawn; settings such as `theme=dark` are none. */
 function areOfSession(value: string): boolean {
-  if (!isPair(value)) return false;
-  return value
-    .split(/;\s*/, 50)
-    .some((pair) => OF_SESSION.test(pair) || isShuffled(pair.slice(pair.indexOf("=") + 1)));
+  const pairs = isPair(value) ? value.split(/;\s*/, 50) : [];
+  return pairs.some((pair) => OF_SESSION.test(pair) || isGiven(pair.slice(pair.indexOf("=") + 1), ""));
 }
 
 function isKey(value: string): boolean {

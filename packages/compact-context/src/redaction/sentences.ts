@@ -91,22 +91,16 @@ export const SENTENCES: readonly Place[] = [
     "prose",
     isPassword,
     [
-      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+      raw`\b(?:(?:with|using|and|by)(?: the)? (?:password|passphrase|pw)|(?:password|pw),? (?:type|enter|try)) ["'\x60]?`,
       raw`[^\s"'\x60,;]{5,128}`,
       raw`(?=["'\x60]?(?:[\s,;]|$))`,
     ],
     A_NAME,
   ),
-  place("prose", isPassword, [
-    raw`\b(?:password|passphrase|pw),? (?:just |then )?(?:type|enter|try) (?:in )?["'\x60]?`,
-    raw`[^\s"'\x60,;]{5,128}`,
-    raw`(?=["'\x60]?(?:[\s,;]|$))`,
-  ]),
   // The key of a second factor, to be typed
-  place("prose", (value) => /\d/.test(value), [
+  place("prose", (value) => /\d\S* .*\d/.test(value), [
     raw`\bkey\b[^\n:]{0,24}: `,
-    raw`[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}`,
-    raw`(?![\w-])`,
+    raw`[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
   ]),
   place(
     "prose",
