@@ -12,13 +12,13 @@ const ENDS_LINE = raw`(?=[ \t]{0,8}(?:\r?\n|$))`;
 export const DIALOGUES: readonly Place[] = [
   // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
   place("device", isGivenWord, [
-    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
+    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
     raw`[^\s"';]{6,128}`,
   ]),
   place("device", (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value), [
-    raw`\bsnmp-server community `,
-    raw`\S{4,64}`,
-    raw`(?=[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b))`,
+    raw`\bsnmp(?:-server)? community "?`,
+    raw`[^\s"]{4,64}`,
+    raw`(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
   ]),
   place("device", isFilledIn, [raw`[ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "`, raw`[^"\n]{4,128}`, '(?=")'], " : "),
   // Wireless networks, whose passphrases have blanks
@@ -46,6 +46,19 @@ export const DIALOGUES: readonly Place[] = [
     ],
     "<<<",
   ),
+  // The passwords of daemons, installers and stores of keys
+  ...[
+    ["rootpw", raw`\brootpw (?:--plaintext )?`, raw`[^\s-]\S{3,128}`],
+    ["", raw`\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?`, raw`\S{4,128}`],
+    ["<auth-user-pass>", raw`<auth-user-pass>\r?\n[^\n]{1,64}\n`, raw`[^\s<]\S{2,128}`],
+    ["ap-secrets", raw`(?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?`, raw`[^\s"]{4,128}(?="? \*)`],
+    [
+      "chpasswd:",
+      raw`list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:`,
+      raw`[^\s:]{3,128}`,
+    ],
+    [".toCharArray", raw`[.](?:load|store|getKey|init)\([^"\n;]{0,80}"`, raw`[^"\n]{4,128}(?="[.]toC)`],
+  ].map(([needs, before = "", value = ""]) => place("device", isFilledIn, [before, value], needs)),
   // Servers that ask for a password
   place(
     "dialogue",

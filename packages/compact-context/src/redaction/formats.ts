@@ -203,8 +203,7 @@ Pinecone: pcsk_{word:30-80}
 ElevenLabs: #sk_{hex:48}
 E2B: e2b_{hex:40}
 Stripe: sk_live_{base62:10-110} sk_test_{base62:10-110} sk_prod_{base62:10-110} rk_live_{base62:10-110}
-  rk_test_{base62:10-110} rk_prod_{base62:10-110} pk_live_{base62:10-110} pk_test_{base62:10-110}
-  pk_prod_{base62:10-110} whsec_{base64:20-80}
+  rk_test_{base62:10-110} rk_prod_{base62:10-110} whsec_{base64:20-80}
 Slack: xoxa-{url64:10-260} xoxb-{url64:10-260} xoxe-{url64:10-260} xoxo-{url64:10-260} xoxp-{url64:10-260}
   xoxr-{url64:10-260} xoxs-{url64:10-260} xoxc-{url64:10-260} xoxd-{url64:10-260} xoxe.xoxb-{url64:20-260}
   xoxe.xoxp-{url64:20-260} xapp-{url64:10-160}

@@ -6,6 +6,7 @@ import {
   isFilledIn,
   isGiven,
   isHintingName,
+  isMixed,
   isQuotedSecret,
   looksGenerated,
   SECRET_NAME,
@@ -17,12 +18,12 @@ import {
 const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
 /** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
 const YAML =
-  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
-const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8})(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
+  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
+const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8}|\\r?\\n(?==> ))(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
 const NAMES = new RegExp(SECRET_NAME, "gi");
 const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");
 const FLAG = new RegExp(
-  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])`,
+  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])(?![a-z_]{1,24}=["'\\w])`,
   "gi",
 );
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
@@ -53,7 +54,9 @@ const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}
 const NAME_BEFORE = /[\w.-]{0,60}$/;
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}/iy;
-const BARE = /[^\s"'`,;<>&|\\]{1,512}/y;
+const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
+/** The rest of a value with a semicolon in it, which ends its line. */
+const BEHIND_SEMICOLON = /;[^\s"'`,;<>&|\\=()]{3,64}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const GENERATED = /(?:\d{1,9}\|)?[A-Za-z0-9_.+/=~-]{12,512}/y;
 /** The name of a secret at AWS, which is none. */
 const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -162,7 +165,8 @@ function generatedAt(text: string, start: number): Span | undefined {
 
 /** `hint` is what joins the hinting part of a name to its value. */
 function isNamedByHint(text: string, at: number, hint: string): boolean {
-  if (/\b(?:cache|build|lock|object|row)[ \t]$/i.test(text.slice(Math.max(0, at - 8), at))) return false;
+  const words = text.slice(Math.max(0, at - 30), at);
+  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row)[ \t]$/i.test(words)) return false;
   const before = NAME_BEFORE.exec(text.slice(Math.max(0, at - 60), at))?.[0] ?? "";
   return isHintingName(before + hint.replace(/["'`\]* \t=:>?{\\]+$/, ""));
 }
@@ -199,8 +203,10 @@ function quotedSecret(text: string, name: string, span: Span): Span | undefined 
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
-  const value = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
-  if (value === "") return undefined;
+  const first = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
+  if (first === "") return undefined;
+  const rest = matchAt(BEHIND_SEMICOLON, text, start + first.length) ?? "";
+  const value = isMixed(rest) ? first + rest : first;
   const end = start + value.length;
   const context = contextOf(text, named, end);
   const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
@@ -209,7 +215,9 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
 
 function contextOf(text: string, { name, start, before, sign, after }: Named, end: number): ValueContext {
   const spaced = before !== "" || after !== "";
-  const joint = sign === "" ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
+  // `--secret=mailer` names one that is kept elsewhere.
+  const isFlag = sign === "" || (name === "secret" && text.startsWith("--", start - 2));
+  const joint = isFlag ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
   const lineStart = text.slice(Math.max(0, start - 80), start);
   // Alone on its line, or behind words: "  password: x", "the password: x".
   const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);

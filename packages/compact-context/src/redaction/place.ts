@@ -78,7 +78,9 @@ export function findingOf(
   const value = kind === "prose" ? found.replace(/[.,;:!?)\]*]+$/, "") : found;
   const start = match.index + before.length;
   if (value === "" || !isSecret(value, before)) return undefined;
-  return { start, end: start + value.length, kind };
+  // No sentence ends before a comma: this sign is the password's.
+  const signed = found.startsWith("!,", value.length) ? 1 : 0;
+  return { start, end: start + value.length + signed, kind };
 }
 
 // Which patterns may find something in a text, told from the words that it has: one pass over the text in place of one for

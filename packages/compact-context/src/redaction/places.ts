@@ -42,8 +42,8 @@ const ADDRESSES: readonly Place[] = [
   ),
   place(
     "connection-string",
-    isFilledIn,
-    [raw`\b(?:password|pwd)=\{`, raw`(?:[^{}\s]|\}\}){3,256}`, raw`(?=\}(?:[;"'\s]|$))`],
+    (value) => isFilledIn(value.slice(1, -1)),
+    [raw`\b(?:password|pwd)=`, raw`\{(?:[^{}\s]|\}\}){3,256}\}`, raw`(?=[;"'\s]|$)`],
     "={",
   ),
   place(
@@ -53,7 +53,7 @@ const ADDRESSES: readonly Place[] = [
     "jdbc:oracle",
   ),
   place("url-parameter", isKey, [
-    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|pass|pw|sid)=",
+    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=",
     raw`[\w.~%+/=!*-]{6,2048}`,
   ]),
   place(
@@ -66,7 +66,7 @@ const ADDRESSES: readonly Place[] = [
     "https://",
   ),
   place("header", looksRandom, [raw`\b(?:bearer|basic) `, raw`[A-Za-z0-9._~+/=-]{12,8192}`]),
-  place("header", isPair, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
+  place("header", areOfSession, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
 ];
 
 const COMMANDS: readonly Place[] = [
@@ -86,7 +86,7 @@ const COMMANDS: readonly Place[] = [
       "-p[ =]?",
     ],
     ["redis-cli", "-a[ =]{1,2}"],
-    [raw`snmp\w{3,8}`, "-[ax] (?!sha|md5|aes|des)"],
+    [raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)"],
     ["doctl|influx", "-t "],
     [raw`ldap\w{3,10}`, "-w[ =]?"],
     ["openssl", "-(?:k|K) |-pass(?:in|out)? pass:"],
@@ -98,6 +98,7 @@ const COMMANDS: readonly Place[] = [
     raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
     WORD,
   ]),
+  place("command-line", isTyped, [raw`\bnet use (?:[a-z*]:? )?\\\\\S{1,80} `, WORD, raw`(?= \/user)`]),
   place("command-line", isFilledIn, [
     raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
     raw`[^\s'"=-][^\s'"]{2,512}`,
@@ -203,7 +204,7 @@ const COMMANDS: readonly Place[] = [
   ),
   // A user and a password in a call
   place("call", isGivenWord, [
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
+    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
     raw`[^"'\s]{6,256}`,
     `(?=["'])`,
   ]),
@@ -257,6 +258,17 @@ const STATEMENTS: readonly Place[] = [
       raw`(?=\r?\n|$)`,
     ],
     ":",
+  ),
+  // What BitLocker recovers a disk with
+  place("prose", () => true, ["", raw`(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])`]),
+  place("table", () => true, [raw`\bkey[12] (?:FULL|READ)[ \t]{1,16}`, raw`[A-Za-z0-9+/]{40,88}={0,2}`]),
+  place("header", () => true, [raw`\bDigest [^\n]{0,400}?\bresponse="`, raw`[\da-f]{32,64}`]),
+  // The file of cookies that curl and browsers write
+  place(
+    "credentials-file",
+    (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
+    [raw`\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`, raw`\S{8,4096}`],
+    "\t",
   ),
   place(
     "credentials-file",
@@ -325,7 +337,7 @@ export function findPlaces(text: string): Finding[] {
 }
 
 const NAMED_CELL = new RegExp(
-  `(?:${SECRET_NAME})["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
+  `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
 const PARTED = /[,;\t|│]| {2,40}/;
@@ -392,9 +404,18 @@ function* findInserted(text: string): Generator<Finding> {
     yield* givenCells(values, values.split(","), names.split(",").map(bare), indices?.[2]?.[0] ?? 0);
 }
 
+const OF_SESSION =
+  /^[\w.%-]{0,64}?(?:sess|sid|auth|token|jwt|csrf|xsrf|login|remember|secret|key)[\w.%-]{0,64}=[^=\s]{3}/i;
+
 /** True for the value of a cookie header. */
 export function isPair(value: string): boolean {
   return /^[\w.%-]{1,128}=[^=\s]/.test(value) && !value.includes("<REDACTED");
+}
+
+/** True for cookies of which one is of a session or was drawn; settings such as `theme=dark` are none. */
+function areOfSession(value: string): boolean {
+  const pairs = isPair(value) ? value.split(/;\s*/, 50) : [];
+  return pairs.some((pair) => OF_SESSION.test(pair) || isGiven(pair.slice(pair.indexOf("=") + 1), ""));
 }
 
 function isKey(value: string): boolean {

@@ -9,14 +9,14 @@ const { raw } = String;
 const PASSWORDS = new RegExp(PASSWORD_WORDS, "gi");
 const IN_WORD = /[\p{L}\p{N}_-]/u;
 const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:is|was|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
+  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
 const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
 /** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
 const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
 
 /** Up to six words and what gives a value, or nothing but a blank; then the value. */
 const SAID = new RegExp(
-  `((?:[ \\t]{1,3}[\\p{L}'’.-]{1,16}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|just|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
+  `((?:[ \\t]{1,3}[\\p{L}'’.@-]{1,24}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|just|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
   "iuy",
 );
 const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?(?:[\\s,;]|\\.?$))`, "iuy");
@@ -25,8 +25,8 @@ const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?
 export function* findSpoken(text: string): Generator<Finding> {
   if (text.search(PASSWORDS) < 0) return;
   for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
-    // Scripts without blanks put a word behind the other.
-    if (word < "\u3000" && IN_WORD.test(text.charAt(index - 1))) continue;
+    // Scripts without blanks put a word behind the other; German joins words: Einmalpasswort.
+    if (word < "\u3000" && !/wort$/i.test(word) && IN_WORD.test(text.charAt(index - 1))) continue;
     for (const [pattern, isSecret] of [
       [SAID, isPassword],
       [BEHIND, isDistinct],
@@ -41,6 +41,9 @@ export function* findSpoken(text: string): Generator<Finding> {
 
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
 const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
+/** A code that is used once; groups of four digits have one blank or dash. */
+const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
+const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
 export const SENTENCES: readonly Place[] = [
@@ -58,17 +61,16 @@ export const SENTENCES: readonly Place[] = [
     raw`[\w.~+\/=\-]{8,512}`,
   ]),
   // A PIN, and codes that are used once
-  ...[raw`\b(?:pin(?:[\x20\-]?(?:code|number|nummer))?|passcode)`, "暗証番号"].map((pin) =>
+  ...[raw`\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)`, "暗証番号"].map((pin) =>
     place("prose", () => true, [
-      raw`${pin}(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})[ \t]{0,3}${OPENING}`,
+      raw`${pin}(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENING}`,
       raw`\d{4,8}`,
       raw`(?![\w-]|[.]\d)`,
     ]),
   ),
   place("prose", (value) => /\d/.test(value), [
-    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s) ["'\x60]?`,
-    raw`(?:\d{3}[\x20\-]?\d{3}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})`,
-    raw`(?![\w-])`,
+    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm)[\x20-]code)) ["'\x60]?`,
+    CODES,
   ]),
   // A user and a password
   place("prose", isPassword, [
@@ -89,12 +91,17 @@ export const SENTENCES: readonly Place[] = [
     "prose",
     isPassword,
     [
-      raw`\b(?:with|using|and|by)(?: the)? (?:password|passphrase|pw) ["'\x60]?`,
+      raw`\b(?:(?:with|using|and|by)(?: the)? (?:password|passphrase|pw)|(?:password|pw),? (?:type|enter|try)) ["'\x60]?`,
       raw`[^\s"'\x60,;]{5,128}`,
       raw`(?=["'\x60]?(?:[\s,;]|$))`,
     ],
     A_NAME,
   ),
+  // The key of a second factor, to be typed
+  place("prose", (value) => /\d\S* .*\d/.test(value), [
+    raw`\bkey\b[^\n:]{0,24}: `,
+    raw`[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
+  ]),
   place(
     "prose",
     isPassword,
@@ -145,7 +152,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 function isPassword(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);

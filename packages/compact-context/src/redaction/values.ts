@@ -20,19 +20,19 @@ export const SECRET_NAME: string = [
 
 /** What a password is called, in some twenty languages. */
 export const PASSWORD_WORDS: string = [
-  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?",
+  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
   "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
-  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة المرور|סיסמה|पासवर्ड|mật khẩu|kata sandi",
+  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");
 
-const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2})?$`, "i");
+const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
 
 /**
  * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|\\bapp_?id|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|[_-]salt|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -47,7 +47,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|url$|uri$/i;
+  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
@@ -96,7 +96,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 /** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
@@ -107,10 +107,10 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^<[^>]*>?$/,
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
-  /^\$[A-Z_][A-Z0-9_]*$/,
+  /^\$[A-Z_][A-Z0-9_]*(?:$|\/)/,
   /^\$[({]/,
   /^\\{1,3}\$/,
-  /^\$\d{1,3}\b/,
+  /^\$\d{1,3}(?!\$)\b/,
   /^-?0x[0-9a-f_]+n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
@@ -118,7 +118,9 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   /^.{0,12}(?:\.{3}|…|\*{3})/,
-  /^realm=/,
+  /^(?:realm|username)=|^ENC\[AES/,
+  // The name of an action or of a variable
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
@@ -183,9 +185,9 @@ export function isShuffled(value: string, least = 12): boolean {
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
     const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
-    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{10,}$/.test(value)));
+    return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{8,}$/.test(value)));
   }
-  return /[A-Za-z]/.test(value) && !ALGORITHM.test(value);
+  return /\p{L}/u.test(value) && !ALGORITHM.test(value);
 }
 
 function isStandIn(value: string, name: string): boolean {
@@ -264,7 +266,8 @@ const LEAST_ENTROPY = 3.2;
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
-  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value)) return false;
+  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value) || NO_SECRET_WORD.test(value))
+    return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
   if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;

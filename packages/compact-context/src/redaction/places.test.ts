@@ -1,0 +1,66 @@
+import { describe, expect, it } from "vitest";
+import { redact } from "./redactor.ts";
+
+const SECRET = "vQ8xTr2mKw";
+const LONG = "Zk3vQ8xTr2mKwY7pLs9NbD4hGc6JfA1e";
+
+describe("where secrets stand", () => {
+  it.each([
+    "app.password=vQ8x\\=Tr2mKw",
+    "[reports]\nUID=reader\nPWD=vQ8x;Tr2mKw",
+    " ip nhrp authentication @",
+    "ip ospf message-digest-key 1 md5 @",
+    'set security ike policy P pre-shared-key ascii-text "$9$@"',
+    "set snmp community @ authorization read-only",
+    "snmpwalk -v2c -c @ 10.1.1.1",
+    "userlist ops\n  user admin insecure-password @",
+    "rootpw --plaintext @",
+    "/msg NickServ IDENTIFY @",
+    "<auth-user-pass>\nanna\n@\n</auth-user-pass>",
+    '# /etc/ppp/chap-secrets\n"anna@isp.example" * "@" *',
+    "chpasswd:\n  list: |\n    anna:@\n  expire: false",
+    "net use Z: \\\\files\\home @ /user:anna",
+    'store.load(stream, "@".toCharArray());',
+    "$db = new PDO('mysql:host=db;dbname=shop', 'shop', '@');",
+    "| user | password_plain |\n|------|----------------|\n| anna | @     |",
+    ".shop.example\tTRUE\t/\tTRUE\t1799999999\tuser_session\t@",
+    "it will ask for a password, type @",
+    "Ihr Einmalpasswort lautet: @",
+    "le code du wifi c'est @",
+    "вот пароль берёза@ от почты",
+    "A temporary password is generated for root@localhost: @",
+  ])("RED-2 takes the secret in %j", (text) => {
+    const [secret = SECRET] = /vQ8x\S+/.exec(text) ?? [];
+    expect(redact(text.replace(/@(?![\w.]*(?:isp|localhost))/, SECRET))).not.toContain(secret.slice(-6));
+  });
+
+  it.each([
+    ["Backup codes: 1349 8711, 5767 1217, 5352 8170", /\d{4}/],
+    ["PUK: 29824752  PIN1: 9418", /\d{4}/],
+    ["Die PIN vom Keller ist die 360704.", /360704/],
+    ["BitLocker:\n096738-574960-253884-733175-742529-120493-464557-771103", /\d{6}/],
+    ["Enter this key manually: YEIT 6D4A GY5V C7AM", /YEIT|C7AM/],
+    [`key1       FULL           ${LONG}${LONG}==`, /Zk3v/],
+    [`credentials.secret_key_base\n=> "${LONG}"`, /Zk3v/],
+    ["Cookie: theme=dark; sid=vQ8xTr2mKw", /vQ8x/],
+  ])("RED-2 takes the codes in %j", (text, left) => {
+    expect(redact(text)).not.toMatch(left);
+  });
+
+  it.each([
+    'parser.add_argument("--password", help="asked for when left out", default=None)',
+    'docker login -u ci --password-stdin registry.example.com < "$HOME/.tok"',
+    "Set-Cookie: theme=dark; Path=/; Max-Age=31536000",
+    "Cookie: lang=de; consent=accepted",
+    'Token="b77a5c561934e089"',
+    "export const SET_TOKEN = 'auth/SET_TOKEN';",
+    "password: !vault |\n  token_file: /etc/app/token",
+    'password: "ENC[AES256_GCM,data:9xKq2,iv:Zk3v,tag:Q8xT,type:str]"',
+    "podman run --secret=mailer app",
+    `Cache restored from key: node-cache-Linux-npm-${LONG.toLowerCase()}`,
+    "the password was wrong, type it again",
+    "The password was reset to the default of the vendor.",
+  ])("RED-2 leaves %j alone", (text) => {
+    expect(redact(text)).toBe(text);
+  });
+});
