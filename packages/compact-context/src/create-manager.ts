@@ -175,7 +175,7 @@ interface Wired {
 }
 
 /** The window that is set for the model, or for all; else the model's own. */
-export function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
+function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
   return overrideOf(model, models)?.maxContextTokens ?? maxContextTokens ?? lookUpModel(model, models).window;
 }
 

@@ -17,7 +17,7 @@ import { oneLine, paragraph, plural } from "../render/text.ts";
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const file = words[0] ?? fileHere(ports.cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
-  const problems = configProblems(text, file ?? "compact.yaml", ports.env);
+  const problems = await configProblems(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
   // What is only odd is told in full where the settings hold.
   const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);

@@ -27,7 +27,7 @@ interface Finding {
 export async function checkEverything(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
   const findings: Finding[] = [];
-  const { finding, config } = readSettings(invocation);
+  const { finding, config } = await readSettings(invocation);
   findings.push(finding);
   const driver = config === undefined ? undefined : openStore(invocation, config);
   if (driver !== undefined && "status" in driver) findings.push(driver);
@@ -75,14 +75,14 @@ function failed(check: Finding["check"], error: unknown, hint = "Mend this first
 // ---- configuration
 
 /** The settings that hold here; none where they are wrong. */
-function readSettings({ flags, ports }: Invocation): { finding: Finding; config?: CliConfig } {
+async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Finding; config?: CliConfig }> {
   const check = "configuration";
   try {
     const file = flags.config ?? ports.env.COMPACT_CONFIG ?? findConfig(ports.cwd);
     const problems =
       file === undefined
         ? []
-        : configProblems(readConfigFile(resolve(ports.cwd, file)), basename(file), ports.env);
+        : await configProblems(readConfigFile(resolve(ports.cwd, file)), basename(file), ports.env);
     const [first] = problems;
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";

@@ -5,7 +5,6 @@ import { readDocument } from "compact-context/internal/config/document";
 import { environmentLayer } from "compact-context/internal/config/environment";
 import { type ConfigProblem, problemsOf } from "compact-context/internal/config/layer";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
-import { windowOf } from "compact-context/internal/create-manager";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags, Invocation } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
@@ -39,9 +38,21 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
   return { config, origins, path };
 }
 
+const LIMITED = /"(?:target_context_tokens|hard_cap_buffer)"/;
+
 /** What is wrong with a file's settings and the environment over them, for the model that they name. */
-export function configProblems(text: string, name: string, env: CliPorts["env"]): readonly ConfigProblem[] {
-  return problemsOf([readDocument(text, name), environmentLayer(env)], windowOf);
+export async function configProblems(
+  text: string,
+  name: string,
+  env: CliPorts["env"],
+): Promise<readonly ConfigProblem[]> {
+  const layers = [readDocument(text, name), environmentLayer(env)];
+  const problems = problemsOf(layers);
+  // A window limits these two alone; the table of models is large.
+  if (problems.length > 0 || !layers.some(({ value }) => LIMITED.test(JSON.stringify(value))))
+    return problems;
+  const { lookUpModel } = await import("compact-context/internal/tokens/models");
+  return problemsOf(layers, ({ model, models }) => lookUpModel(model ?? "", models).window);
 }
 
 interface ChannelFolders {

@@ -70,7 +70,7 @@ export function createSessions({ config, window, storage, exporters = [], warn }
     const limit = windowOf(model);
     const { window: own, known } = lookUpModel(model, config.models);
     const manager = new ProxyManager(
-      { ...config, model } as CompactConfigInput,
+      { ...config, model: model || config.model } as CompactConfigInput,
       { storage, exporters: heard, onWarning: warn },
       { window: limit, own: known ? own : limit },
     );
