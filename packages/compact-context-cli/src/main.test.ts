@@ -785,6 +785,12 @@ describe("archive restore", () => {
   });
 });
 
+it("compact proxy does not start with a window that no call could have", async () => {
+  const { code, err } = await run(["proxy", "--window", "5"]);
+  expect(code).not.toBe(0);
+  expect(err).toContain("policy.hard_cap_buffer must be less than max_context_tokens, which is 5");
+});
+
 describe("config check", () => {
   it.each([
     [

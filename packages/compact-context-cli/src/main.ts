@@ -1,6 +1,6 @@
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
 import { COMMANDS } from "./commands/index.ts";
-import { hintOf } from "./hints.ts";
+import { hintOf, inCommandWords } from "./hints.ts";
 import { type CliPorts, createTerminal, processPorts } from "./ports.ts";
 import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
@@ -62,7 +62,7 @@ export function reportFailure(error: unknown, ports: CliPorts): number {
     if (ports.env.DEBUG === "compact" && error instanceof Error) say("", error.stack ?? "");
     return 1;
   }
-  say(paint("bad", "error   "), `${error.code}: ${error.message}`);
+  say(paint("bad", "error   "), `${error.code}: ${inCommandWords(error.message)}`);
   if (error.place !== undefined && !error.message.includes(error.place)) say("at      ", error.place);
   const hint = hintOf(error);
   if (hint !== "") say("try     ", hint);

@@ -1,6 +1,5 @@
 import { listCodec } from "./codecs/formats.ts";
 import { mergePolicy } from "./config/layer.ts";
-import { refuseUnknown } from "./config/schema.ts";
 import type { CompactConfig } from "./config/settings.ts";
 import { applyPlan } from "./core/apply.ts";
 import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
@@ -10,7 +9,7 @@ import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } 
 import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
 import { isProjectInstructions } from "./core/units.ts";
 import type { CompactionRequest } from "./core/usage.ts";
-import { CompactError, requireList, requireOptions } from "./errors.ts";
+import { CompactError, refuseUnknown, requireList, requireOptions } from "./errors.ts";
 import { createSummarizers } from "./summarizers/create-summarizers.ts";
 import { countTokens as countMessages } from "./tokens/count-tokens.ts";
 import { lookUpModel, type ModelOverrides } from "./tokens/models.ts";

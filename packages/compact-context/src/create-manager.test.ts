@@ -627,7 +627,7 @@ describe("what a caller got wrong", () => {
       const { manager } = setUp();
       await expect(manager[method]("s", turns(0, 2), { sytem: "be brief" } as object)).rejects.toMatchObject({
         code: "InvalidArgument",
-        message: "sytem is not a field of a request",
+        message: "sytem is not a field of a request; did you mean system?",
         place: "request.sytem",
         hint: expect.stringContaining("system"),
       });

@@ -1,6 +1,5 @@
 import { listCodecs } from "./codecs/formats.ts";
 import { mergeConfig, settleTarget } from "./config/layer.ts";
-import { refuseUnknown } from "./config/schema.ts";
 import type { CompactConfig, CompactConfigInput } from "./config/settings.ts";
 import { createArchiveStore } from "./core/archive.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
@@ -24,6 +23,7 @@ import {
   hasCode,
   once,
   platform,
+  refuseUnknown,
   requireOptions,
 } from "./errors.ts";
 import type { MemoryFlushHook } from "./flush/delivery.ts";
@@ -448,14 +448,16 @@ type S3Settings = Pick<
   "prefix" | "region" | "endpoint" | "kmsKeyId" | "forcePathStyle"
 > & { readonly bucket: string };
 
-/** What the S3 driver needs to know; throws `InvalidConfig` when the bucket is not named. */
-export function s3Settings(storage: CompactConfig["storage"]): S3Settings {
-  const { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle } = storage;
-  if (bucket !== undefined) return { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle };
-  throw new CompactError("InvalidConfig", "storage.kind is s3, but storage.bucket is not set", {
-    place: "storage.bucket",
-    hint: "Name the bucket in the configuration, or set COMPACT_STORAGE_BUCKET.",
-  });
+/** What the S3 driver needs to know; settings that name no bucket were refused before. */
+export function s3Settings({
+  bucket = "",
+  prefix,
+  region,
+  endpoint,
+  kmsKeyId,
+  forcePathStyle,
+}: CompactConfig["storage"]): S3Settings {
+  return { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle };
 }
 
 /** A driver for a folder, loaded when it is first needed; undefined outside Node. */

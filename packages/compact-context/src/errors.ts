@@ -162,6 +162,48 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
+/** What a caller passes whose names are all known, and what one of them is called. */
+const NAMED = {
+  options: { one: "an option", all: "options" },
+  ports: { one: "a port of a manager", all: "ports" },
+  request: { one: "a field of a request", all: "fields" },
+};
+
+/** Throws `InvalidArgument` for a name that is not among the known ones: what is misspelt would do nothing. */
+export function refuseUnknown(
+  given: object,
+  known: Readonly<Record<string, true>>,
+  place: keyof typeof NAMED = "options",
+): void {
+  const unknown = Object.keys(given).find((name) => !Object.hasOwn(known, name));
+  if (unknown === undefined) return;
+  const names = Object.keys(known);
+  const { one, all } = NAMED[place];
+  throw new CompactError("InvalidArgument", `${unknown} is not ${one}${didYouMean(unknown, names)}`, {
+    place: `${place}.${unknown}`,
+    hint: `The ${all} are ${names.join(", ")}.`,
+  });
+}
+
+/** `; did you mean …?`: the nearest of the names that would do here, else the path of the same name elsewhere, else nothing. */
+export function didYouMean(
+  name: string,
+  here: readonly string[],
+  elsewhere: readonly (readonly string[])[] = [],
+): string {
+  const isSame = (known: string | undefined): boolean => known !== undefined && plain(known) === plain(name);
+  const found =
+    here.find(isSame) ??
+    closest(name, here) ??
+    elsewhere.find((path) => path.length > 1 && isSame(path.at(-1)))?.join(".");
+  return found === undefined ? "" : `; did you mean ${found}?`;
+}
+
+/** Files, code and the environment spell one setting differently. */
+function plain(name: string): string {
+  return name.replaceAll("_", "").toLowerCase();
+}
+
 /** The candidate that a mistyped name most likely meant: at most a third of its letters differ. */
 export function closest(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;

@@ -1,4 +1,3 @@
-import { refuseUnknown } from "./config/schema.ts";
 import { applyPlan, type Outcome } from "./core/apply.ts";
 import { contentHash, type Format, type Message } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
@@ -10,6 +9,7 @@ import {
   defined,
   errorMessage,
   hasCode,
+  refuseUnknown,
   requireFunction,
   requireList,
   requireOptions,

@@ -77,12 +77,13 @@ async function agentOf(
   const asked: TextModel | undefined = isDemo(model)
     ? undefined
     : { name: model.name, window: model.window, generate: (request) => agent.ask(request) };
+  const notes = asked === undefined ? { onWarning } : createNotesModel(asked, onWarning);
   const memory = createChannelMemory({
     workspaceDir,
     channelDir,
     settings,
     onForgotten,
-    ...(asked === undefined ? { onWarning } : createNotesModel(asked, onWarning)),
+    ...notes,
   });
   const summarizer = summarizerOf(flags.summarizer, asked);
   const agent = await createAgent({

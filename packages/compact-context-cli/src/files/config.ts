@@ -3,8 +3,9 @@ import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
 import { readDocument } from "compact-context/internal/config/document";
 import { environmentLayer } from "compact-context/internal/config/environment";
-import { type ConfigProblem, problemsOf } from "compact-context/internal/config/layer";
+import { type ConfigProblem, mergeLayers, problemsOf } from "compact-context/internal/config/layer";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
+import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags, Invocation } from "../flags.ts";
 import type { CliPorts, Terminal } from "../ports.ts";
@@ -38,8 +39,6 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
   return { config, origins, path };
 }
 
-const LIMITED = /"(?:target_context_tokens|hard_cap_buffer)"/;
-
 /** What is wrong with a file's settings and the environment over them, for the model that they name. */
 export async function configProblems(
   text: string,
@@ -48,9 +47,11 @@ export async function configProblems(
 ): Promise<readonly ConfigProblem[]> {
   const layers = [readDocument(text, name), environmentLayer(env)];
   const problems = problemsOf(layers);
+  if (problems.length > 0) return problems;
+  const { policy } = mergeLayers(layers);
+  const isUsual = policy.hardCapBuffer === defaultConfig.policy.hardCapBuffer;
   // A window limits these two alone; the table of models is large.
-  if (problems.length > 0 || !layers.some(({ value }) => LIMITED.test(JSON.stringify(value))))
-    return problems;
+  if (isUsual && policy.targetContextTokens === undefined) return [];
   const { lookUpModel } = await import("compact-context/internal/tokens/models");
   return problemsOf(layers, ({ model, models }) => lookUpModel(model ?? "", models).window);
 }

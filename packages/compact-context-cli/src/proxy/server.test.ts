@@ -415,6 +415,13 @@ it("lets an answer that is under way end before it ends, and takes no more calls
   await closed;
 });
 
+it("keeps a call that names no model inside its window like any other", async () => {
+  const stub = await stubbed();
+  const server = await proxyTo(stub.anthropicUrl);
+  await post(server, { ...bodyOf(40), model: undefined });
+  expect(server.problems.filter((problem) => /unmodified/.test(problem))).toEqual([]);
+});
+
 it("says where two conversations share a session, and what tells them apart", async () => {
   const { url } = await stubbed().then((stub) => ({ url: stub.anthropicUrl }));
   const server = await proxyTo(url, { window: 4_000 });

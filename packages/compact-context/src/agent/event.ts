@@ -94,8 +94,7 @@ export type AgentEvent =
       readonly spent: Spent;
       readonly elapsedMs: number;
     }
-  /** What of the memory went into the prompt. */
-  /** `items`: each section of the memory once, with the first words of what came from it. */
+  /** What of the memory went into the prompt: each section once, with the first words of what came from it. */
   | { readonly type: "recalled"; readonly items: readonly string[]; readonly characters: number }
   | { readonly type: "skillStarted" | "skillEnded"; readonly name: string }
   | {

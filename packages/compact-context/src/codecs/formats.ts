@@ -119,7 +119,7 @@ function unknownFormat(list: readonly unknown[]): CompactError {
   }
   const { index, alone } = misfit;
   const place = `messages[${index}]`;
-  const role = strangeRole(list[index]);
+  const role = alone ? strangeRole(list[index]) : undefined;
   if (role !== undefined) {
     const problem = `${place} has the role ${JSON.stringify(role)}, which no format has`;
     const hint = "Use the roles of your provider, such as system, user, assistant and tool.";
@@ -133,17 +133,11 @@ function unknownFormat(list: readonly unknown[]): CompactError {
   return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
 }
 
-/** A role that no format knows, in an entry that is else like a message. */
+/** The role of an entry that would be a message with another one. */
 function strangeRole(entry: unknown): string | undefined {
-  if (!isObject(entry) || typeof entry.role !== "string" || !("content" in entry || "parts" in entry))
-    return undefined;
-  return ROLES.has(entry.role) ? undefined : entry.role.slice(0, 40);
+  if (!isObject(entry) || typeof entry.role !== "string") return undefined;
+  return detectList([{ ...entry, role: "user" }]) === undefined ? undefined : entry.role.slice(0, 40);
 }
-
-const ROLES: ReadonlySet<string> = new Set([
-  ...["system", "developer", "user", "assistant", "tool", "function", "model", "toolResult"],
-  ...["human", "ai", "generic", "chat", "remove", "data", "custom", "signal"],
-]);
 
 const MOST_KEYS = 8;
 

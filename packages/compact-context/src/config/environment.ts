@@ -1,6 +1,7 @@
+import { didYouMean } from "../errors.ts";
 import { readDocument } from "./document.ts";
 import { type ConfigProblem, formatPath, type Layer, type SettingPath, valueAt } from "./layer.ts";
-import { didYouMean, type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
+import { type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
 /** Environment variables as `process.env` has them. */

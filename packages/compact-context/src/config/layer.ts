@@ -1,7 +1,6 @@
 import type { Policy } from "../core/policy.ts";
-import { CompactError, requireOptions } from "../errors.ts";
+import { CompactError, didYouMean, requireOptions } from "../errors.ts";
 import {
-  didYouMean,
   faultsOf,
   type Guard,
   isGroup,
@@ -299,10 +298,11 @@ function checkTogether(
     if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
     return [contradiction(small, large, layers)];
   });
-  if (storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
-  const says = layers.findLast((layer) => valueAt(layer.value, ["storage", "kind"]) !== undefined);
-  const missing = says?.problemAt(["storage", "kind"], "value", NO_BUCKET);
-  return missing === undefined ? contradictions : [...contradictions, missing];
+  const path = ["storage", "kind"];
+  const asksForBucket = layers.findLast(({ value }) => valueAt(value, path) === "s3");
+  if (asksForBucket === undefined || storage.kind !== "s3" || storage.bucket !== undefined)
+    return contradictions;
+  return [...contradictions, asksForBucket.problemAt(path, "value", NO_BUCKET)];
 }
 
 const NO_BUCKET = "is s3, and no bucket is named: set storage.bucket, or COMPACT_STORAGE_BUCKET";

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { closest } from "../errors.ts";
-import { didYouMean, toCamelCase, toSnakeCase } from "./schema.ts";
+import { closest, didYouMean } from "../errors.ts";
+import { toCamelCase, toSnakeCase } from "./schema.ts";
 
 it("names survive the way to the other spelling and back", () => {
   const word = fc.stringMatching(/^[a-z]{1,8}$/);

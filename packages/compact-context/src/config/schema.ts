@@ -1,4 +1,4 @@
-import { CompactError, closest } from "../errors.ts";
+import { CompactError } from "../errors.ts";
 import { compilePatterns } from "../redaction/custom-patterns.ts";
 import type { CompactConfig, ModelOverride } from "./settings.ts";
 
@@ -536,41 +536,4 @@ export function renameKeys(
 /** True for an object with named entries, as opposed to a list or a bare value. */
 export function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
-// ---- near names
-
-/** `; did you mean …?`: the nearest of the names that would do here, else the path of the same name elsewhere, else nothing. */
-export function didYouMean(
-  name: string,
-  here: readonly string[],
-  elsewhere: readonly (readonly string[])[] = [],
-): string {
-  const isSame = (known: string | undefined): boolean => known !== undefined && plain(known) === plain(name);
-  const found =
-    here.find(isSame) ??
-    closest(name, here) ??
-    elsewhere.find((path) => path.length > 1 && isSame(path.at(-1)))?.join(".");
-  return found === undefined ? "" : `; did you mean ${found}?`;
-}
-
-/** Throws `InvalidArgument` for an option that is not among the known ones. */
-export function refuseUnknown(
-  options: object,
-  known: Readonly<Record<string, true>>,
-  place: "options" | "ports" = "options",
-): void {
-  const unknown = Object.keys(options).find((name) => !Object.hasOwn(known, name));
-  if (unknown === undefined) return;
-  const what = { options: "an option", ports: "a port of a manager" }[place];
-  const names = Object.keys(known);
-  throw new CompactError("InvalidArgument", `${unknown} is not ${what}${didYouMean(unknown, names)}`, {
-    place: `${place}.${unknown}`,
-    hint: `The ${place} are ${names.join(", ")}.`,
-  });
-}
-
-/** Files, code and the environment spell one setting differently. */
-function plain(name: string): string {
-  return name.replaceAll("_", "").toLowerCase();
 }

@@ -1,4 +1,4 @@
-import { CompactError, requireOptions } from "../errors.ts";
+import { refuseUnknown, requireOptions } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type { CompactByProvider, LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
@@ -54,15 +54,10 @@ const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
   targetTokens: true,
 };
 
-/** Throws `InvalidArgument` for what is no request: a misspelt field would be left out of every count. */
+/** Throws `InvalidArgument` for what is no request. */
 export function requireRequest(request: ManualRequest): void {
   requireOptions(request, "request");
-  const unknown = Object.keys(request).find((name) => !Object.hasOwn(REQUEST_FIELDS, name));
-  if (unknown === undefined) return;
-  throw new CompactError("InvalidArgument", `${unknown} is not a field of a request`, {
-    place: `request.${unknown}`,
-    hint: `The fields are ${Object.keys(REQUEST_FIELDS).join(", ")}.`,
-  });
+  refuseUnknown(request, REQUEST_FIELDS, "request");
 }
 
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */

@@ -1,9 +1,8 @@
 import { decode } from "../../codecs/formats.ts";
-import { refuseUnknown } from "../../config/schema.ts";
 import type { Message } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
-import { CompactError, errorMessage, requireFunction, requireOptions } from "../../errors.ts";
+import { CompactError, errorMessage, refuseUnknown, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
