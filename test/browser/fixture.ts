@@ -1,8 +1,8 @@
 import {
   type CompactionHead,
   type CompactionView,
-  type FateView,
   type LayerKey,
+  type MessageOutcome,
   type MessageView,
   type SessionHead,
   type SessionView,
@@ -82,12 +82,12 @@ interface Made {
 
 function play(options: FixtureOptions, views: readonly MessageView[], window: number): Made {
   const made: Made = { steps: [], compactions: [], spans: [] };
-  let kept: FateView[] = [];
+  let kept: MessageOutcome[] = [];
   let from = 0;
   let without = 1500;
   for (let end = 1; end <= views.length; end += 2) {
     without += total(views.slice(Math.max(0, end - 2), end).map(({ tokens }) => tokens));
-    const list = [...kept, ...views.slice(from, end).map((view) => fate(view, "kept", views.length))];
+    const list = [...kept, ...views.slice(from, end).map((view) => outcome(view, "kept", views.length))];
     const layers = layersOf(list);
     const step = { index: made.steps.length, at: at(end * 20), messages: end, without };
     made.spans.push(check(made, end));
@@ -112,7 +112,7 @@ function play(options: FixtureOptions, views: readonly MessageView[], window: nu
   return made;
 }
 
-function fate(view: MessageView, word: FateView["fate"], all: number): FateView {
+function outcome(view: MessageView, word: MessageOutcome["outcome"], all: number): MessageOutcome {
   const { index, role: who, kind: what, tokens, archiveId, preview } = view;
   const gone = { kept: tokens, cleared: 24, cut: 400, summarized: 0, unknown: tokens }[word];
   const layer: LayerKey = index >= all - 4 ? "recent" : what === "toolResult" ? "toolPairs" : "remainder";
@@ -121,7 +121,7 @@ function fate(view: MessageView, word: FateView["fate"], all: number): FateView 
     role: who,
     kind: what,
     layer,
-    fate: word,
+    outcome: word,
     tokens,
     tokensAfter: gone,
     preview,
@@ -130,26 +130,30 @@ function fate(view: MessageView, word: FateView["fate"], all: number): FateView 
   };
 }
 
-function layersOf(list: readonly FateView[]): number[] {
+function layersOf(list: readonly MessageOutcome[]): number[] {
   const of = (layer: LayerKey): number =>
     list.filter((each) => each.layer === layer).reduce((sum, each) => sum + each.tokensAfter, 0);
   return [820, 540, ...LAYERS.slice(2).map(of)];
 }
 
-function compact(session: string, list: readonly FateView[], { compactions, steps }: Made): CompactionView {
+function compact(
+  session: string,
+  list: readonly MessageOutcome[],
+  { compactions, steps }: Made,
+): CompactionView {
   const index = compactions.length;
-  const messages = list.map((each, place): FateView => {
+  const messages = list.map((each, place): MessageOutcome => {
     if (each.message === undefined || place < list.length - 24)
-      return { ...each, fate: "summarized", tokensAfter: 0 };
+      return { ...each, outcome: "summarized", tokensAfter: 0 };
     if (each.kind === "toolResult" && place < list.length - 6)
-      return { ...each, fate: "cleared", tokensAfter: 24 };
+      return { ...each, outcome: "cleared", tokensAfter: 24 };
     return place === list.length - 5
-      ? { ...each, fate: "cut", tokensAfter: Math.min(400, each.tokens) }
+      ? { ...each, outcome: "cut", tokensAfter: Math.min(400, each.tokens) }
       : each;
   });
-  const gone = messages.filter((each) => each.fate === "summarized" && each.message !== undefined);
-  const fates: Partial<Record<FateView["fate"], number>> = {};
-  for (const each of messages) fates[each.fate] = (fates[each.fate] ?? 0) + 1;
+  const gone = messages.filter((each) => each.outcome === "summarized" && each.message !== undefined);
+  const outcomes: Partial<Record<MessageOutcome["outcome"], number>> = {};
+  for (const each of messages) outcomes[each.outcome] = (outcomes[each.outcome] ?? 0) + 1;
   return {
     version: VIEW_VERSION,
     session,
@@ -162,7 +166,7 @@ function compact(session: string, list: readonly FateView[], { compactions, step
     tokensAfter: 0,
     messagesBefore: list.length,
     messagesAfter: list.length - gone.length + 1,
-    fates,
+    outcomes,
     policy: [
       { name: "trigger", value: "85 %" },
       { name: "keep recent turns", value: "2" },
@@ -191,16 +195,16 @@ function compact(session: string, list: readonly FateView[], { compactions, step
   };
 }
 
-function keptOf({ index, messages, summaryTokens }: CompactionView): FateView[] {
+function keptOf({ index, messages, summaryTokens }: CompactionView): MessageOutcome[] {
   const left = messages
-    .filter(({ fate: word }) => word !== "summarized")
-    .map((each) => ({ ...each, fate: "kept" as const, tokens: each.tokensAfter }));
+    .filter(({ outcome: word }) => word !== "summarized")
+    .map((each) => ({ ...each, outcome: "kept" as const, tokens: each.tokensAfter }));
   const tokens = summaryTokens ?? 0;
   const shape = {
     role: "user",
     kind: "summary",
     layer: "summary",
-    fate: "kept",
+    outcome: "kept",
     preview: "Extract of the conversation so far",
   } as const;
   return [{ ...shape, summaryOf: index, tokens, tokensAfter: tokens }, ...left];

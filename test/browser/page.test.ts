@@ -110,12 +110,12 @@ describe.skipIf(!canDrive)("the page", () => {
       `{ const slider = document.querySelector('.scrubber input'); slider.value = ${first?.step}; slider.dispatchEvent(new Event('input')); }`,
     );
     await until(tab, "document.querySelector('.row.is-summary') !== null");
-    const left = first?.messages.filter(({ fate }) => fate !== "summarized").length ?? 0;
+    const left = first?.messages.filter(({ outcome }) => outcome !== "summarized").length ?? 0;
     expect(await tab.textContent(".panel:not([hidden]) .caption")).toContain(`${left + 1} messages`);
     expect((await rows(tab))[0]).toContain("summary");
   });
 
-  it("opens a compaction from its cliff: fates with costs, and each line of the summary leads to its sources", async () => {
+  it("opens a compaction from its cliff: outcomes with costs, and each line of the summary leads to its sources", async () => {
     const { tab } = await open([medium], { hash: "#tab=window" });
     await ready(tab);
     await tab.click(".flag:nth-child(2)");
@@ -135,10 +135,12 @@ describe.skipIf(!canDrive)("the page", () => {
     // And back: the message leads to its lines.
     await tab.click(".row.source");
     expect(await tab.textContent(".line.from")).toBe(compaction?.summary[3]?.text.trim());
-    // Hidden fates come back when a line leads to one of them.
-    await tab.click(".filter.fate-summarized");
+    // Hidden outcomes come back when a line leads to one of them.
+    await tab.click(".filter.outcome-summarized");
     await tab.click(".summary .line:nth-child(3)");
-    expect(await tab.evaluate("document.querySelector('.filter.fate-summarized').ariaPressed")).toBe("true");
+    expect(await tab.evaluate("document.querySelector('.filter.outcome-summarized').ariaPressed")).toBe(
+      "true",
+    );
   });
 
   it("is used with keys alone, and the focus is always seen", async () => {

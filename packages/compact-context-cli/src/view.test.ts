@@ -210,7 +210,7 @@ describe("compact view", () => {
       return { view, opened: await Promise.all(opened) };
     };
 
-    it("tells the fate of each message and the tokens that the command told, step by step", async () => {
+    it("tells the outcome of each message and the tokens that the command told, step by step", async () => {
       const reports = [await compact("filed", 10), await compact("filed", 14)];
       const running = await run("view", "filed");
       const { view, opened } = await told(running);
@@ -226,22 +226,22 @@ describe("compact view", () => {
           messagesAfter: report.messages_after,
         });
         expect(step?.total).toBe(report.tokens_after);
-        const fates = opened[index]?.messages ?? [];
-        const count = (fate: string): number => fates.filter((one) => one.fate === fate).length;
+        const outcomes = opened[index]?.messages ?? [];
+        const count = (outcome: string): number => outcomes.filter((one) => one.outcome === outcome).length;
         expect(count("summarized")).toBe(report.pruned_count);
         expect(count("summarized")).toBeGreaterThan(0);
         expect(count("cleared")).toBe(report.cleared_count);
         expect(count("unknown")).toBe(0);
-        expect(fates.every(({ reason }) => (reason ?? "") !== "")).toBe(true);
-        for (const { fate, tokens, tokensAfter } of fates) {
-          if (fate === "kept") expect(tokensAfter).toBe(tokens);
+        expect(outcomes.every(({ reason }) => (reason ?? "") !== "")).toBe(true);
+        for (const { outcome, tokens, tokensAfter } of outcomes) {
+          if (outcome === "kept") expect(tokensAfter).toBe(tokens);
           else expect(tokensAfter).toBeLessThan(tokens);
         }
       }
       expect(await running.stop()).toBe(0);
     });
 
-    it("says that fates are not known where the record does not hold them, with the tokens that it holds", async () => {
+    it("says that outcomes are not known where the record does not hold them, with the tokens that it holds", async () => {
       const reports = [await compact("older", 10), await compact("older", 14)];
       for (const step of ["001", "002"]) {
         const session = readdirSync(join(folder, "older")).find((one) => one.startsWith("grown-")) ?? "";
@@ -257,9 +257,9 @@ describe("compact view", () => {
         const head = view.compactions[index];
         expect(head).toMatchObject({ tokensBefore: report.tokens_before, tokensAfter: report.tokens_after });
         expect(head).not.toHaveProperty("messagesAfter");
-        expect(head?.fates).toEqual({ unknown: report.messages_before });
+        expect(head?.outcomes).toEqual({ unknown: report.messages_before });
         expect(view.steps[index]?.total).toBe(report.tokens_after);
-        expect(new Set(opened[index]?.messages.map(({ fate }) => fate))).toEqual(new Set(["unknown"]));
+        expect(new Set(opened[index]?.messages.map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
       }
       expect(await running.stop()).toBe(0);
     });

@@ -54,7 +54,7 @@ const READ_AHEAD = 20;
 const LOOK_EVERY_MS = 250;
 const REST = 4;
 /** Folders below an archive whose changes the system is asked to tell. */
-const MOST_WATCHED = 200;
+const MAX_WATCHED = 200;
 
 /** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
 async function viewedArchive(invocation: Invocation, folder: string | undefined): Promise<Viewed> {
@@ -81,7 +81,7 @@ async function viewedArchive(invocation: Invocation, folder: string | undefined)
   return {
     store,
     async fill(stopped) {
-      const changes = changesOf(source.archive.location, stopped, signs.size <= MOST_WATCHED);
+      const changes = changesOf(source.archive.location, stopped, signs.size <= MAX_WATCHED);
       for (let took = 0; !stopped.aborted; ) {
         await sleep(took * REST, undefined, { signal: stopped }).catch(() => undefined);
         await changes.next(LOOK_EVERY_MS);

@@ -19,7 +19,7 @@ import { stemOf } from "../files/source.ts";
 import type { CliPorts, Progress } from "../ports.ts";
 import { messagesTarget, type Settings } from "../settings.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
-import { fatesToStore } from "../view/archived-steps.ts";
+import { outcomesToStore } from "../view/archived-steps.ts";
 import { sizesOf } from "./inspection.ts";
 
 // Compacts a transcript and archives what leaves it: what `compact FILE` does, without its screen.
@@ -159,7 +159,7 @@ export function compactedSession(
   };
 }
 
-/** What became of the archived list, beside it: the summary, and the fate of each message. */
+/** What became of the archived list, beside it: the summary, and the outcome of each message. */
 async function saveRecord(
   archive: Archive,
   more: {
@@ -188,7 +188,7 @@ async function saveRecord(
       system: counter.countSystem(system) + counter.perRequest + more.settings.unseenTokens,
       tools: counter.countTools(tools),
     },
-    fates: fatesToStore(report.plan.entries),
+    fates: outcomesToStore(report.plan.entries),
   });
 }
 

@@ -143,7 +143,7 @@ interface LocalServerOptions {
   readonly fetch: Parameters<typeof createAdaptorServer>[0]["fetch"];
   readonly requestTimeout: number;
   readonly maxHeaderSize: number;
-  readonly mostConnections?: number;
+  readonly maxConnections?: number;
 }
 
 /** How often connections that have nothing to answer any more are looked for at the end. */
@@ -151,12 +151,12 @@ const IDLE_MS = 50;
 
 /** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
-  const { requestTimeout, maxHeaderSize, mostConnections } = options;
+  const { requestTimeout, maxHeaderSize, maxConnections } = options;
   const server = createAdaptorServer({
     fetch: options.fetch,
     serverOptions: { requestTimeout, headersTimeout: 10_000, maxHeaderSize },
   }) as Server;
-  if (mostConnections !== undefined) server.maxConnections = mostConnections;
+  if (maxConnections !== undefined) server.maxConnections = maxConnections;
   await new Promise<void>((resolve, reject) => {
     server.once("error", (error: NodeJS.ErrnoException) => {
       reject(

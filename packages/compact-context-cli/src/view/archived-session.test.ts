@@ -72,7 +72,7 @@ async function opened(source: ArchiveSource) {
 const kept = archived();
 
 describe("a session of an archive", () => {
-  it("tells every compaction with the fate of each message, the newest by the state", async () => {
+  it("tells every compaction with the outcome of each message, the newest by the state", async () => {
     const { source, messages } = await kept;
     const { get, view } = await opened(source);
     expect(view.compactions.length).toBeGreaterThan(2);
@@ -81,16 +81,16 @@ describe("a session of an archive", () => {
     for (const head of view.compactions) {
       const compaction = await get<CompactionView>(`/api/sessions/s%2F1/compactions/${head.index}`);
       const counts: Record<string, number> = {};
-      for (const { fate } of compaction.messages) counts[fate] = (counts[fate] ?? 0) + 1;
+      for (const { outcome } of compaction.messages) counts[outcome] = (counts[outcome] ?? 0) + 1;
       // What the manager told of it and what its lists say is the same.
-      expect(counts.summarized).toBe(head.fates?.summarized);
-      expect(counts.cleared ?? 0).toBe(head.fates?.cleared ?? 0);
+      expect(counts.summarized).toBe(head.outcomes?.summarized);
+      expect(counts.cleared ?? 0).toBe(head.outcomes?.cleared ?? 0);
       expect(counts.unknown).toBeUndefined();
       expect(compaction.messages.length).toBe(head.messagesBefore);
-      for (const { message, fate } of compaction.messages) {
+      for (const { message, outcome } of compaction.messages) {
         if (message === undefined) continue;
         expect(gone.has(message)).toBe(false);
-        if (fate === "summarized") gone.add(message);
+        if (outcome === "summarized") gone.add(message);
       }
       expect(compaction.summary.map(({ text }) => text).join("")).not.toBe("");
       expect(compaction.summary.some(({ sources }) => sources.length > 0)).toBe(true);

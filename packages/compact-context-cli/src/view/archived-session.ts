@@ -11,7 +11,7 @@ import {
 } from "./archived-steps.ts";
 import { createEventReader, readEventLine } from "./event-reader.ts";
 import {
-  countFates,
+  countOutcomes,
   EVENT_LAYERS,
   eventLayers,
   MESSAGE_LAYERS,
@@ -92,7 +92,7 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
     const { messages } = await archive.readTranscript(sessionId, step);
     const stored = storedRecord(await archive.readSummary(sessionId, step), messages.length);
     records.set(step, stored);
-    lists.push({ step, messages: messages.map(withoutNative), fates: stored.fates });
+    lists.push({ step, messages: messages.map(withoutNative), outcomes: stored.outcomes });
   }
   const storedOf = (step: number): StoredRecord => records.get(step) ?? storedRecord(undefined, 0);
   const storedModel = [...records.values()].findLast(({ model }) => model !== undefined)?.model;
@@ -162,7 +162,7 @@ function tellSteps(
   { steps }: ArchivedConversation,
   { storedOf, countText }: { storedOf(step: number): StoredRecord; countText(text: string): number },
 ): void {
-  const isKnown = steps.every(({ entries }) => entries.every(({ fate }) => fate !== "unknown"));
+  const isKnown = steps.every(({ entries }) => entries.every(({ outcome }) => outcome !== "unknown"));
   // Where it is not known what a compaction left, the layers of what it left are not known either.
   if (isKnown) record.amend({ layers: MESSAGE_LAYERS });
   for (const { step, entries, messages } of steps) {
@@ -212,13 +212,13 @@ function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
 function countsOf({
   entries,
   stored,
-}: Told): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "fates"> {
-  const fates = countFates(entries);
-  const left = entries.length - (fates.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
+}: Told): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "outcomes"> {
+  const outcomes = countOutcomes(entries);
+  const left = entries.length - (outcomes.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
   return {
     messagesBefore: entries.length,
-    messagesAfter: fates.unknown === undefined ? left : undefined,
-    fates,
+    messagesAfter: outcomes.unknown === undefined ? left : undefined,
+    outcomes,
   };
 }
 

@@ -6,9 +6,17 @@ import { type LayerName, layersOf } from "compact-context/internal/core/report";
 import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
-import { type FixedTokens, fateOf, layerKeyOf, listIn, numberIn, recordIn, textIn } from "./message-view.ts";
+import {
+  type FixedTokens,
+  layerKeyOf,
+  listIn,
+  numberIn,
+  outcomeOf,
+  recordIn,
+  textIn,
+} from "./message-view.ts";
 import type { CompactedMessage } from "./originals.ts";
-import type { Fate, FateView } from "./session-view.ts";
+import type { MessageOutcome, Outcome } from "./session-view.ts";
 
 /** One list as it was archived before a compaction, and what became of each message. */
 interface ArchivedStep {
@@ -28,7 +36,7 @@ export interface ArchivedConversation {
 interface Facts {
   readonly keep: KeepCounts;
   countMessage(message: Message): number;
-  /** Tells the fates of the newest step, which no later list shows. */
+  /** Tells the outcomes of the newest step, which no later list shows. */
   readonly state: SessionState | undefined;
 }
 
@@ -42,7 +50,7 @@ export interface ArchivedList {
   readonly step: number;
   readonly messages: readonly ArchivedMessage[];
   /** What became of each message, where that was stored with the list. */
-  readonly fates?: readonly StoredFate[];
+  readonly outcomes?: readonly StoredOutcome[];
 }
 
 /**
@@ -51,15 +59,16 @@ export interface ArchivedList {
  */
 export function joinArchive(lists: readonly ArchivedList[], facts: Facts): ArchivedConversation {
   let messages: readonly ArchivedMessage[] = [];
-  const placed = lists.map(({ step, messages: list, fates }) => {
+  const placed = lists.map(({ step, messages: list, outcomes }) => {
     messages = joinSteps(messages, list);
-    return { step, list: placesOf(list, messages), messages: messages.length, fates };
+    return { step, list: placesOf(list, messages), messages: messages.length, outcomes };
   });
-  const steps = placed.map(({ step, list, messages: count, fates: stored }, index) => {
+  const steps = placed.map(({ step, list, messages: count, outcomes: stored }, index) => {
     const next = placed[index + 1]?.list;
-    const derived = next === undefined ? fatesByState(facts.state, step, messages) : fatesByList(list, next);
-    const fates: FateOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
-    return { step, messages: count, entries: entriesOf(list, fates, { ...facts, index }) };
+    const derived =
+      next === undefined ? outcomesByState(facts.state, step, messages) : outcomesByList(list, next);
+    const outcomes: OutcomeOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
+    return { step, messages: count, entries: entriesOf(list, outcomes, { ...facts, index }) };
   });
   return { messages, steps };
 }
@@ -96,16 +105,16 @@ function grouped(
   return groups;
 }
 
-/** The fate of a message of a list, and what is left of it where that is known. */
-type FateOf = (
+/** The outcome of a message of a list, and what is left of it where that is known. */
+type OutcomeOf = (
   entry: Placed,
   index: number,
-) => Pick<StoredFate, "fate"> & Partial<StoredFate> & { readonly left?: Message };
+) => Pick<StoredOutcome, "outcome"> & Partial<StoredOutcome> & { readonly left?: Message };
 
-const UNKNOWN: { readonly fate: Fate } = { fate: "unknown" };
+const UNKNOWN: { readonly outcome: Outcome } = { outcome: "unknown" };
 
 /** What is still in the list that the next compaction met; nothing where that list was never a compacted one. */
-function fatesByList(list: readonly Placed[], next: readonly Placed[]): FateOf {
+function outcomesByList(list: readonly Placed[], next: readonly Placed[]): OutcomeOf {
   const left = new Map(next.map(({ archived, place }) => [place, archived]));
   const ids = new Set(next.map(({ archived }) => archived.archiveId));
   const isWhole = list.every(({ archived: { archiveId }, place }) =>
@@ -114,19 +123,19 @@ function fatesByList(list: readonly Placed[], next: readonly Placed[]): FateOf {
   if (isWhole) return () => UNKNOWN;
   return ({ archived, place }) => {
     const found = place === undefined ? undefined : left.get(place);
-    if (found === undefined) return { fate: "summarized" };
-    if (found.archiveId === archived.archiveId) return { fate: "kept" };
+    if (found === undefined) return { outcome: "summarized" };
+    if (found.archiveId === archived.archiveId) return { outcome: "kept" };
     const cleared = readableMessage(found.message).includes("[tool output cleared: ");
-    return { fate: cleared ? "cleared" : "cut", left: found.message };
+    return { outcome: cleared ? "cleared" : "cut", left: found.message };
   };
 }
 
 /** What the session's state says of the messages that were not pinned; nothing where it is of another step. */
-function fatesByState(
+function outcomesByState(
   state: SessionState | undefined,
   step: number,
   all: readonly ArchivedMessage[],
-): FateOf {
+): OutcomeOf {
   if (state === undefined || state.step !== step) return () => UNKNOWN;
   // As the archive makes its ids of content hashes.
   const logged = state.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
@@ -134,22 +143,22 @@ function fatesByState(
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
   return ({ archived, place }) => {
     const id = place === undefined ? undefined : all[place]?.archiveId;
-    if (id === undefined) return { fate: "summarized" };
-    if (!kept.has(id)) return { fate: known.has(id) ? "summarized" : "kept" };
+    if (id === undefined) return { outcome: "summarized" };
+    if (!kept.has(id)) return { outcome: known.has(id) ? "summarized" : "kept" };
     // What was changed by an earlier compaction came in changed.
     const edit = id === archived.archiveId ? kept.get(id) : undefined;
-    return { fate: fateOfEdit(edit) };
+    return { outcome: outcomeOfEdit(edit) };
   };
 }
 
-function fateOfEdit(edit: Edit | undefined): Fate {
+function outcomeOfEdit(edit: Edit | undefined): Outcome {
   if (edit === undefined) return "kept";
   return edit.clear === true ? "cleared" : "cut";
 }
 
 function entriesOf(
   list: readonly Placed[],
-  fateOf: FateOf,
+  outcomeOf: OutcomeOf,
   { keep, countMessage, index }: Facts & { readonly index: number },
 ): CompactedMessage[] {
   const layers = layersOf(
@@ -159,7 +168,7 @@ function entriesOf(
   return list.map((entry, at) => {
     const { archived, place } = entry;
     const { message } = archived;
-    const { fate, left, reason, ...stored } = fateOf(entry, at);
+    const { outcome, left, reason, ...stored } = outcomeOf(entry, at);
     const tokens = stored.tokens ?? countMessage(message);
     const after = stored.tokensAfter ?? (left === undefined ? tokens : countMessage(left));
     const layer: LayerName = layers[at] ?? "remainder";
@@ -169,17 +178,17 @@ function entriesOf(
       summaryOf: isEarlier ? index - 1 : undefined,
       listed: archived,
       role: message.role,
-      fate,
+      outcome,
       tokens,
       layer: layerKeyOf(layer, message.role),
-      tokensAfter: fate === "summarized" ? 0 : after,
+      tokensAfter: outcome === "summarized" ? 0 : after,
       reason,
     };
   });
 }
 
 /** What became of one message, as the archive's summary record of its step says. */
-type StoredFate = Pick<FateView, "fate" | "tokens" | "tokensAfter" | "reason">;
+type StoredOutcome = Pick<MessageOutcome, "outcome" | "tokens" | "tokensAfter" | "reason">;
 
 /** What the archive holds of a compaction beside its list; each part may be missing. */
 export interface StoredRecord {
@@ -194,11 +203,11 @@ export interface StoredRecord {
   readonly summaryTokens?: number;
   readonly fixed: FixedTokens;
   /** One for one with the messages of the list; missing where not all of them can be read. */
-  readonly fates?: readonly StoredFate[];
+  readonly outcomes?: readonly StoredOutcome[];
 }
 
 /** What a record says of each message of the list that was compacted: `storedRecord` reads it. */
-export function fatesToStore(
+export function outcomesToStore(
   entries: readonly PlannedMessage[],
 ): Pick<PlannedMessage, "action" | "tokens" | "tokensAfter" | "reason">[] {
   return entries.map(({ action, tokens, tokensAfter, reason }) => ({ action, tokens, tokensAfter, reason }));
@@ -213,8 +222,8 @@ export function statedMessages(value: object | undefined): number | undefined {
 export function storedRecord(value: object | undefined, messages: number): StoredRecord {
   const text = textIn(value, "text");
   const fixed = recordIn(value, "fixedTokens");
-  const fates = listIn(value, "fates")?.map(storedFate);
-  const isWhole = fates?.length === messages && fates.every((fate) => fate !== undefined);
+  const outcomes = listIn(value, "fates")?.map(storedOutcome);
+  const isWhole = outcomes?.length === messages && outcomes.every((outcome) => outcome !== undefined);
   return {
     text,
     at: textIn(value, "at"),
@@ -224,14 +233,14 @@ export function storedRecord(value: object | undefined, messages: number): Store
     tokensAfter: numberIn(value, "tokensAfter"),
     summaryTokens: numberIn(value, "tokens"),
     fixed: { system: numberIn(fixed, "system") ?? 0, tools: numberIn(fixed, "tools") ?? 0 },
-    fates: isWhole ? fates : undefined,
+    outcomes: isWhole ? outcomes : undefined,
   };
 }
 
-function storedFate(value: unknown): StoredFate | undefined {
-  const fate = fateOf({ action: textIn(value, "action") });
+function storedOutcome(value: unknown): StoredOutcome | undefined {
+  const outcome = outcomeOf({ action: textIn(value, "action") });
   const [tokens, tokensAfter] = [numberIn(value, "tokens"), numberIn(value, "tokensAfter")];
   const reason = textIn(value, "reason");
-  if (fate === "unknown" || tokens === undefined || tokensAfter === undefined) return undefined;
-  return { fate, tokens, tokensAfter, reason };
+  if (outcome === "unknown" || tokens === undefined || tokensAfter === undefined) return undefined;
+  return { outcome, tokens, tokensAfter, reason };
 }

@@ -1,18 +1,18 @@
 import { isObject } from "compact-context/internal/errors";
 import {
   eventLayers,
-  fateOf,
   jsonText,
   listIn,
   namedLines,
   numberIn,
+  outcomeOf,
   recordIn,
   type ToldLayers,
   textIn,
   triggerWords,
 } from "./message-view.ts";
 import type { SessionRecord } from "./session-record.ts";
-import type { CompactionHead, Fate, FateView, LayerKey, SpanView } from "./session-view.ts";
+import type { CompactionHead, LayerKey, MessageOutcome, Outcome, SpanView } from "./session-view.ts";
 
 /** An event of ours, whichever way it came. */
 export interface ToldEvent {
@@ -33,7 +33,7 @@ export interface EventReader {
   /** The text of a compaction's summary, by the compaction's place. */
   summaryOf(compaction: number): string | undefined;
   /** What became of the messages of a compaction's list, those that fared alike as one; empty where it was not told. */
-  fatesOf(compaction: number): readonly FateView[];
+  outcomesOf(compaction: number): readonly MessageOutcome[];
 }
 
 interface EventReaderOptions {
@@ -59,7 +59,7 @@ interface Round {
 export function createEventReader(options: EventReaderOptions): EventReader {
   const { record, spansOnly } = options;
   const summaries = new Map<number, string>();
-  const fates = new Map<number, readonly FateView[]>();
+  const outcomes = new Map<number, readonly MessageOutcome[]>();
   const spans = createSpanTree(record);
   let round: Round | undefined;
   /** What the last compaction left, by layer. */
@@ -107,7 +107,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
         before,
         after: left,
       });
-      fates.set(made.index, toldFates(event));
+      outcomes.set(made.index, toldOutcomes(event));
       if (round?.summary !== undefined) summaries.set(made.index, round.summary.text);
       round = undefined;
     },
@@ -123,7 +123,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       if (!spansOnly) learn(event);
     },
     summaryOf: (compaction) => summaries.get(compaction),
-    fatesOf: (compaction) => fates.get(compaction) ?? [],
+    outcomesOf: (compaction) => outcomes.get(compaction) ?? [],
   };
 }
 
@@ -273,11 +273,11 @@ function toldLayers(
 }
 
 /** Most runs of messages that are kept of one compaction. */
-const MOST_RUNS = 500;
+const MAX_RUNS = 500;
 
 /** What became of the messages, run by run: an event names no texts. */
-function toldFates({ properties }: ToldEvent): FateView[] {
-  return (listIn(properties, "actions") ?? []).slice(0, MOST_RUNS).map((run) => {
+function toldOutcomes({ properties }: ToldEvent): MessageOutcome[] {
+  return (listIn(properties, "actions") ?? []).slice(0, MAX_RUNS).map((run) => {
     const [from, to] = [numberIn(run, "from") ?? 0, numberIn(run, "to") ?? 0];
     const name = textIn(run, "layer") ?? "";
     const layer = Object.hasOwn(TOLD_LAYERS, name) ? TOLD_LAYERS[name] : undefined;
@@ -285,7 +285,7 @@ function toldFates({ properties }: ToldEvent): FateView[] {
       role: "",
       kind: layer === "summary" ? "summary" : "text",
       layer: layer ?? "messages",
-      fate: fateOf({ action: textIn(run, "action") }),
+      outcome: outcomeOf({ action: textIn(run, "action") }),
       tokens: numberIn(run, "tokens_before") ?? 0,
       tokensAfter: numberIn(run, "tokens_after") ?? 0,
       preview:
@@ -306,20 +306,20 @@ function messageCounts(round: Round, properties: ToldEvent["properties"]): Parti
   const before = numberIn(round.archival, "messages");
   const summarized = numberIn(properties, "pruned_count");
   const cleared = numberIn(properties, "cleared_count") ?? 0;
-  const fates: Partial<Record<Fate, number>> = {};
-  if (summarized !== undefined) fates.summarized = summarized;
-  if (cleared > 0) fates.cleared = cleared;
-  if (before !== undefined) fates.kept = Math.max(0, before - (summarized ?? 0) - cleared);
+  const outcomes: Partial<Record<Outcome, number>> = {};
+  if (summarized !== undefined) outcomes.summarized = summarized;
+  if (cleared > 0) outcomes.cleared = cleared;
+  if (before !== undefined) outcomes.kept = Math.max(0, before - (summarized ?? 0) - cleared);
   return {
     messagesAfter: after,
     messagesBefore: before,
-    fates: summarized === undefined ? undefined : fates,
+    outcomes: summarized === undefined ? undefined : outcomes,
   };
 }
 
 /** Longest value of an attribute that is kept: the whole summary is shown with its compaction. */
 const LONGEST = 4000;
-const MOST_ATTRIBUTES = 64;
+const MAX_ATTRIBUTES = 64;
 
 /** A span before its times are compared. */
 export interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
@@ -345,7 +345,7 @@ export function spanView({ id, parent, name, start, end, status, data }: SpanDra
 function attributesOf(data: Readonly<Record<string, unknown>>): SpanView["attributes"] {
   const attributes: { name: string; value: string }[] = [];
   const add = (name: string, value: unknown): void => {
-    if (attributes.length < MOST_ATTRIBUTES && value !== undefined) {
+    if (attributes.length < MAX_ATTRIBUTES && value !== undefined) {
       attributes.push({ name: name.slice(0, 200), value: shown(value) });
     }
   };

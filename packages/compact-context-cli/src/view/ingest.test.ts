@@ -77,11 +77,11 @@ describe("Ariadne's protocol", () => {
   });
 
   it("lets the oldest session go when there are too many, or too much of them, and counts it", () => {
-    const few = createViewStore({ mostTold: 3 });
+    const few = createViewStore({ maxEventSessions: 3 });
     for (let index = 0; index < 10; index += 1) ingest(span({ trace_id: `t${index}` }), few);
     expect(few.list()).toMatchObject({ dropped: 7 });
     expect(few.list().sessions.map(({ id }) => id)).toEqual(["t7", "t8", "t9"]);
-    const small = createViewStore({ mostWeight: 10_000 });
+    const small = createViewStore({ maxWeight: 10_000 });
     for (let index = 0; index < 10; index += 1) {
       ingest(span({ trace_id: `t${index}`, data: { text: "x".repeat(4000) } }), small);
     }

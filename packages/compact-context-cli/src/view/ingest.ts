@@ -4,7 +4,7 @@ import { jsonText, recordIn, textIn } from "./message-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Most events of one request. */
-const MOST_EVENTS = 2000;
+const MAX_EVENTS = 2000;
 
 interface IngestedSpan extends SpanDraft {
   readonly traceId: string;
@@ -29,7 +29,7 @@ interface IngestRefusal {
 export function ingest(body: unknown, store: ViewStore): { readonly count: number } | IngestRefusal {
   const batch = isObject(body) && Object.hasOwn(body, "batch") ? body.batch : [body];
   if (!Array.isArray(batch)) return refusal("batch");
-  if (batch.length > MOST_EVENTS) return { error: `More than ${MOST_EVENTS} events at once`, details: [] };
+  if (batch.length > MAX_EVENTS) return { error: `More than ${MAX_EVENTS} events at once`, details: [] };
   const read = batch.map((event, index) => readEvent(event, `batch.${index}`));
   const wrong = read.filter((one): one is string => typeof one === "string");
   if (wrong.length > 0) return refusal(...wrong);

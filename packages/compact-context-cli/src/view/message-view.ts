@@ -3,7 +3,7 @@ import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 import { isObject } from "compact-context/internal/errors";
-import type { CompactionHead, ExpandedView, Fate, LayerKey, MessageKind } from "./session-view.ts";
+import type { CompactionHead, ExpandedView, LayerKey, MessageKind, Outcome } from "./session-view.ts";
 
 /** Most characters of a preview. */
 const PREVIEW = 240;
@@ -32,7 +32,7 @@ export function typedAsk(message: Message): string | undefined {
   return /^(?!# AGENTS\.md |\/[a-z:-]+$)\S/.test(text) ? text : undefined;
 }
 
-const FATES: ReadonlyMap<string | undefined, Fate> = new Map<PlannedAction, Fate>([
+const OUTCOMES: ReadonlyMap<string | undefined, Outcome> = new Map<PlannedAction, Outcome>([
   ["keep", "kept"],
   ["clear", "cleared"],
   ["elide", "cut"],
@@ -40,8 +40,8 @@ const FATES: ReadonlyMap<string | undefined, Fate> = new Map<PlannedAction, Fate
 ]);
 
 /** What the plan's word for it is called on the page; `unknown` for a word that is none of a plan. */
-export function fateOf({ action }: { readonly action: string | undefined }): Fate {
-  return FATES.get(action) ?? "unknown";
+export function outcomeOf({ action }: { readonly action: string | undefined }): Outcome {
+  return OUTCOMES.get(action) ?? "unknown";
 }
 
 /** Settings ready to show; those without a value are left out. */
@@ -73,10 +73,12 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 /** The layers of a session that is told by events alone. */
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
 
-/** How many messages had each fate. */
-export function countFates(entries: readonly { readonly fate: Fate }[]): Partial<Record<Fate, number>> {
-  const counts: Partial<Record<Fate, number>> = {};
-  for (const { fate } of entries) counts[fate] = (counts[fate] ?? 0) + 1;
+/** How many messages had each outcome. */
+export function countOutcomes(
+  entries: readonly { readonly outcome: Outcome }[],
+): Partial<Record<Outcome, number>> {
+  const counts: Partial<Record<Outcome, number>> = {};
+  for (const { outcome } of entries) counts[outcome] = (counts[outcome] ?? 0) + 1;
   return counts;
 }
 

@@ -9,7 +9,7 @@ import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
 import { expandedPiece, kindOf, shortPreview, textIn } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
-import type { CompactionHead, FateView, SearchHitView } from "./session-view.ts";
+import type { CompactionHead, MessageOutcome, SearchHitView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
 
 /** A message of a session, as it was before any compaction. */
@@ -22,7 +22,10 @@ export interface Original {
 
 /** One message of a list that was compacted, and what became of it. */
 export interface CompactedMessage
-  extends Pick<FateView, "summaryOf" | "role" | "layer" | "fate" | "tokens" | "tokensAfter" | "reason"> {
+  extends Pick<
+    MessageOutcome,
+    "summaryOf" | "role" | "layer" | "outcome" | "tokens" | "tokensAfter" | "reason"
+  > {
   /** Place in the session; undefined for a summary. */
   readonly place: number | undefined;
   /** What stood in the list, where that is not the session's message at this place. */
@@ -64,7 +67,7 @@ export function createOriginals(session: SessionTexts): Originals {
   const preview = (text: string): string => shortPreview(redact(text.slice(0, SEARCHED)));
   let indexing: Promise<SourceIndex> | undefined;
 
-  const fateView = (entry: CompactedMessage): FateView => {
+  const outcomeView = (entry: CompactedMessage): MessageOutcome => {
     const { place, listed, ...shown } = entry;
     const found = listed ?? (place === undefined ? undefined : messages()[place]);
     if (found === undefined) {
@@ -108,7 +111,7 @@ export function createOriginals(session: SessionTexts): Originals {
       const index = await indexing;
       const replaced = replacedBy(compactions().slice(0, at + 1));
       return {
-        messages: list.entries.map(fateView),
+        messages: list.entries.map(outcomeView),
         summary: summaryPieces(redact(list.summary), { index, has: (place) => replaced.has(place) }),
       };
     }),
@@ -155,7 +158,7 @@ function createPlaces(messages: () => readonly Original[]): (archiveId: string) 
 
 /** What these compactions took out of the list, wholly or in part. */
 function replacedBy(lists: readonly CompactedList[]): ReadonlySet<number | undefined> {
-  const changed = lists.flatMap(({ entries }) => entries.filter(({ fate }) => fate !== "kept"));
+  const changed = lists.flatMap(({ entries }) => entries.filter(({ outcome }) => outcome !== "kept"));
   return new Set(changed.map(({ place }) => place));
 }
 
@@ -199,11 +202,11 @@ function createToolFacts(
 }
 
 /** Compactions of one session that stay opened: readers go back and forth, and reload. */
-const MOST_OPENED = 16;
+const MAX_OPENED = 16;
 
 /** Opens each compaction once for all who look at it; what was looked at longest ago is forgotten first. */
 function rememberOpened(open: Originals["open"]): Originals["open"] {
-  const opened = createLruMap<ReturnType<Originals["open"]>>(MOST_OPENED);
+  const opened = createLruMap<ReturnType<Originals["open"]>>(MAX_OPENED);
   return (head) => {
     const key = String(head.index);
     const found = opened.get(key) ?? open(head);

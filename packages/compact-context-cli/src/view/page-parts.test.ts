@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columnsOf, mostTokens, zoomed } from "./page/columns.ts";
+import { columnsOf, maxTokens, zoomed } from "./page/columns.ts";
 import { grown, sharesOf, windowContent } from "./page/data.ts";
 import { spanRows } from "./page/spans.ts";
 import {
@@ -17,7 +17,7 @@ import {
 } from "./page/text.ts";
 import type {
   CompactionView,
-  FateView,
+  MessageOutcome,
   MessageView,
   SessionView,
   SpanView,
@@ -86,9 +86,9 @@ describe("the chart", () => {
   });
 
   it("has room for the window's name and for requests over the window", () => {
-    expect(mostTokens(session([]), 120)).toBe(120);
-    expect(mostTokens(session([step(0, [10], { before: [400] })]), 120)).toBeGreaterThan(400);
-    expect(mostTokens(session([], { window: 0 }), 120)).toBe(1);
+    expect(maxTokens(session([]), 120)).toBe(120);
+    expect(maxTokens(session([step(0, [10], { before: [400] })]), 120)).toBeGreaterThan(400);
+    expect(maxTokens(session([], { window: 0 }), 120)).toBe(1);
   });
 
   it("zooms around a call, inside the session", () => {
@@ -180,12 +180,12 @@ describe("a session", () => {
   });
 
   it("holds what the last compaction left, and what came since", () => {
-    const fate = (message: number, word: FateView["fate"]): FateView => ({
+    const outcome = (message: number, word: MessageOutcome["outcome"]): MessageOutcome => ({
       message,
       role: "user",
       kind: "text",
       layer: "recent",
-      fate: word,
+      outcome: word,
       tokens: 9,
       tokensAfter: 3,
       preview: "",
@@ -193,7 +193,7 @@ describe("a session", () => {
     const compaction = {
       index: 0,
       step: 1,
-      messages: [fate(0, "kept"), fate(1, "summarized"), fate(2, "cleared")],
+      messages: [outcome(0, "kept"), outcome(1, "summarized"), outcome(2, "cleared")],
       summary: [{ text: "So far.", kind: "line", sources: [] }],
     } as unknown as CompactionView;
     const message = (index: number): MessageView => ({

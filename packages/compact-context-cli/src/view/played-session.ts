@@ -7,13 +7,13 @@ import { archiveId } from "compact-context/internal/core/transcript";
 import { errorMessage } from "compact-context/internal/errors";
 import { createEventReader } from "./event-reader.ts";
 import {
-  countFates,
+  countOutcomes,
   type FixedTokens,
-  fateOf,
   type LayerShare,
   layerKeyOf,
   MESSAGE_LAYERS,
   namedLines,
+  outcomeOf,
   stacked,
   triggerWords,
 } from "./message-view.ts";
@@ -157,7 +157,9 @@ function headOf(
   },
 ): Omit<CompactionHead, "index"> {
   const { archive, summarizer } = report;
-  const fates = countFates((report.plan?.entries ?? []).map((entry) => ({ fate: fateOf(entry) })));
+  const outcomes = countOutcomes(
+    (report.plan?.entries ?? []).map((entry) => ({ outcome: outcomeOf(entry) })),
+  );
   return {
     step: more.step,
     at: more.at,
@@ -167,7 +169,7 @@ function headOf(
     tokensAfter: report.tokensAfter,
     messagesBefore: report.messagesBefore,
     messagesAfter: report.messagesAfter,
-    fates,
+    outcomes,
     policy: policyLines(more.policy, report.plan?.keep),
     summarizer,
     summaryTokens: report.summaryTokens,
@@ -217,7 +219,7 @@ function compacted(
     summaryOf: summaryOf < 0 ? undefined : summaryOf,
     role,
     layer: layerKeyOf(entry.layer, role),
-    fate: fateOf(entry),
+    outcome: outcomeOf(entry),
     tokens,
     tokensAfter,
     reason,

@@ -12,8 +12,8 @@ import {
   type CompactionView,
   type ExpandedView,
   type LiveNotice,
+  MAX_MESSAGES,
   type MessagePage,
-  MOST_MESSAGES,
   type SearchView,
   type SessionList,
   type SessionView,
@@ -73,12 +73,12 @@ export interface ViewServer extends LocalServer {
 }
 
 /** As Ariadne has it. */
-const MOST_BODY_BYTES = 262_144;
+const MAX_BODY_BYTES = 262_144;
 /** Idle ones cost little, and a page must not be shut out by what some other program holds open. */
-const MOST_CONNECTIONS = 2048;
+const MAX_CONNECTIONS = 2048;
 /** Pages that listen at one time; one that reads too slowly is let go and comes back. */
-const MOST_LISTENERS = 32;
-const MOST_WAITING = 1_000_000;
+const MAX_LISTENERS = 32;
+const MAX_WAITING = 1_000_000;
 const HEARTBEAT_MS = 15_000;
 
 /** With every answer: nothing is loaded from elsewhere, framed, guessed, passed on or kept. */
@@ -116,7 +116,7 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
     fetch: app.fetch,
     requestTimeout: 20_000,
     maxHeaderSize: 16_384,
-    mostConnections: MOST_CONNECTIONS,
+    maxConnections: MAX_CONNECTIONS,
   });
   const newLink = (): string => `${server.url}/open?token=${access.newToken()}`;
   const access = createAccess({ port: server.port, newSecret, now, spent: () => renewed?.(newLink()) });
@@ -139,8 +139,8 @@ function addRoutes(app: Hono, { access, files, store, seen }: Parts): void {
     "/ingest",
     only((headers) => access.maySend(headers)),
     bodyLimit({
-      maxSize: MOST_BODY_BYTES,
-      onError: (context) => refuse(context, 413, `The body has more than ${MOST_BODY_BYTES} bytes.`),
+      maxSize: MAX_BODY_BYTES,
+      onError: (context) => refuse(context, 413, `The body has more than ${MAX_BODY_BYTES} bytes.`),
     }),
     async (context) => {
       const body: unknown = await context.req.json().catch(() => NO_JSON);
@@ -201,14 +201,14 @@ function only(judge: (headers: Headers) => Verdict): MiddlewareHandler {
 function listenTo(store: ViewStore, seen: () => void): (context: Context) => Response | Promise<Response> {
   let listeners = 0;
   return (context) => {
-    if (listeners >= MOST_LISTENERS) return refuse(context, 503, "Too many pages are open.");
+    if (listeners >= MAX_LISTENERS) return refuse(context, 503, "Too many pages are open.");
     listeners += 1;
     return streamSSE(context, async (stream) => {
       let waiting = 0;
       const send = (notice: LiveNotice): void => {
         const data = JSON.stringify(notice);
         waiting += data.length;
-        if (waiting > MOST_WAITING) stream.abort();
+        if (waiting > MAX_WAITING) stream.abort();
         else
           void stream.writeSSE({ data, retry: 1000 }).then(() => {
             waiting -= data.length;
@@ -267,7 +267,7 @@ function placesIn(ask: URLSearchParams): SessionView["from"] {
 function messages(record: SessionRecord, ask: URLSearchParams): MessagePage {
   const total = record.originals.count();
   const from = Math.min(wholeNumber(ask.get("from")) ?? 0, total);
-  const to = Math.min(wholeNumber(ask.get("to")) ?? total, total, from + MOST_MESSAGES);
+  const to = Math.min(wholeNumber(ask.get("to")) ?? total, total, from + MAX_MESSAGES);
   const places = Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
   const messages = places.flatMap((index) => record.originals.message(index) ?? []);
   return { version: VIEW_VERSION, session: record.id, from, total, messages };
@@ -282,7 +282,7 @@ async function compaction(
   return { version: VIEW_VERSION, session: record.id, ...head, ...(await record.originals.open(head)) };
 }
 
-const MOST_HITS = 50;
+const MAX_HITS = 50;
 const LONGEST_QUERY = 1000;
 
 async function search(ask: URLSearchParams, store: ViewStore): Promise<SearchView> {
@@ -292,12 +292,12 @@ async function search(ask: URLSearchParams, store: ViewStore): Promise<SearchVie
   const found: Awaited<ReturnType<SessionRecord["originals"]["search"]>>[] = [];
   for (const record of records) {
     if (record === undefined || query.trim() === "") continue;
-    found.push(await record.originals.search(query, MOST_HITS));
+    found.push(await record.originals.search(query, MAX_HITS));
   }
   return {
     version: VIEW_VERSION,
     query,
-    hits: found.flatMap(({ hits }) => hits).slice(0, MOST_HITS),
+    hits: found.flatMap(({ hits }) => hits).slice(0, MAX_HITS),
     problems: found.reduce((sum, { problems }) => sum + problems, 0),
   };
 }

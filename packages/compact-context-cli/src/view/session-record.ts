@@ -79,11 +79,11 @@ interface RecordOptions {
 }
 
 /** Most steps, compactions and spans of one session: what comes later is counted, not kept. */
-const MOST_STEPS = 200_000;
-const MOST_SPANS = 20_000;
+const MAX_STEPS = 200_000;
+const MAX_SPANS = 20_000;
 /** Most steps and compactions of one answer, and most characters of its spans. */
-const MOST_AT_ONCE = 10_000;
-const MOST_CHARACTERS = 1_000_000;
+const MAX_AT_ONCE = 10_000;
+const MAX_CHARACTERS = 1_000_000;
 
 /** A session without steps yet. */
 export function createRecord(options: RecordOptions): SessionRecord {
@@ -126,7 +126,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     compactions,
     addStep(draft) {
       lifetime.see(draft.at);
-      push(steps, summed({ ...draft, index: steps.length }), MOST_STEPS);
+      push(steps, summed({ ...draft, index: steps.length }), MAX_STEPS);
     },
     amendStep(more) {
       const last = steps.pop();
@@ -136,7 +136,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     },
     addCompaction(draft) {
       const made = { ...draft, index: compactions.length };
-      push(compactions, made, MOST_STEPS);
+      push(compactions, made, MAX_STEPS);
       return made;
     },
     drop() {
@@ -150,7 +150,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     addSpan(span) {
       lifetime.see(span.start);
       lifetime.see(span.end);
-      push(spans, span, MOST_SPANS);
+      push(spans, span, MAX_SPANS);
     },
     head,
     view: (from) => ({
@@ -158,8 +158,8 @@ export function createRecord(options: RecordOptions): SessionRecord {
       version: VIEW_VERSION,
       layers: facts.layers,
       from,
-      steps: steps.slice(from.steps, from.steps + MOST_AT_ONCE),
-      compactions: compactions.slice(from.compactions, from.compactions + MOST_AT_ONCE),
+      steps: steps.slice(from.steps, from.steps + MAX_AT_ONCE),
+      compactions: compactions.slice(from.compactions, from.compactions + MAX_AT_ONCE),
       spans: spans.slice(from.spans, endOf(spans, from.spans)),
       cost: facts.cost,
     }),
@@ -170,7 +170,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
 function endOf(spans: readonly SpanView[], from: number): number {
   let characters = 0;
   let end = from;
-  for (; end < spans.length && characters < MOST_CHARACTERS; end += 1) {
+  for (; end < spans.length && characters < MAX_CHARACTERS; end += 1) {
     characters += 200;
     for (const { name, value } of spans[end]?.attributes ?? []) characters += name.length + value.length;
   }

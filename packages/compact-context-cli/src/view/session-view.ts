@@ -6,7 +6,7 @@
  * - `GET /api/sessions/:id?steps=N&compactions=N&spans=N` → `SessionView`, its arrays from those places on (0 when left out)
  *   The newest step and compaction may still change: ask for them again from the last one that is known.
  *   A long session comes in pieces: ask again while there is less of anything than `counts` says.
- * - `GET /api/sessions/:id/messages?from=N&to=N` → `MessagePage`, at most `MOST_MESSAGES` of them
+ * - `GET /api/sessions/:id/messages?from=N&to=N` → `MessagePage`, at most `MAX_MESSAGES` of them
  * - `GET /api/sessions/:id/compactions/:n` → `CompactionView`
  * - `GET /api/search?q=TEXT&session=ID` → `SearchView`; all sessions where `session` is left out
  * - `GET /api/expand?session=ID&id=ARCHIVE_ID&offset=N` (or `&message=N`, a place in the session) → `ExpandedView`
@@ -17,7 +17,7 @@
 export const VIEW_VERSION = 1;
 
 /** Most messages of one `MessagePage`; more are asked for in pieces. */
-export const MOST_MESSAGES = 1000;
+export const MAX_MESSAGES = 1000;
 
 /**
  * What tokens of a request belong to, in the order in which they are stacked, from below.
@@ -110,7 +110,7 @@ export interface StepView {
   readonly dollars?: number;
 }
 
-export type Fate = "kept" | "cleared" | "cut" | "summarized" | "unknown";
+export type Outcome = "kept" | "cleared" | "cut" | "summarized" | "unknown";
 
 export interface CompactionHead {
   /** From 0. */
@@ -126,8 +126,8 @@ export interface CompactionHead {
   readonly tokensAfter: number;
   readonly messagesBefore?: number;
   readonly messagesAfter?: number;
-  /** Messages by fate; absent where not known. */
-  readonly fates?: Readonly<Partial<Record<Fate, number>>>;
+  /** Messages by outcome; absent where not known. */
+  readonly outcomes?: Readonly<Partial<Record<Outcome, number>>>;
   /** Settings that led to it, ready to show: `trigger` → `85 %`. */
   readonly policy: readonly { readonly name: string; readonly value: string }[];
   readonly summarizer?: string;
@@ -143,7 +143,7 @@ export interface CompactionView extends CompactionHead {
   readonly version: typeof VIEW_VERSION;
   readonly session: string;
   /** Every message of the list that was compacted, in order; empty where not known. */
-  readonly messages: readonly FateView[];
+  readonly messages: readonly MessageOutcome[];
   /** The summary piece by piece, in order; empty where there is none. */
   readonly summary: readonly SummaryPiece[];
 }
@@ -163,13 +163,13 @@ interface ShownMessage {
 }
 
 /** What became of one message. */
-export interface FateView extends ShownMessage {
+export interface MessageOutcome extends ShownMessage {
   /** Its place in the session; absent for a summary of an earlier compaction. */
   readonly message?: number;
   /** The compaction whose summary this is; only where `message` is absent. */
   readonly summaryOf?: number;
   readonly layer: LayerKey;
-  readonly fate: Fate;
+  readonly outcome: Outcome;
   /** 0 for `summarized`. */
   readonly tokensAfter: number;
   /** Why, in words for a person. */

@@ -115,7 +115,7 @@ function combined(words: readonly number[], at: number, length: number): number 
 /** Shares of a piece's rows that one message must hold. */
 const EXACT = 0.9;
 const LIKELY = 0.3;
-const MOST_SOURCES = 4;
+const MAX_SOURCES = 4;
 /** Rows that a further message must add: four words of its own in a row. */
 const LEAST_GAIN = 2;
 
@@ -177,7 +177,7 @@ function chosen(found: Found, piece: Piece): SourceView[] {
   const candidates = new Map(found);
   const missing = new Set(piece.rows);
   const views: SourceView[] = [];
-  while (views.length < MOST_SOURCES) {
+  while (views.length < MAX_SOURCES) {
     const best = bestOf(candidates, missing, piece);
     if (best === undefined) break;
     const held = candidates.get(best) ?? new Set();

@@ -1,6 +1,6 @@
 import { planCompaction } from "compact-context/internal/compact";
 import { describe, expect, it } from "vitest";
-import { fatesToStore, storedRecord } from "./archived-steps.ts";
+import { outcomesToStore, storedRecord } from "./archived-steps.ts";
 
 const plan = planCompaction(
   Array.from({ length: 20 }, (_, index) => [
@@ -18,7 +18,7 @@ const record = {
   tokensBefore: 5000,
   tokensAfter: 900,
   fixedTokens: { system: 7, tools: 11 },
-  fates: fatesToStore(plan.entries),
+  fates: outcomesToStore(plan.entries),
 };
 const count = plan.entries.length;
 
@@ -26,12 +26,12 @@ describe("a summary record of the archive", () => {
   it("reads back what was made of a plan, also once it was JSON", () => {
     const read = storedRecord(JSON.parse(JSON.stringify(record)) as object, count);
     expect(read).toMatchObject({ text: "so far", summaryTokens: 3, fixed: { system: 7, tools: 11 } });
-    expect(read.fates?.map(({ tokens, tokensAfter }) => [tokens, tokensAfter])).toEqual(
+    expect(read.outcomes?.map(({ tokens, tokensAfter }) => [tokens, tokensAfter])).toEqual(
       plan.entries.map(({ tokens, tokensAfter }) => [tokens, tokensAfter]),
     );
-    const fates = read.fates?.map(({ fate }) => fate) ?? [];
-    expect(fates[0]).toBe("summarized");
-    expect(fates.at(-1)).toBe("kept");
+    const outcomes = read.outcomes?.map(({ outcome }) => outcome) ?? [];
+    expect(outcomes[0]).toBe("summarized");
+    expect(outcomes.at(-1)).toBe("kept");
   });
 
   const [first, ...rest] = record.fates;
@@ -46,7 +46,7 @@ describe("a summary record of the archive", () => {
     ["no list", { ...record, fates: { length: count } }],
     ["a list in the place of an entry", { ...record, fates: [[], ...rest] }],
   ];
-  it.each(odd)("tells no fate at all where one of them cannot be relied on: %s", (_, value) => {
-    expect(storedRecord(value, count).fates).toBeUndefined();
+  it.each(odd)("tells no outcome at all where one of them cannot be relied on: %s", (_, value) => {
+    expect(storedRecord(value, count).outcomes).toBeUndefined();
   });
 });

@@ -26,14 +26,14 @@ export interface ViewStore {
 
 interface ViewStoreOptions {
   /** Sessions told by events at most; 100 when left out. Others stay. */
-  readonly mostTold?: number;
+  readonly maxEventSessions?: number;
   /** Characters that they hold together at most, roughly; 100 million when left out. */
-  readonly mostWeight?: number;
+  readonly maxWeight?: number;
 }
 
 export function createViewStore({
-  mostTold = 100,
-  mostWeight = 100_000_000,
+  maxEventSessions = 100,
+  maxWeight = 100_000_000,
 }: ViewStoreOptions = {}): ViewStore {
   const records = new Map<string, SessionRecord>();
   const told = new Map<string, EventSession>();
@@ -76,7 +76,7 @@ export function createViewStore({
   };
   const makeRoom = (sessions: number, weight: number): void => {
     for (const [name, oldest] of told) {
-      if (told.size + sessions <= mostTold && total + weight <= mostWeight) return;
+      if (told.size + sessions <= maxEventSessions && total + weight <= maxWeight) return;
       letGo(name, oldest);
     }
   };
@@ -131,7 +131,7 @@ interface EventSession {
 }
 
 /** Most characters of one session's spans and summaries. */
-const MOST_WEIGHT = 32_000_000;
+const MAX_WEIGHT = 32_000_000;
 
 function createEventSession(id: string, changed: () => void): EventSession {
   let reader: EventReader | undefined;
@@ -145,7 +145,7 @@ function createEventSession(id: string, changed: () => void): EventSession {
       count: () => 0,
       message: () => undefined,
       open: async ({ index }) => ({
-        messages: reader?.fatesOf(index) ?? [],
+        messages: reader?.outcomesOf(index) ?? [],
         summary: summaryPieces(reader?.summaryOf(index) ?? "", { index: NO_SOURCES, has: () => false }),
       }),
       expand: async () => undefined,
@@ -161,7 +161,7 @@ function createEventSession(id: string, changed: () => void): EventSession {
       return weight;
     },
     take(more) {
-      full = weight + more > MOST_WEIGHT;
+      full = weight + more > MAX_WEIGHT;
       if (!full) weight += more;
       return !full;
     },

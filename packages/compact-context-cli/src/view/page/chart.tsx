@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { CompactionHead, SessionView } from "../session-view.ts";
-import { columnsOf, mostTokens, zoomed } from "./columns.ts";
+import { columnsOf, maxTokens, zoomed } from "./columns.ts";
 import { rove } from "./list.tsx";
 import { compaction, goTo, openCompaction, session, step, tab } from "./state.ts";
 import { clockAfter, count, sentence, short } from "./text.ts";
@@ -194,7 +194,7 @@ function optionsOf(now: SessionView, width: number, height: number): uPlot.Optio
     cursor: { y: false, points: { show: false }, drag: { x: true, y: false, dist: 4 } },
     scales: {
       x: { time: false, range: (_, min, max) => [min, Math.max(max, min + 1)] },
-      y: { range: ({ height: all }) => [0, mostTokens(session.value ?? now, all - 70)] },
+      y: { range: ({ height: all }) => [0, maxTokens(session.value ?? now, all - 70)] },
     },
     axes: [
       {

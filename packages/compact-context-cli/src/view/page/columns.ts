@@ -41,7 +41,7 @@ export function columnsOf({ steps, layers, compactions }: SessionView): Columns 
 const ABOVE = 20;
 
 /** Tokens at the upper edge: the window with some air, or the largest request where that is more. */
-export function mostTokens({ window, steps }: SessionView, height: number): number {
+export function maxTokens({ window, steps }: SessionView, height: number): number {
   let most = window * (1 + ABOVE / Math.max(ABOVE, height - ABOVE));
   for (const { total, before, reported = 0 } of steps)
     most = Math.max(most, total * 1.06, sum(before ?? []) * 1.06, reported * 1.06);

@@ -4,8 +4,8 @@ import { useEffect, useRef } from "preact/hooks";
 import type {
   CompactionHead,
   CompactionView,
-  Fate,
-  FateView,
+  MessageOutcome,
+  Outcome,
   SessionView,
   SourceView,
   SummaryPiece,
@@ -18,9 +18,9 @@ import {
   clockAfter,
   count,
   duration,
-  FATES,
   firstLine,
   LAYERS,
+  OUTCOMES,
   percent,
   plural,
   reasonWords,
@@ -179,14 +179,14 @@ function Opened({
   readonly about: SessionView;
   readonly view: CompactionView | undefined;
 }): JSX.Element {
-  const hidden = useSignal<ReadonlySet<Fate>>(NONE);
+  const hidden = useSignal<ReadonlySet<Outcome>>(NONE);
   const marked = useSignal(-1);
   const line = useSignal<number | undefined>(undefined);
   const sources = useSignal<ReadonlySet<number>>(NONE);
   const reveal = useSignal<{ readonly index: number } | undefined>(undefined);
   const offered = useSignal<Wanted | undefined>(undefined);
   const messages = view?.messages ?? [];
-  const rows = messages.filter(({ fate }) => !hidden.value.has(fate));
+  const rows = messages.filter(({ outcome }) => !hidden.value.has(outcome));
   const row = rows[marked.value];
   const show = (wanted: Wanted | undefined, title: string): void => {
     if (wanted !== undefined) shown.value = { session: about.id, wanted, title };
@@ -199,7 +199,7 @@ function Opened({
     else if (found.summaryOf !== undefined) openCompaction(found.summaryOf);
   };
   const follow = (all: readonly SourceView[], nearest: SourceView): void => {
-    const isNearest = ({ message }: FateView): boolean =>
+    const isNearest = ({ message }: MessageOutcome): boolean =>
       message !== undefined && message === nearest.message;
     sources.value = new Set(all.flatMap(({ message }) => (message === undefined ? [] : [message])));
     if (!rows.some(isNearest)) hidden.value = NONE;
@@ -250,7 +250,7 @@ function Opened({
           row={(index) => {
             const found = rows[index];
             const isSource = found?.message !== undefined && sources.value.has(found.message);
-            return messageRow(found, isSource ? "with-fate source" : "with-fate");
+            return messageRow(found, isSource ? "with-outcome source" : "with-outcome");
           }}
         />
         <Detail
@@ -283,7 +283,7 @@ function Opened({
   );
 }
 
-function wantedOf({ message, archiveId }: FateView | SourceView): Wanted | undefined {
+function wantedOf({ message, archiveId }: MessageOutcome | SourceView): Wanted | undefined {
   if (message !== undefined) return { message };
   return archiveId === undefined ? undefined : { archiveId };
 }
@@ -298,29 +298,31 @@ function Filters({
   hidden,
   change,
 }: {
-  readonly messages: readonly FateView[];
-  readonly hidden: ReadonlySet<Fate>;
-  change(hidden: ReadonlySet<Fate>): void;
+  readonly messages: readonly MessageOutcome[];
+  readonly hidden: ReadonlySet<Outcome>;
+  change(hidden: ReadonlySet<Outcome>): void;
 }): JSX.Element {
-  const fates = (Object.keys(FATES) as Fate[]).filter((fate) => messages.some((each) => each.fate === fate));
+  const outcomes = (Object.keys(OUTCOMES) as Outcome[]).filter((outcome) =>
+    messages.some((each) => each.outcome === outcome),
+  );
   return (
     <fieldset class="filters" aria-label="Show messages that were">
-      {fates.map((fate) => {
-        const those = messages.filter((each) => each.fate === fate);
+      {outcomes.map((outcome) => {
+        const those = messages.filter((each) => each.outcome === outcome);
         const tokens = those.reduce((total, each) => total + each.tokens, 0);
-        const { word, sign, means } = FATES[fate];
-        const isOn = !hidden.has(fate);
+        const { word, sign, means } = OUTCOMES[outcome];
+        const isOn = !hidden.has(outcome);
         return (
           <button
-            key={fate}
+            key={outcome}
             type="button"
-            class={`filter fate-${fate}`}
+            class={`filter outcome-${outcome}`}
             aria-pressed={isOn}
             aria-label={`${word}: ${plural(those.length, "message")}, ${count(tokens)} tokens`}
             title={`The message ${means}.`}
             onClick={() => {
-              const others = new Set([...hidden].filter((each) => each !== fate));
-              change(isOn ? others.add(fate) : others);
+              const others = new Set([...hidden].filter((each) => each !== outcome));
+              change(isOn ? others.add(outcome) : others);
             }}
           >
             <span class="sign" aria-hidden="true">
@@ -393,17 +395,17 @@ function isLine({ kind, text }: SummaryPiece): boolean {
 }
 
 /** Most sources that are offered one by one; a line that gathers more says how many. */
-const MOST_CHIPS = 12;
+const MAX_CHIPS = 12;
 
 function Chips({
   sources,
   follow,
 }: { readonly sources: readonly SourceView[] } & Pick<SummaryProps, "follow">): JSX.Element {
-  const more = sources.length - MOST_CHIPS;
+  const more = sources.length - MAX_CHIPS;
   return (
     <fieldset class="chips" aria-label="Sources of this line">
       <span>{sources.length === 0 ? "No source was found for this line." : "from"}</span>
-      {sources.slice(0, MOST_CHIPS).map((source) => {
+      {sources.slice(0, MAX_CHIPS).map((source) => {
         const name = source.message === undefined ? "archive" : `#${count(source.message + 1)}`;
         const isExact = source.match === "exact";
         return (

@@ -2,10 +2,10 @@ import { signal } from "@preact/signals";
 import {
   type CompactionView,
   type ExpandedView,
-  type FateView,
+  MAX_MESSAGES,
+  type MessageOutcome,
   type MessagePage,
   type MessageView,
-  MOST_MESSAGES,
   type Refusal,
   type SearchView,
   type SessionList,
@@ -85,8 +85,8 @@ function lengthOf({ steps, compactions, spans }: SessionView): number {
 }
 
 /** One line of the window's content: a message as it came, or as a compaction left it. */
-export type ContentRow = Omit<FateView, "layer" | "fate" | "tokensAfter" | "reason"> &
-  Partial<Pick<FateView, "fate">>;
+export type ContentRow = Omit<MessageOutcome, "layer" | "outcome" | "tokensAfter" | "reason"> &
+  Partial<Pick<MessageOutcome, "outcome">>;
 
 /** What the window holds at a step, row by row, without building a list. */
 export interface WindowContent {
@@ -117,7 +117,7 @@ export function windowContent(
   },
 ): WindowContent {
   const end = session.steps[step]?.messages ?? 0;
-  const isUnknown = compaction?.messages.some(({ fate }) => fate === "unknown") === true;
+  const isUnknown = compaction?.messages.some(({ outcome }) => outcome === "unknown") === true;
   const head = compaction === undefined ? [] : rowsLeft(compaction, isUnknown);
   const start = compaction === undefined ? 0 : (session.steps[compaction.step]?.messages ?? 0);
   return {
@@ -151,7 +151,7 @@ function rowsLeft(compaction: CompactionView, isUnknown: boolean): ContentRow[] 
   const rows: ContentRow[] = [];
   let said = isUnknown || compaction.summary.length === 0;
   for (const { layer: _, tokensAfter, tokens: __, reason: ___, ...rest } of compaction.messages) {
-    if (rest.fate !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
+    if (rest.outcome !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
     else if (!said) {
       said = true;
       rows.push(summaryRow(compaction));
@@ -246,10 +246,10 @@ export const originals = {
   message(index: number): MessageView | undefined {
     const known = messages[index];
     if (known !== undefined) return known;
-    const from = Math.floor(index / MOST_MESSAGES) * MOST_MESSAGES;
+    const from = Math.floor(index / MAX_MESSAGES) * MAX_MESSAGES;
     ask(
       `messages ${from}`,
-      (id) => api.messages(id, from, from + MOST_MESSAGES),
+      (id) => api.messages(id, from, from + MAX_MESSAGES),
       (page) => {
         for (const message of page.messages) messages[message.index] = message;
       },

@@ -1,7 +1,7 @@
 import type { ComponentChildren, JSX } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ContentRow } from "./data.ts";
-import { count, FATES, firstLine, GLOSSARY, KINDS, plural } from "./text.ts";
+import { count, firstLine, GLOSSARY, KINDS, OUTCOMES, plural } from "./text.ts";
 
 /** What a list box needs to know about its rows; all of them are equally high (`--row` in the style sheet). */
 interface ListProps {
@@ -199,10 +199,10 @@ export function messageRow(
   more = "",
 ): { readonly kind: string; readonly content: ComponentChildren } {
   if (row === undefined) return { kind: `message waiting ${more}`, content: <span class="gist">…</span> };
-  const { kind, message, fate, tool, path, preview, tokens, tokensAfter = tokens } = row;
+  const { kind, message, outcome, tool, path, preview, tokens, tokensAfter = tokens } = row;
   const role = kind === "summary" ? "summary" : firstLine(row.role, 24);
   const word = kind === "summary" ? "" : KINDS[kind];
-  const isChanged = tokensAfter !== tokens && fate !== "summarized";
+  const isChanged = tokensAfter !== tokens && outcome !== "summarized";
   const width = (size: number): { width: string } => ({
     width: `${Math.min(100, (size / FULL_BAR) * 100)}%`,
   });
@@ -210,12 +210,12 @@ export function messageRow(
     <>
       <span class="number">{message === undefined ? "" : count(message + 1)}</span>
       <span class={`role role-${ROLES.includes(role) ? role : "other"}`}>{role}</span>
-      {fate !== undefined && (
-        <span class="fate" title={FATES[fate].means}>
+      {outcome !== undefined && (
+        <span class="outcome" title={OUTCOMES[outcome].means}>
           <span class="sign" aria-hidden="true">
-            {FATES[fate].sign}
+            {OUTCOMES[outcome].sign}
           </span>
-          {FATES[fate].word}
+          {OUTCOMES[outcome].word}
         </span>
       )}
       <span class="gist" dir="auto">
@@ -231,12 +231,12 @@ export function messageRow(
       </span>
     </>
   );
-  const fateClass = fate === undefined ? "" : `fate-${fate}`;
-  return { kind: `message ${more} ${fateClass} ${kind === "summary" ? "is-summary" : ""}`, content };
+  const outcomeClass = outcome === undefined ? "" : `outcome-${outcome}`;
+  return { kind: `message ${more} ${outcomeClass} ${kind === "summary" ? "is-summary" : ""}`, content };
 }
 
 /** What a row is, in a line. */
-export function titleOf({ message, summaryOf, role, kind, tokens, tokensAfter, fate }: RowShape): string {
+export function titleOf({ message, summaryOf, role, kind, tokens, tokensAfter, outcome }: RowShape): string {
   const name =
     message === undefined
       ? kind === "summary"
@@ -244,7 +244,7 @@ export function titleOf({ message, summaryOf, role, kind, tokens, tokensAfter, f
         : "Messages of the list"
       : `Message ${count(message + 1)}`;
   const what = message === undefined ? "" : ` · ${[firstLine(role, 24), KINDS[kind]].join(" ").trim()}`;
-  const now = fate === "summarized" ? 0 : (tokensAfter ?? tokens);
+  const now = outcome === "summarized" ? 0 : (tokensAfter ?? tokens);
   const cost = now === tokens ? plural(tokens, "token") : `${count(tokens)} → ${count(now)} tokens`;
   return `${name}${what} · ${cost}`;
 }

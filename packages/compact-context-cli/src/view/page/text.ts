@@ -1,4 +1,4 @@
-import type { CompactionHead, Fate, LayerKey, MessageKind, SessionHead } from "../session-view.ts";
+import type { CompactionHead, LayerKey, MessageKind, Outcome, SessionHead } from "../session-view.ts";
 
 const WHOLE = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
@@ -143,9 +143,9 @@ export const LAYERS: Readonly<Record<LayerKey, { readonly name: string; readonly
   messages: { name: "messages", holds: "messages whose layer is not known" },
 };
 
-/** The fates in the order of their filters; the sign tells them apart without colour. */
-export const FATES: Readonly<
-  Record<Fate, { readonly word: string; readonly sign: string; readonly means: string }>
+/** The outcomes in the order of their filters; the sign tells them apart without colour. */
+export const OUTCOMES: Readonly<
+  Record<Outcome, { readonly word: string; readonly sign: string; readonly means: string }>
 > = {
   kept: { word: "kept", sign: "●", means: "stays as it was" },
   cleared: { word: "cleared", sign: "○", means: "the tool's output left, its call and a note stay" },
@@ -179,7 +179,7 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   reported: "Tokens as the provider reported them for the call.",
   "without compaction": "Tokens that the whole history would have taken.",
   ...Object.fromEntries(Object.values(LAYERS).map(({ name, holds }) => [name, `Holds ${holds}.`])),
-  ...Object.fromEntries(Object.values(FATES).map(({ word, means }) => [word, `The message ${means}.`])),
+  ...Object.fromEntries(Object.values(OUTCOMES).map(({ word, means }) => [word, `The message ${means}.`])),
 };
 
 const REASONS: Readonly<Record<string, string>> = {

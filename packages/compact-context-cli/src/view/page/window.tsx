@@ -20,7 +20,7 @@ import { count, firstLine, percent, plural } from "./text.ts";
 const NOTHING: WindowContent = { length: 0, isUnknown: false, row: () => undefined };
 const GROUPINGS: readonly Grouping[] = ["tool", "file", "role"];
 /** Most groups that are listed; those after them together are the last line. */
-const MOST_SHARES = 40;
+const MAX_SHARES = 40;
 
 /** What the window holds at the call that is looked at, message by message, and what fills it. */
 export function WindowPanel(): JSX.Element | null {
@@ -98,8 +98,8 @@ export function WindowPanel(): JSX.Element | null {
 
 /** In the window a kept message is nothing special. */
 function plain(row: ContentRow | undefined): ContentRow | undefined {
-  if (row?.fate !== "kept") return row;
-  const { fate: _, ...rest } = row;
+  if (row?.outcome !== "kept") return row;
+  const { outcome: _, ...rest } = row;
   return rest;
 }
 
@@ -148,7 +148,7 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
       </span>
     </>
   );
-  const rest = shares.slice(MOST_SHARES);
+  const rest = shares.slice(MAX_SHARES);
   return (
     <section class="column shares" aria-label="What fills the window">
       <div class="filters">
@@ -176,7 +176,7 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
             {line(share)}
           </li>
         ))}
-        {shares.slice(0, MOST_SHARES).map((share) => (
+        {shares.slice(0, MAX_SHARES).map((share) => (
           <li key={share.name}>
             <button
               type="button"
