@@ -17,7 +17,7 @@ import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/text.ts";
 import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
-import { typedAsk } from "./view/message-view.ts";
+import { typedRequest } from "./view/message-view.ts";
 
 // Where a command's archive is.
 
@@ -172,7 +172,7 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
 
 async function firstAsk(archive: Archive, id: string, step: number): Promise<string | undefined> {
   for await (const entry of archive.streamTranscript(id, step)) {
-    const ask = "problem" in entry ? undefined : typedAsk(entry.message);
+    const ask = "problem" in entry ? undefined : typedRequest(entry.message);
     if (ask !== undefined) return firstWords(ask, TITLE_LENGTH);
   }
   return undefined;

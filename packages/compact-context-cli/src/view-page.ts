@@ -6,23 +6,21 @@ import { PACKAGE } from "./program.ts";
 import { readPageFiles, startViewServer, type ViewServer } from "./view/server.ts";
 import type { ViewStore } from "./view/view-store.ts";
 
-// Serves the page for a command, from its link to its end.
-
-/** What the page shows. */
-export interface Viewed {
+/** Where the page's sessions come from. */
+export interface ViewSource {
   readonly store: ViewStore;
-  /** Fills the store while the page is served; resolves when no more will come, or goes on until `stopped`. */
+  /** Fills the store while the page is served; resolves at the end of the data, or once `stopped`. */
   fill(stopped: AbortSignal, server: ViewServer): Promise<void>;
 }
 
-/** Serves the page until the reader has enough: the exit code. */
-export async function serveView(invocation: Invocation, { store, fill }: Viewed): Promise<number> {
-  // Listened for before the page tells how to end it.
+/** Serves the page until Ctrl-C; returns the exit code. */
+export async function serveView(invocation: Invocation, { store, fill }: ViewSource): Promise<number> {
   const stopped = new AbortController();
-  const enough = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
+  // Registered before the page prints that Ctrl-C stops it.
+  const onStop = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
   const server = await startPage(invocation, store);
   try {
-    await Promise.all([fill(stopped.signal, server), enough]);
+    await Promise.all([fill(stopped.signal, server), onStop]);
   } finally {
     stopped.abort();
     await server.close();
@@ -32,8 +30,8 @@ export async function serveView(invocation: Invocation, { store, fill }: Viewed)
 
 /** Starts the server and prints its link. */
 async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
-  // With --json the output has room for nothing else.
-  const say = (lines: readonly string[]): void =>
+  // With --json, stdout holds JSON alone.
+  const print = (lines: readonly string[]): void =>
     flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
   const server = await startViewServer({
     store,
@@ -41,14 +39,14 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
     port: portOf(flags.port, 0),
     newSecret: () => randomBytes(32).toString("base64url"),
     now: ports.clock,
-    renewed: (link) => say(["", "  A new link, for one browser more:", `  ${link}`, ""]),
+    onNewLink: (link) => print(["", "  A new link, for one more browser:", `  ${link}`, ""]),
   });
   const link = server.newLink();
-  say([
+  print([
     "",
     `  ${terminal.paint("strong", link)}`,
     "",
-    "  Opens once, in one browser, on this computer. Ctrl-C ends it.",
+    "  The link works once, in one browser, on this computer. Ctrl-C stops the server.",
     terminal.paint("faint", `  Events of a running agent: COMPACT_TRACING_ARIADNE=${server.ingestUrl}`),
     "",
   ]);
@@ -58,14 +56,14 @@ async function startPage({ flags, ports, terminal }: Invocation, store: ViewStor
 
 const HIGHEST_PORT = 65_535;
 
-/** The port that was named, else the usual one; throws `InvalidUsage` for what is none. */
-export function portOf(given: string | undefined, usual: number): number {
-  if (given === undefined) return usual;
+/** The port of `--port`, else the default; throws `InvalidUsage` where it is not a port number. */
+export function portOf(given: string | undefined, defaultPort: number): number {
+  if (given === undefined) return defaultPort;
   const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
   if (port <= HIGHEST_PORT) return port;
-  throw new CompactError("InvalidUsage", `--port ${given}: no port is called that`, {
+  throw new CompactError("InvalidUsage", `--port ${given}: not a port number`, {
     place: "--port",
-    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a port that is free.`,
+    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a free port.`,
   });
 }
 
@@ -74,15 +72,15 @@ const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...str
   win32: ["rundll32", "url.dll,FileProtocolHandler"],
 };
 
-/** Opens a link of ours in the person's browser; rejects where there is no way to. */
+/** Opens the link in the default browser; rejects with `NotFound` where the system has no opener. */
 async function openInBrowser(link: string): Promise<void> {
-  const [program, ...words] = OPENERS[process.platform] ?? ["xdg-open"];
-  const child = spawn(program, [...words, link], { detached: true, stdio: "ignore" });
+  const [program, ...options] = OPENERS[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...options, link], { detached: true, stdio: "ignore" });
   await new Promise<void>((resolve, reject) => {
     child.once("spawn", resolve);
     child.once("error", (cause) => {
       reject(
-        new CompactError("NotFound", `the browser could not be opened: there is no ${program}`, {
+        new CompactError("NotFound", `the browser could not be opened: ${program} was not found`, {
           hint: "Open the link yourself.",
           cause,
         }),

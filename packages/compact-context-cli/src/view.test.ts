@@ -265,7 +265,7 @@ describe("compact view", () => {
     });
   });
 
-  it("reads a file of events, follows it, and says what is no event", async () => {
+  it("reads a file of events, follows it, and warns of lines that are not events", async () => {
     const running = await run("view", "events.jsonl");
     await expect.poll(() => heads(running)).toHaveLength(1);
     expect((await heads(running))[0]).toMatchObject({ id: "agent", source: "events", window: 4000 });
@@ -280,7 +280,7 @@ describe("compact view", () => {
     };
     appendFileSync(join(folder, "events.jsonl"), `${JSON.stringify(event)}\nno event\n`);
     await expect.poll(() => heads(running)).toHaveLength(2);
-    await expect.poll(running.err).toContain("1 of the lines in events.jsonl are no events");
+    await expect.poll(running.err).toContain("skipped 1 line of events.jsonl: not an event");
     expect(await running.stop()).toBe(0);
   });
 
@@ -337,8 +337,8 @@ describe("compact view", () => {
 
   const refused: readonly (readonly [words: readonly string[], message: string])[] = [
     [["view", "nowhere.json"], "there is no file nowhere.json"],
-    [["view", "session.json", "--port", "70000"], "--port 70000: no port is called that"],
-    [["view", "session.json", "--port", "x"], "--port x: no port is called that"],
+    [["view", "session.json", "--port", "70000"], "--port 70000: not a port number"],
+    [["view", "session.json", "--port", "x"], "--port x: not a port number"],
     [["view", "--archive", "nowhere"], "there is no archived session in"],
     // A file that opens and refuses to be read, for every user.
     ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),

@@ -1,4 +1,4 @@
-import { type FSWatcher, watch } from "node:fs";
+import { watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -10,34 +10,32 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { driverOf, openArchive } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
-import { oneLine } from "../render/text.ts";
+import { oneLine, plural } from "../render/text.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { readEventLine } from "../view/event-reader.ts";
 import { createViewStore, type ViewStore } from "../view/view-store.ts";
-import { serveView, type Viewed } from "../view-page.ts";
+import { serveView, type ViewSource } from "../view-page.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
-  return serveView(invocation, await openViewed(invocation));
+  return serveView(invocation, await openSource(invocation));
 }
 
-/** What the word names, ready to be looked at: a folder is an archive, a file events or a transcript. */
-async function openViewed(invocation: Invocation): Promise<Viewed> {
+/** Opens what the argument names: a folder is an archive, a file holds events or a transcript. */
+async function openSource(invocation: Invocation): Promise<ViewSource> {
   const { words, ports } = invocation;
-  const [word] = words;
-  if (word === undefined) return viewedArchive(invocation, undefined);
-  const facts = await stat(resolve(ports.cwd, word)).catch(() => undefined);
-  if (facts?.isDirectory() === true) return viewedArchive(invocation, word);
-  const isFile = facts?.isFile() === true;
-  // What cannot be read is refused in words below, as any transcript is.
-  if (isFile && (await holdsEvents(word, ports.cwd).catch(() => false)))
-    return viewedEvents(invocation, word);
-  return viewedTranscript(invocation);
+  const [path] = words;
+  if (path === undefined) return archiveSource(invocation, undefined);
+  const stats = await stat(resolve(ports.cwd, path)).catch(() => undefined);
+  if (stats?.isDirectory() === true) return archiveSource(invocation, path);
+  // An unreadable file is reported as an unreadable transcript.
+  const hasEvents = stats?.isFile() === true && (await holdsEvents(path, ports.cwd).catch(() => false));
+  return hasEvents ? eventSource(invocation, path) : transcriptSource(invocation);
 }
 
 /** A transcript, replayed while the page is open. */
-async function viewedTranscript(invocation: Invocation): Promise<Viewed> {
+async function transcriptSource(invocation: Invocation): Promise<ViewSource> {
   const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact view");
   const store = createViewStore();
   return {
@@ -48,160 +46,141 @@ async function viewedTranscript(invocation: Invocation): Promise<Viewed> {
   };
 }
 
-/** Sessions that are read before anybody opens them: the list then says how large they are. */
-const READ_AHEAD = 20;
-/** What an agent adds is on the page within a second; where a look takes long, the next one waits longer. */
-const LOOK_EVERY_MS = 250;
-const REST = 4;
-/** Folders below an archive whose changes the system is asked to tell. */
+/** Sessions loaded before anybody opens them, so that the list shows their size. */
+const PRELOADED = 20;
+/** Longest wait between two scans where the file system reports no change. */
+const SCAN_MS = 250;
+/** After a slow scan the next one waits this many times as long as it took. */
+const BACKOFF = 4;
+/** An archive with more sessions is not watched recursively: each folder takes a file watcher. */
 const MAX_WATCHED = 200;
 
-/** The archive in a folder, or the one of the settings; what a running agent adds to it is shown as it comes. */
-async function viewedArchive(invocation: Invocation, folder: string | undefined): Promise<Viewed> {
+/** The archive in a folder, or that of the settings; updated while an agent writes to it. */
+async function archiveSource(invocation: Invocation, folder: string | undefined): Promise<ViewSource> {
   const { ports, terminal } = invocation;
   const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
-  const source = sourceOf({ ...invocation, flags });
+  const source = openArchiveSource({ ...invocation, flags });
+  const { location } = source.archive;
   const store = createViewStore();
-  const signs = new Map<string, string>();
-  const told = new Map<string, string | undefined>();
-  const look = async (): Promise<void> => {
-    for (const id of await sessionsOf(source.archive, told)) {
-      const sign = await signOf(source.archive.location, id);
-      if (signs.get(id) === sign) continue;
+  const fingerprints = new Map<string, string>();
+  const idsByFolder = new Map<string, string>();
+  const scan = async (): Promise<void> => {
+    for (const id of await sessionIds(source.archive, idsByFolder)) {
+      const fingerprint = await fingerprintOf(location, id);
+      if (fingerprints.get(id) === fingerprint) continue;
       const { record } = store.open((changed) => createArchivedRecord(id, source, changed));
-      signs.set(id, sign);
-      if (signs.size <= READ_AHEAD) await record.originals.load?.();
+      fingerprints.set(id, fingerprint);
+      if (fingerprints.size <= PRELOADED) await record.originals.load?.();
     }
   };
-  await look();
-  if (signs.size === 0) {
-    if (flags.archive !== undefined) throw nothingIn(source.archive.location);
-    terminal.warn("nothing is archived here yet; the page fills when that changes, or when events come");
+  await scan();
+  if (fingerprints.size === 0) {
+    if (flags.archive !== undefined) throw noSessions(location);
+    terminal.warn("the archive is empty; sessions appear on the page when they are archived or send events");
   }
   return {
     store,
     async fill(stopped) {
-      const changes = changesOf(source.archive.location, stopped, signs.size <= MAX_WATCHED);
-      for (let took = 0; !stopped.aborted; ) {
-        await sleep(took * REST, undefined, { signal: stopped }).catch(() => undefined);
-        await changes.next(LOOK_EVERY_MS);
-        const began = ports.clock();
-        if (!stopped.aborted) await look().catch((error: unknown) => terminal.warn(errorMessage(error)));
-        took = ports.clock() - began;
+      const nextChange = watchChanges(location, stopped, fingerprints.size <= MAX_WATCHED);
+      for (let elapsed = 0; !stopped.aborted; ) {
+        await sleep(elapsed * BACKOFF, undefined, { signal: stopped }).catch(() => undefined);
+        await nextChange(SCAN_MS);
+        const start = ports.clock();
+        if (!stopped.aborted) await scan().catch((error: unknown) => terminal.warn(errorMessage(error)));
+        elapsed = ports.clock() - start;
       }
     },
   };
 }
 
-/** The archived sessions, and those that were never compacted but wrote events; `told` remembers whose folder is whose. */
-async function sessionsOf(archive: Archive, told: Map<string, string | undefined>): Promise<string[]> {
-  const archived = await archive.sessions();
-  const keys = new Set(archived.map((id) => sessionKey(id)));
+/** Archived sessions, and those that only wrote events; `idsByFolder` caches whose folder is whose. */
+async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): Promise<string[]> {
+  const ids = await archive.sessions();
+  const keys = new Set(ids.map((id) => sessionKey(id)));
   const folders = await readdir(archive.location, { withFileTypes: true }).catch(() => []);
-  for (const { name } of folders.filter((one) => one.isDirectory() && !keys.has(one.name))) {
-    const id = told.get(name) ?? (await sessionTold(join(archive.location, name, "events.jsonl")));
-    told.set(name, id);
-    if (id !== undefined && sessionKey(id) === name) archived.push(id);
+  for (const { name } of folders.filter((entry) => entry.isDirectory() && !keys.has(entry.name))) {
+    const id = idsByFolder.get(name) ?? (await eventSessionId(join(archive.location, name, "events.jsonl")));
+    if (id === undefined || sessionKey(id) !== name) continue;
+    idsByFolder.set(name, id);
+    ids.push(id);
   }
-  return archived;
+  return ids;
 }
 
-function sourceOf(invocation: Invocation): ArchiveSource {
+function openArchiveSource(invocation: Invocation): ArchiveSource {
   const settings = readConfig(invocation);
   const { config } = settings;
   const driver = driverOf(invocation, settings);
-  const named = invocation.flags.model ?? config.model;
+  const configured = invocation.flags.model ?? config.model;
   return {
     archive: openArchive(invocation, settings),
-    counterFor: (found) => {
-      const name = named ?? found;
-      return createTokenCounter({ models: config.models, model: name });
-    },
+    counterFor: (model) => createTokenCounter({ models: config.models, model: configured ?? model }),
     keep: config.policy,
     state: async (id) => (await loadState(driver, id).catch(() => undefined))?.value,
   };
 }
 
-/** Changes when a file of the session does; always the same where the archive is no folder. */
-async function signOf(location: string, sessionId: string): Promise<string> {
+/** Changes with the session's files; empty where the archive is not a folder. */
+async function fingerprintOf(location: string, sessionId: string): Promise<string> {
   const folder = join(location, sessionKey(sessionId));
   try {
-    const signs = (await readdir(folder)).map(async (name) => {
-      const facts = await stat(join(folder, name));
-      // The search index is written by looking.
-      return facts.isFile() ? `${name} ${facts.size} ${facts.mtimeMs}` : "";
+    const files = (await readdir(folder)).map(async (name) => {
+      const stats = await stat(join(folder, name));
+      // Folders are skipped: reading a session writes its search index.
+      return stats.isFile() ? `${name} ${stats.size} ${stats.mtimeMs}` : "";
     });
-    return (await Promise.all(signs)).join("\n");
+    return (await Promise.all(files)).join("\n");
   } catch {
     return "";
   }
 }
 
-function nothingIn(location: string): CompactError {
+function noSessions(location: string): CompactError {
   return new CompactError("NotFound", `there is no archived session in ${oneLine(location)}`, {
     place: oneLine(location),
     hint: "Name a transcript or another archive: compact view FILE, or compact view FOLDER.",
   });
 }
 
-/** Tells when a file, or anything in a folder, changes. */
-interface Changes {
-  /** Resolves with the next change, one since the last call too; at the latest after so many milliseconds, or when stopped. */
-  next(ms: number): Promise<void>;
-}
-
-/** By the system's own notices. A place where it gives none is looked at as often as `next` says. */
-function changesOf(path: string, stopped: AbortSignal, isFolder: boolean): Changes {
-  let hasChanged = false;
-  let wake: (() => void) | undefined;
-  const tell = (): void => {
-    hasChanged = true;
-    wake?.();
-  };
+/**
+ * Waits for the next change of a path, or one since the last call: `ms` milliseconds at most, and until `stopped`.
+ * Without notifications from the file system it always waits the full time.
+ */
+function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (ms: number) => Promise<void> {
+  let changed = new AbortController();
+  const wake = (): void => changed.abort();
+  stopped.addEventListener("abort", wake);
   try {
-    const watcher: FSWatcher = watch(path, { signal: stopped, recursive: isFolder, persistent: false }, tell);
-    watcher.on("error", () => undefined);
+    watch(path, { signal: stopped, recursive, persistent: false }, wake).on("error", () => undefined);
   } catch {
-    // The time alone wakes the reader then.
+    // This path cannot be watched.
   }
-  return {
-    next: (ms) =>
-      new Promise((resolve) => {
-        const done = (): void => {
-          clearTimeout(timer);
-          stopped.removeEventListener("abort", done);
-          hasChanged = false;
-          wake = undefined;
-          resolve();
-        };
-        const timer = setTimeout(done, ms);
-        stopped.addEventListener("abort", done);
-        wake = done;
-        if (hasChanged || stopped.aborted) done();
-      }),
+  return async (ms) => {
+    await sleep(ms, undefined, { signal: changed.signal }).catch(() => undefined);
+    changed = new AbortController();
   };
 }
 
 const HEAD_BYTES = 64 * 1024;
-const PIECE_BYTES = 256 * 1024;
-/** A longer line is no event: it is left out, and counted. */
-const LONGEST_LINE = 4_000_000;
-const EVENTS_EVERY_MS = 500;
+const CHUNK_BYTES = 256 * 1024;
+/** Characters; a longer line is not an event and is skipped. */
+const MAX_LINE = 4_000_000;
+const EVENTS_POLL_MS = 500;
 
-/** True for a file whose first line is an event of ours. */
+/** True for a file whose first line is an event of Compact; the line may be longer than the bytes read. */
 async function holdsEvents(name: string, cwd: string): Promise<boolean> {
-  const line = await firstLineOf(resolve(cwd, name));
+  const line = await readFirstLine(resolve(cwd, name));
   return (
     readEventLine(line)?.name.startsWith("compact.") ?? /^\{"(?:version":\d+,")?name":"compact\./.test(line)
   );
 }
 
-/** The session that a file of events is about; undefined where there is no such file. */
-async function sessionTold(path: string): Promise<string | undefined> {
-  return readEventLine(await firstLineOf(path).catch(() => ""))?.sessionId;
+/** The session of an events file; undefined where there is no such file. */
+async function eventSessionId(path: string): Promise<string | undefined> {
+  return readEventLine(await readFirstLine(path).catch(() => ""))?.sessionId;
 }
 
-async function firstLineOf(path: string): Promise<string> {
+async function readFirstLine(path: string): Promise<string> {
   const file = await open(path);
   try {
     const { bytesRead, buffer } = await file.read(Buffer.alloc(HEAD_BYTES), 0, HEAD_BYTES, 0);
@@ -211,76 +190,75 @@ async function firstLineOf(path: string): Promise<string> {
   }
 }
 
-/** A file of events, and what is appended to it. */
-async function viewedEvents({ ports, terminal }: Invocation, name: string): Promise<Viewed> {
+/** An events file and what is appended to it. */
+async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
   const path = resolve(ports.cwd, name);
   const store = createViewStore();
   return {
     store,
     async fill(stopped) {
-      const read = createLineReader((line) => tell(store, line));
-      // A character may be written in two goes.
+      const readLines = createLineReader((line) => addEvent(store, line));
       const decoder = new TextDecoder();
-      const changes = changesOf(path, stopped, false);
-      for (let at = 0; !stopped.aborted; ) {
-        let leftOut = 0;
-        const take = (piece: Uint8Array): void => {
-          leftOut += read(decoder.decode(piece, { stream: true }));
+      const nextChange = watchChanges(path, stopped, false);
+      for (let offset = 0; !stopped.aborted; ) {
+        let skipped = 0;
+        const onChunk = (chunk: Uint8Array): void => {
+          skipped += readLines(decoder.decode(chunk, { stream: true }));
         };
-        at = await readFrom(path, at, { stopped, take });
-        if (leftOut > 0) terminal.warn(`${leftOut} of the lines in ${name} are no events`);
-        await changes.next(EVENTS_EVERY_MS);
+        offset = await readAppended(path, offset, { stopped, onChunk });
+        if (skipped > 0) terminal.warn(`skipped ${plural(skipped, "line")} of ${name}: not an event`);
+        await nextChange(EVENTS_POLL_MS);
       }
     },
   };
 }
 
-/** False for a line that is no event. */
-function tell(store: ViewStore, line: string): boolean {
+/** False for a line that is not an event. */
+function addEvent(store: ViewStore, line: string): boolean {
   const event = readEventLine(line);
   if (event === undefined) return line.trim() === "";
-  store.told(event.sessionId.slice(0, 200), line.length).add(event);
+  store.eventSession(event.sessionId.slice(0, 200), line.length).add(event);
   return true;
 }
 
-/** Hears a text that comes in pieces line by line; gives how many lines of a piece were left out. */
-function createLineReader(hear: (line: string) => boolean): (piece: string) => number {
+/** Splits chunks into lines; returns how many lines of a chunk were skipped. `onLine` returns false to skip one. */
+function createLineReader(onLine: (line: string) => boolean): (chunk: string) => number {
   let pending = "";
-  let skipping = false;
-  return (piece) => {
-    const lines = (pending + piece).split("\n");
+  let isTooLong = false;
+  return (chunk) => {
+    const lines = (pending + chunk).split("\n");
     pending = lines.pop() ?? "";
-    let leftOut = 0;
+    let skipped = 0;
     for (const line of lines) {
-      if (skipping || !hear(line)) leftOut += 1;
-      skipping = false;
+      if (isTooLong || !onLine(line)) skipped += 1;
+      isTooLong = false;
     }
-    if (pending.length > LONGEST_LINE) {
+    if (pending.length > MAX_LINE) {
       pending = "";
-      skipping = true;
+      isTooLong = true;
     }
-    return leftOut;
+    return skipped;
   };
 }
 
-/** Reads what was appended since; a file that became shorter is read anew from its end. */
-async function readFrom(
+/** Reads from an offset to the end and returns the new offset; a truncated file continues at its new end. */
+async function readAppended(
   path: string,
   from: number,
-  { stopped, take }: { readonly stopped: AbortSignal; take(piece: Uint8Array): void },
+  { stopped, onChunk }: { readonly stopped: AbortSignal; onChunk(chunk: Uint8Array): void },
 ): Promise<number> {
   const { size } = await stat(path).catch(() => ({ size: from }));
   if (size <= from) return size;
   const file = await open(path);
   try {
-    let at = from;
-    while (at < size && !stopped.aborted) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(PIECE_BYTES), 0, PIECE_BYTES, at);
+    let offset = from;
+    while (offset < size && !stopped.aborted) {
+      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset);
       if (bytesRead === 0) break;
-      at += bytesRead;
-      take(buffer.subarray(0, bytesRead));
+      offset += bytesRead;
+      onChunk(buffer.subarray(0, bytesRead));
     }
-    return at;
+    return offset;
   } finally {
     await file.close();
   }

@@ -4,7 +4,7 @@ import type { Terminal } from "../ports.ts";
 import { sessionNameOf } from "../sessions/job.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { typedAsk } from "../view/message-view.ts";
+import { typedRequest } from "../view/message-view.ts";
 import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "./text.ts";
 
 // The first lines about a session: which one it is, what its provider reported, what is wrong with its file.
@@ -12,7 +12,7 @@ import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "./text
 /** The session's own title, or the first words that its user typed. */
 export function titleOf(transcript: Transcript): string {
   const messages = transcript.segments.flatMap((segment) => segment.messages);
-  const typed = messages.map(typedAsk).find((text) => text !== undefined);
+  const typed = messages.map(typedRequest).find((text) => text !== undefined);
   return firstWords(transcript.title ?? typed ?? sessionNameOf(transcript));
 }
 

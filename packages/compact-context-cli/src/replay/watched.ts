@@ -53,9 +53,9 @@ export async function replayWatched(
   const watcher: ReplayWatcher = {
     history,
     storage,
-    exporter: { export: (event) => played.hearEvent(event) },
+    exporter: { export: (event) => played.onEvent(event) },
     async hear(raw, result, elapsedMs) {
-      played.hear(raw, result, elapsedMs);
+      played.onCall(raw, result, elapsedMs);
       // The page is served by the same thread.
       await setImmediate();
     },

@@ -2,49 +2,49 @@ import { expect, it } from "vitest";
 import { createAccess } from "./access.ts";
 
 function opened() {
-  let made = 0;
-  let asked = 0;
+  let secrets = 0;
+  let renewals = 0;
   const newSecret = (): string => {
-    made += 1;
-    return `secret ${made}`;
+    secrets += 1;
+    return `secret ${secrets}`;
   };
   const access = createAccess({
     port: 4000,
     now: () => 0,
     newSecret,
-    spent: () => {
-      asked += 1;
+    onUsedToken: () => {
+      renewals += 1;
     },
   });
-  return { access, asked: () => asked };
+  return { access, renewals: () => renewals };
 }
 
-it("a link that was used up asks for a new one, unless one is waiting", () => {
-  const { access, asked } = opened();
+it("a used link asks for a new one, unless an unused one is left", () => {
+  const { access, renewals } = opened();
   const first = access.newToken();
   expect(access.exchange(first, new Headers())).toHaveProperty("cookie");
-  expect(asked()).toBe(0);
+  expect(renewals()).toBe(0);
   expect(access.exchange(first, new Headers())).toMatchObject({ status: 403 });
-  expect(asked()).toBe(1);
+  expect(renewals()).toBe(1);
   const second = access.newToken();
   expect(access.exchange(first, new Headers())).toMatchObject({ status: 403 });
-  expect(asked()).toBe(1);
+  expect(renewals()).toBe(1);
   expect(access.exchange(second, new Headers())).toHaveProperty("cookie");
 });
 
-it("a link that was never made here asks for nothing, and neither lets in after ten", () => {
-  const { access, asked } = opened();
+it("an unknown link asks for no new one, and ten wrong attempts lock out every link", () => {
+  const { access, renewals } = opened();
   const first = access.newToken();
   access.exchange(first, new Headers());
   for (let guess = 0; guess < 5; guess += 1) access.exchange(`guess ${guess}`, new Headers());
-  expect(asked()).toBe(0);
+  expect(renewals()).toBe(0);
   for (let again = 0; again < 5; again += 1) access.exchange(first, new Headers());
-  expect(asked()).toBe(5);
+  expect(renewals()).toBe(5);
   expect(access.exchange(first, new Headers())).toMatchObject({ status: 429 });
-  expect(asked()).toBe(5);
+  expect(renewals()).toBe(5);
 });
 
-it("links that pages of other sites try lock nobody out", () => {
+it("attempts by other sites lock nobody out", () => {
   const { access } = opened();
   const link = access.newToken();
   const elsewhere = new Headers({ "sec-fetch-site": "cross-site" });
@@ -62,11 +62,11 @@ it.each([
   ["evil.example:4000", false],
   ["localhost.evil.example:4000", false],
   [undefined, false],
-])("a request for %s: meant for this server %s", (host, allowed) => {
-  expect(opened().access.addressed(new Headers(host === undefined ? {} : { host })).allowed).toBe(allowed);
+])("a request with the host %s is allowed: %s", (host, allowed) => {
+  expect(opened().access.checkHost(new Headers(host === undefined ? {} : { host })).allowed).toBe(allowed);
 });
 
-it("reading needs the cookie, and is not for other sites that a browser sends it for", () => {
+it("reads need the cookie and are refused to other sites, although the browser sends the cookie", () => {
   const { access } = opened();
   const exchanged = access.exchange(access.newToken(), new Headers());
   const cookie = "cookie" in exchanged ? (exchanged.cookie.split(";")[0] ?? "") : "";
@@ -82,7 +82,7 @@ it("reading needs the cookie, and is not for other sites that a browser sends it
     expect(read({ cookie, origin })).toMatchObject({ status: 403 });
 });
 
-it("sending is for programs: JSON, and no browser behind it", () => {
+it("writes are for programs: JSON, and not from a browser", () => {
   const { access } = opened();
   const send = (more: Record<string, string>) => access.maySend(new Headers({ host: HOST, ...more }));
   const json = { "content-type": "application/json; charset=utf-8" };

@@ -4,7 +4,7 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { CompactError } from "compact-context/internal/errors";
 
-/** What a request may do; a refusal carries the status and the words that are sent. */
+/** Whether a request is allowed; a denial carries the status and message to respond with. */
 export type Verdict = { readonly allowed: true } | Denial;
 
 interface Denial {
@@ -13,35 +13,35 @@ interface Denial {
   readonly error: string;
 }
 
-/** Who may do what: see SECURITY.md. */
+/** Access control of the page: see SECURITY.md. */
 export interface Access {
-  /** A link's way in, usable once. */
+  /** Creates a single-use token for a link. */
   newToken(): string;
-  /** The cookie for a token that was not used before. */
+  /** Exchanges an unused token for a session cookie. */
   exchange(token: string, headers: Headers): { readonly cookie: string } | Denial;
-  /** Any request: it must be meant for this server by its own address, which a rebound name is not. */
-  addressed(headers: Headers): Verdict;
-  /** Reading: from the page itself, with its cookie. */
+  /** For every request: `Host` must be this server's own address, which stops DNS rebinding. */
+  checkHost(headers: Headers): Verdict;
+  /** For reads: from the page itself, with its cookie. */
   mayRead(headers: Headers): Verdict;
-  /** Sending: from a program, never from a web page. */
+  /** For writes: from programs, never from a web page. */
   maySend(headers: Headers): Verdict;
 }
 
 interface AccessOptions {
   readonly port: number;
-  /** At least 128 bits of randomness as text that needs no quoting. */
+  /** Returns at least 128 random bits as URL-safe text. */
   newSecret(): string;
-  /** Milliseconds of any clock. */
+  /** Milliseconds; need not be wall-clock time. */
   now(): number;
-  /** Told when somebody comes with a link that was used up and no other link is waiting. */
-  spent?(): void;
+  /** Called when a used token is presented again and no unused one is left. */
+  onUsedToken(): void;
 }
 
 const ALLOWED: Verdict = { allowed: true };
-const WRONG_TOKENS = 10;
-const PAUSE_MS = 60_000;
+const MAX_WRONG_TOKENS = 10;
+const LOCKOUT_MS = 60_000;
 
-export function createAccess({ port, newSecret, now, spent }: AccessOptions): Access {
+export function createAccess({ port, newSecret, now, onUsedToken }: AccessOptions): Access {
   const hosts = new Set(
     ["127.0.0.1", "localhost"].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
   );
@@ -49,7 +49,7 @@ export function createAccess({ port, newSecret, now, spent }: AccessOptions): Ac
   const tokens: Buffer[] = [];
   const cookies: Buffer[] = [];
   const used: Buffer[] = [];
-  let wrong: number[] = [];
+  let wrongAttempts: number[] = [];
 
   return {
     newToken() {
@@ -58,45 +58,45 @@ export function createAccess({ port, newSecret, now, spent }: AccessOptions): Ac
       return token;
     },
     exchange(token, headers) {
-      // A page of another site may send anything, and must not lock the link's owner out.
-      const guesses = (headers.get("sec-fetch-site") ?? "none") === "none";
-      wrong = wrong.filter((at) => now() - at < PAUSE_MS);
-      if (guesses && wrong.length >= WRONG_TOKENS) return denial(429, "Too many wrong links: wait a minute.");
-      const place = placeOf(tokens, token);
-      if (place < 0) {
-        if (guesses) wrong.push(now());
-        if (placeOf(used, token) < 0) return denial(403, "This link is not of this server.");
-        if (tokens.length === 0) spent?.();
-        return denial(403, "This link was used already. A new one is printed where compact view runs.");
+      // Attempts by other sites are not counted: they could lock the link's owner out.
+      const isCounted = (headers.get("sec-fetch-site") ?? "none") === "none";
+      wrongAttempts = wrongAttempts.filter((at) => now() - at < LOCKOUT_MS);
+      if (isCounted && wrongAttempts.length >= MAX_WRONG_TOKENS)
+        return denial(429, "Too many invalid links: wait a minute.");
+      const index = indexOfSecret(tokens, token);
+      if (index < 0) {
+        if (isCounted) wrongAttempts.push(now());
+        if (indexOfSecret(used, token) < 0) return denial(403, "This link belongs to another server.");
+        if (tokens.length === 0) onUsedToken();
+        return denial(403, "This link was already used. compact view has printed a new one.");
       }
-      used.push(...tokens.splice(place, 1));
+      used.push(...tokens.splice(index, 1));
       const secret = newSecret();
       cookies.push(digest(secret));
       return { cookie: `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
     },
-    addressed(headers) {
-      return hosts.has(headers.get("host") ?? "")
+    checkHost: (headers) =>
+      hosts.has(headers.get("host") ?? "")
         ? ALLOWED
-        : denial(421, "This server answers to its own address only.");
-    },
+        : denial(421, "This server answers only to its own address."),
     mayRead(headers) {
       const site = headers.get("sec-fetch-site") ?? "none";
-      const own = `http://${headers.get("host")}`;
-      if ((site !== "same-origin" && site !== "none") || (headers.get("origin") ?? own) !== own)
-        return denial(403, "Asked by another site.");
-      const secret = cookieOf(headers.get("cookie") ?? "", cookieName);
-      if (secret !== undefined && placeOf(cookies, secret) >= 0) return ALLOWED;
-      return denial(401, "Open the link that compact view printed: it lets this browser in.");
+      const ownOrigin = `http://${headers.get("host")}`;
+      if ((site !== "same-origin" && site !== "none") || (headers.get("origin") ?? ownOrigin) !== ownOrigin)
+        return denial(403, "Requests from other sites are refused.");
+      const secret = cookieValue(headers.get("cookie") ?? "", cookieName);
+      if (secret !== undefined && indexOfSecret(cookies, secret) >= 0) return ALLOWED;
+      return denial(401, "Open the link that compact view printed to sign this browser in.");
     },
     maySend(headers) {
-      // Browsers name the origin of everything they post, and where it comes from; programs do neither.
+      // Browsers send one of these headers with every POST; programs send neither.
       if (headers.has("origin") || headers.has("sec-fetch-site")) {
-        return denial(403, "Events come from programs, not from web pages.");
+        return denial(403, "Events are accepted from programs, not from web pages.");
       }
       const [type = ""] = (headers.get("content-type") ?? "").split(";");
       return type.trim().toLowerCase() === "application/json"
         ? ALLOWED
-        : denial(415, "Events are sent as application/json.");
+        : denial(415, "Send events as application/json.");
     },
   };
 }
@@ -109,17 +109,17 @@ function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** Looks at every one, in the same time whatever the text. */
-function placeOf(digests: readonly Buffer[], secret: string): number {
+/** The index of the secret's digest, -1 where there is none; takes constant time for a list. */
+function indexOfSecret(digests: readonly Buffer[], secret: string): number {
   const given = digest(secret);
   let found = -1;
-  digests.forEach((known, place) => {
-    if (timingSafeEqual(known, given)) found = place;
+  digests.forEach((known, index) => {
+    if (timingSafeEqual(known, given)) found = index;
   });
   return found;
 }
 
-function cookieOf(header: string, name: string): string | undefined {
+function cookieValue(header: string, name: string): string | undefined {
   for (const pair of header.split(";")) {
     const equals = pair.indexOf("=");
     if (pair.slice(0, equals).trim() === name) return pair.slice(equals + 1).trim();
@@ -127,29 +127,29 @@ function cookieOf(header: string, name: string): string | undefined {
   return undefined;
 }
 
-/** A server that this computer alone reaches. */
+/** A server on the loopback interface. */
 export interface LocalServer {
   readonly port: number;
   /** `http://127.0.0.1:<port>` */
   readonly url: string;
-  /** Takes no more requests, waits up to `drainMs` for answers that are under way, and ends every connection. */
+  /** Stops accepting requests, waits up to `drainMs` for pending responses, then closes every connection. */
   close(drainMs?: number): Promise<void>;
 }
 
 interface LocalServerOptions {
-  /** 0 for one that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** The answer to a request; `Hono.fetch` is one. */
+  /** The request handler, such as `Hono.fetch`. */
   readonly fetch: Parameters<typeof createAdaptorServer>[0]["fetch"];
   readonly requestTimeout: number;
   readonly maxHeaderSize: number;
   readonly maxConnections?: number;
 }
 
-/** How often connections that have nothing to answer any more are looked for at the end. */
-const IDLE_MS = 50;
+/** How often `close` drops the connections that became idle. */
+const IDLE_CHECK_MS = 50;
 
-/** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
+/** Listens on 127.0.0.1; rejects with `InvalidUsage` where the port cannot be used. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { requestTimeout, maxHeaderSize, maxConnections } = options;
   const server = createAdaptorServer({
@@ -165,7 +165,7 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
           `port ${options.port} cannot be used: ${error.code ?? error.message}`,
           {
             place: "--port",
-            hint: "Name another port; --port 0 takes one that is free.",
+            hint: "Name another port; --port 0 takes any free one.",
             cause: error,
           },
         ),
@@ -179,11 +179,11 @@ export async function startLocalServer(options: LocalServerOptions): Promise<Loc
     url: `http://127.0.0.1:${port}`,
     async close(drainMs = 0) {
       const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-      const idle = setInterval(() => server.closeIdleConnections(), IDLE_MS);
-      const cut = setTimeout(() => server.closeAllConnections(), drainMs);
+      const idle = setInterval(() => server.closeIdleConnections(), IDLE_CHECK_MS);
+      const deadline = setTimeout(() => server.closeAllConnections(), drainMs);
       await closed;
       clearInterval(idle);
-      clearTimeout(cut);
+      clearTimeout(deadline);
     },
   };
 }

@@ -16,38 +16,38 @@ import {
   eventLayers,
   MESSAGE_LAYERS,
   shortPreview,
-  stacked,
+  sum,
   textIn,
-  typedAsk,
+  tokensByLayer,
+  typedRequest,
 } from "./message-view.ts";
 import { type CompactedMessage, createOriginals, hitView } from "./originals.ts";
 import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead } from "./session-view.ts";
+import type { CompactionHead, LayerKey } from "./session-view.ts";
 
-/** An archive to look at. */
+/** An archive and what is needed to read it. */
 export interface ArchiveSource {
   readonly archive: Archive;
   counterFor(model: string | undefined): TokenCounter;
-  /** By which messages are told apart; the archive does not say which settings were used. */
+  /** Determines the layers: an archive does not store the settings that were used. */
   readonly keep: KeepCounts;
-  /** The session's state, where it lies beside the archive. */
+  /** The session's state, where one is stored with the archive. */
   state(sessionId: string): Promise<SessionState | undefined>;
 }
 
-/** What was read of a session. */
-interface Loaded extends ArchivedConversation {
+interface LoadedSession extends ArchivedConversation {
   readonly counter: TokenCounter;
   storedOf(step: number): StoredRecord;
 }
 
-/** A session of an archive; it is read when a reader first looks at it. */
+/** A session of an archive, loaded at the first request. */
 export function createArchivedRecord(
   sessionId: string,
   source: ArchiveSource,
   changed: () => void,
 ): { readonly record: SessionRecord } {
   const { archive } = source;
-  let loaded: Loaded = {
+  let loaded: LoadedSession = {
     counter: source.counterFor(undefined),
     messages: [],
     steps: [],
@@ -56,8 +56,8 @@ export function createArchivedRecord(
   let loading: Promise<void> | undefined;
   const originals = createOriginals({
     load: () => {
-      loading ??= loadSession(sessionId, source, record).then((read) => {
-        loaded = read;
+      loading ??= loadSession(sessionId, source, record).then((session) => {
+        loaded = session;
         changed();
       });
       return loading;
@@ -65,7 +65,7 @@ export function createArchivedRecord(
     messages: () => loaded.messages,
     compactions: () =>
       loaded.steps.map(({ step, entries }) => ({ entries, summary: loaded.storedOf(step).text ?? "" })),
-    placeOf: (head) => loaded.steps.findIndex(({ step }) => step === head.archive?.step),
+    indexOf: (head) => loaded.steps.findIndex(({ step }) => step === head.archive?.step),
     countMessage: (message) => loaded.counter.countMessage(message),
     redact: (text) => text,
     find: (id) => archive.findMessage(sessionId, id),
@@ -84,7 +84,11 @@ export function createArchivedRecord(
   return { record };
 }
 
-async function loadSession(sessionId: string, source: ArchiveSource, record: SessionRecord): Promise<Loaded> {
+async function loadSession(
+  sessionId: string,
+  source: ArchiveSource,
+  record: SessionRecord,
+): Promise<LoadedSession> {
   const { archive, keep } = source;
   const lists: ArchivedList[] = [];
   const records = new Map<number, StoredRecord>();
@@ -106,10 +110,12 @@ async function loadSession(sessionId: string, source: ArchiveSource, record: Ses
   await readEvents(sessionId, { archive, record, joined });
   if (record.compactions.length === 0) {
     record.amend({ model: storedModel });
-    tellSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
+    addSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
   }
-  const ask = joined.messages.map(({ message }) => typedAsk(message)).find((text) => text !== undefined);
-  if (ask !== undefined) record.amend({ title: shortPreview(ask).slice(0, 200) });
+  const request = joined.messages
+    .map(({ message }) => typedRequest(message))
+    .find((text) => text !== undefined);
+  if (request !== undefined) record.amend({ title: shortPreview(request).slice(0, 200) });
   return { ...joined, counter, storedOf };
 }
 
@@ -122,7 +128,7 @@ async function modelOf(archive: Archive, sessionId: string): Promise<string | un
   return undefined;
 }
 
-/** The caller's own objects take as much room again, and nobody looks at them here. */
+/** Drops the caller's own objects, which double the memory and are not shown. */
 function withoutNative<T extends { readonly message: { readonly native?: unknown } }>(archived: T): T {
   const { native: _, ...message } = archived.message;
   return { ...archived, message };
@@ -141,69 +147,73 @@ async function readEvents(
   }
 }
 
-/** One list of the archive with what is stored beside it. */
-interface Told {
+/** An archived list with its summary record. */
+interface ArchivedCompaction {
   readonly entries: readonly CompactedMessage[];
   readonly stored: StoredRecord;
   readonly summaryTokens: number;
 }
 
-/** Tokens of one list by layer, and all of them. */
-interface Sizes {
+/** Tokens of one list by layer, and their totals. */
+interface CompactionTokens {
   readonly before: readonly number[];
   readonly after: readonly number[];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
 }
 
-/** Tells an archive without events, as the command writes it: each list is a step, and each step a compaction. */
-function tellSteps(
+/** For an archive without events, which the command writes: each list becomes a step with a compaction. */
+function addSteps(
   record: SessionRecord,
   { steps }: ArchivedConversation,
   { storedOf, countText }: { storedOf(step: number): StoredRecord; countText(text: string): number },
 ): void {
   const isKnown = steps.every(({ entries }) => entries.every(({ outcome }) => outcome !== "unknown"));
-  // Where it is not known what a compaction left, the layers of what it left are not known either.
+  // Without outcomes the layers after a compaction are not known either.
   if (isKnown) record.amend({ layers: MESSAGE_LAYERS });
   for (const { step, entries, messages } of steps) {
     const stored = storedOf(step);
     const summaryTokens = stored.summaryTokens ?? (stored.text === undefined ? 0 : countText(stored.text));
-    const told = { entries, stored, summaryTokens };
-    const { before, after, ...tokens } = isKnown ? sizesByMessage(told) : sizesByTotal(told);
-    const { at } = stored;
-    const made = record.addCompaction({
+    const compaction = { entries, stored, summaryTokens };
+    const { before, after, ...totals } = isKnown ? tokensByOutcome(compaction) : tokensByTotal(compaction);
+    const { at, summarizer } = stored;
+    const { index } = record.addCompaction({
       step: record.steps.length,
       at,
-      ...tokens,
-      ...countsOf(told),
+      ...totals,
+      ...countsOf(compaction),
       policy: [],
-      summarizer: stored.summarizer,
+      summarizer,
       summaryTokens,
       archive: { step, location: `step ${step}` },
       failures: [],
     });
-    record.addStep({ at, messages, tokens: after, before, compaction: made.index });
+    record.addStep({ at, messages, tokens: after, before, compaction: index });
   }
 }
 
-function sizesByMessage({ entries, stored, summaryTokens }: Told): Sizes {
-  const before = stacked(entries, stored.fixed);
+function tokensByOutcome({ entries, stored, summaryTokens }: ArchivedCompaction): CompactionTokens {
+  const before = tokensByLayer(entries, stored.fixed);
   const left = entries.map(({ layer, tokensAfter }) => ({ layer, tokens: tokensAfter }));
-  const after = stacked([...left, { layer: "summary", tokens: summaryTokens }], stored.fixed);
+  const after = tokensByLayer([...left, { layer: "summary", tokens: summaryTokens }], stored.fixed);
   return { before, after, tokensBefore: sum(before), tokensAfter: sum(after) };
 }
 
-/** What is stored of the whole; where nothing is, nothing is said to have become less. */
-function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
-  const parts = stacked(entries, stored.fixed);
-  const tokensBefore = stored.tokensBefore ?? sum(parts);
+/** Uses the stored totals; without them nothing is reported as saved. */
+function tokensByTotal({ entries, stored, summaryTokens }: ArchivedCompaction): CompactionTokens {
+  const layers = tokensByLayer(entries, stored.fixed);
+  const tokensBefore = stored.tokensBefore ?? sum(layers);
   const tokensAfter = stored.tokensAfter ?? tokensBefore;
-  const share = (layer: (typeof MESSAGE_LAYERS)[number]): number => parts[MESSAGE_LAYERS.indexOf(layer)] ?? 0;
-  const fixed = [share("tools"), share("system"), share("developer")];
-  const hasLess = stored.tokensAfter !== undefined;
+  const tokensOf = (layer: LayerKey): number => layers[MESSAGE_LAYERS.indexOf(layer)] ?? 0;
+  const fixed = [tokensOf("tools"), tokensOf("system"), tokensOf("developer")];
+  const summary = tokensOf("summary");
   return {
-    before: eventLayers(fixed, { summary: share("summary") }, tokensBefore),
-    after: eventLayers(fixed, { summary: hasLess ? summaryTokens : share("summary") }, tokensAfter),
+    before: eventLayers(fixed, { summary }, tokensBefore),
+    after: eventLayers(
+      fixed,
+      { summary: stored.tokensAfter === undefined ? summary : summaryTokens },
+      tokensAfter,
+    ),
     tokensBefore,
     tokensAfter,
   };
@@ -212,7 +222,7 @@ function sizesByTotal({ entries, stored, summaryTokens }: Told): Sizes {
 function countsOf({
   entries,
   stored,
-}: Told): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "outcomes"> {
+}: ArchivedCompaction): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "outcomes"> {
   const outcomes = countOutcomes(entries);
   const left = entries.length - (outcomes.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
   return {
@@ -220,8 +230,4 @@ function countsOf({
     messagesAfter: outcomes.unknown === undefined ? left : undefined,
     outcomes,
   };
-}
-
-function sum(tokens: readonly number[]): number {
-  return tokens.reduce((total, one) => total + one, 0);
 }

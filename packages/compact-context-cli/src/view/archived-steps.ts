@@ -15,114 +15,96 @@ import {
   recordIn,
   textIn,
 } from "./message-view.ts";
-import type { CompactedMessage } from "./originals.ts";
+import { type CompactedMessage, groupPositions, newestPositions } from "./originals.ts";
 import type { MessageOutcome, Outcome } from "./session-view.ts";
 
-/** One list as it was archived before a compaction, and what became of each message. */
+/** The list archived before a compaction, and what happened to each message. */
 interface ArchivedStep {
-  /** The archive's number. */
+  /** The archive step. */
   readonly step: number;
   readonly entries: readonly CompactedMessage[];
-  /** How many messages the session had by then. */
+  /** The number of session messages up to this step. */
   readonly messages: number;
 }
 
 export interface ArchivedConversation {
-  /** Every message of the session once, in order, as it was before any compaction. */
+  /** The messages of the session, each once and uncompacted. */
   readonly messages: readonly ArchivedMessage[];
   readonly steps: readonly ArchivedStep[];
 }
 
-interface Facts {
+interface JoinOptions {
   readonly keep: KeepCounts;
   countMessage(message: Message): number;
-  /** Tells the outcomes of the newest step, which no later list shows. */
+  /** Has the outcomes of the newest step, which no later list shows. */
   readonly state: SessionState | undefined;
 }
 
-interface Placed {
+interface LocatedMessage {
   readonly archived: ArchivedMessage;
-  readonly place: number | undefined;
+  readonly position: number | undefined;
 }
 
-/** A list as it lies in the archive. */
+/** The list stored with an archive step. */
 export interface ArchivedList {
   readonly step: number;
   readonly messages: readonly ArchivedMessage[];
-  /** What became of each message, where that was stored with the list. */
+  /** What happened to each message, where that is stored with the list. */
   readonly outcomes?: readonly StoredOutcome[];
 }
 
 /**
- * Puts the lists of a session's steps together, and finds out what each compaction did: as it was stored, else by what
- * the next list shows or, for the newest, by the state.
+ * Joins the lists of a session's steps and determines what each compaction did: from the stored outcomes, else from the
+ * next list or, for the newest, from the session's state.
  */
-export function joinArchive(lists: readonly ArchivedList[], facts: Facts): ArchivedConversation {
+export function joinArchive(lists: readonly ArchivedList[], options: JoinOptions): ArchivedConversation {
   let messages: readonly ArchivedMessage[] = [];
-  const placed = lists.map(({ step, messages: list, outcomes }) => {
+  const located = lists.map(({ step, messages: list, outcomes }) => {
     messages = joinSteps(messages, list);
-    return { step, list: placesOf(list, messages), messages: messages.length, outcomes };
+    return { step, list: locate(list, messages), messages: messages.length, outcomes };
   });
-  const steps = placed.map(({ step, list, messages: count, outcomes: stored }, index) => {
-    const next = placed[index + 1]?.list;
+  const steps = located.map(({ step, list, messages: count, outcomes: stored }, index) => {
+    const next = located[index + 1]?.list;
     const derived =
-      next === undefined ? outcomesByState(facts.state, step, messages) : outcomesByList(list, next);
+      next === undefined ? outcomesByState(options.state, step, messages) : outcomesByList(list, next);
     const outcomes: OutcomeOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
-    return { step, messages: count, entries: entriesOf(list, outcomes, { ...facts, index }) };
+    return { step, messages: count, entries: entriesOf(list, outcomes, { ...options, index }) };
   });
   return { messages, steps };
 }
 
 const POINTER = /archive id ([0-9a-z]{10})/;
 
-/** Finds each message of a list: what occurs more than once is the newest of its kind. */
-function placesOf(list: readonly ArchivedMessage[], all: readonly ArchivedMessage[]): Placed[] {
-  const byArchiveId = grouped(all, ({ archiveId }) => archiveId);
-  const byId = grouped(all, ({ message }) => message.id);
-  const used = new Map<readonly number[], number>();
-  const newestFirst = list.toReversed().map((archived): Placed => {
-    const { archiveId, message } = archived;
-    if (message.meta?.summaryVersion !== undefined) return { archived, place: undefined };
+/** Finds each message of a list in the session; summaries have no position. */
+function locate(list: readonly ArchivedMessage[], all: readonly ArchivedMessage[]): LocatedMessage[] {
+  const byArchiveId = groupPositions(all, ({ archiveId }) => archiveId);
+  const byId = groupPositions(all, ({ message }) => message.id);
+  const positions = newestPositions(list, ({ archiveId, message }) => {
+    if (message.meta?.summaryVersion !== undefined) return undefined;
     const pointer = POINTER.exec(readableMessage(message))?.[1] ?? "";
-    const places = byArchiveId.get(archiveId) ?? byArchiveId.get(pointer) ?? byId.get(message.id) ?? [];
-    const count = (used.get(places) ?? 0) + 1;
-    used.set(places, count);
-    return { archived, place: places.at(-count) };
+    return byArchiveId.get(archiveId) ?? byArchiveId.get(pointer) ?? byId.get(message.id);
   });
-  return newestFirst.reverse();
+  return list.map((archived, index) => ({ archived, position: positions[index] }));
 }
 
-function grouped(
-  all: readonly ArchivedMessage[],
-  keyOf: (archived: ArchivedMessage) => string,
-): ReadonlyMap<string, number[]> {
-  const groups = new Map<string, number[]>();
-  all.forEach((archived, place) => {
-    const known = groups.get(keyOf(archived));
-    if (known === undefined) groups.set(keyOf(archived), [place]);
-    else known.push(place);
-  });
-  return groups;
-}
-
-/** The outcome of a message of a list, and what is left of it where that is known. */
+/** Determines the outcome of a list message, and what is left of it where that is known. */
 type OutcomeOf = (
-  entry: Placed,
+  entry: LocatedMessage,
   index: number,
 ) => Pick<StoredOutcome, "outcome"> & Partial<StoredOutcome> & { readonly left?: Message };
 
 const UNKNOWN: { readonly outcome: Outcome } = { outcome: "unknown" };
 
-/** What is still in the list that the next compaction met; nothing where that list was never a compacted one. */
-function outcomesByList(list: readonly Placed[], next: readonly Placed[]): OutcomeOf {
-  const left = new Map(next.map(({ archived, place }) => [place, archived]));
+/** Compares with the list of the next compaction; all are unknown where that list is not a compacted one. */
+function outcomesByList(list: readonly LocatedMessage[], next: readonly LocatedMessage[]): OutcomeOf {
+  const left = new Map(next.map(({ archived, position }) => [position, archived]));
   const ids = new Set(next.map(({ archived }) => archived.archiveId));
-  const isWhole = list.every(({ archived: { archiveId }, place }) =>
-    place === undefined ? ids.has(archiveId) : left.get(place)?.archiveId === archiveId,
+  const isWhole = list.every(({ archived: { archiveId }, position }) =>
+    position === undefined ? ids.has(archiveId) : left.get(position)?.archiveId === archiveId,
   );
   if (isWhole) return () => UNKNOWN;
-  return ({ archived, place }) => {
-    const found = place === undefined ? undefined : left.get(place);
+  return ({ archived, position }) => {
+    const found = position === undefined ? undefined : left.get(position);
     if (found === undefined) return { outcome: "summarized" };
     if (found.archiveId === archived.archiveId) return { outcome: "kept" };
     const cleared = readableMessage(found.message).includes("[tool output cleared: ");
@@ -130,22 +112,22 @@ function outcomesByList(list: readonly Placed[], next: readonly Placed[]): Outco
   };
 }
 
-/** What the session's state says of the messages that were not pinned; nothing where it is of another step. */
+/** Reads the session's state, which omits pinned messages; all are unknown where it is of another step. */
 function outcomesByState(
   state: SessionState | undefined,
   step: number,
   all: readonly ArchivedMessage[],
 ): OutcomeOf {
   if (state === undefined || state.step !== step) return () => UNKNOWN;
-  // As the archive makes its ids of content hashes.
+  // The archive derives its ids from content hashes in the same way.
   const logged = state.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
   const known = new Set(logged);
   const kept = new Map(state.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
-  return ({ archived, place }) => {
-    const id = place === undefined ? undefined : all[place]?.archiveId;
+  return ({ archived, position }) => {
+    const id = position === undefined ? undefined : all[position]?.archiveId;
     if (id === undefined) return { outcome: "summarized" };
     if (!kept.has(id)) return { outcome: known.has(id) ? "summarized" : "kept" };
-    // What was changed by an earlier compaction came in changed.
+    // An edit by an earlier compaction was already in the list.
     const edit = id === archived.archiveId ? kept.get(id) : undefined;
     return { outcome: outcomeOfEdit(edit) };
   };
@@ -157,16 +139,16 @@ function outcomeOfEdit(edit: Edit | undefined): Outcome {
 }
 
 function entriesOf(
-  list: readonly Placed[],
+  list: readonly LocatedMessage[],
   outcomeOf: OutcomeOf,
-  { keep, countMessage, index }: Facts & { readonly index: number },
+  { keep, countMessage, index }: JoinOptions & { readonly index: number },
 ): CompactedMessage[] {
   const layers = layersOf(
     list.map(({ archived }) => archived.message),
     keep,
   );
   return list.map((entry, at) => {
-    const { archived, place } = entry;
+    const { archived, position } = entry;
     const { message } = archived;
     const { outcome, left, reason, ...stored } = outcomeOf(entry, at);
     const tokens = stored.tokens ?? countMessage(message);
@@ -174,7 +156,7 @@ function entriesOf(
     const layer: LayerName = layers[at] ?? "remainder";
     const isEarlier = message.meta?.summaryVersion !== undefined && index > 0;
     return {
-      place,
+      position,
       summaryOf: isEarlier ? index - 1 : undefined,
       listed: archived,
       role: message.role,
@@ -187,12 +169,12 @@ function entriesOf(
   });
 }
 
-/** What became of one message, as the archive's summary record of its step says. */
+/** What happened to a message, from the summary record of its step. */
 type StoredOutcome = Pick<MessageOutcome, "outcome" | "tokens" | "tokensAfter" | "reason">;
 
-/** What the archive holds of a compaction beside its list; each part may be missing. */
+/** The summary record of a compaction; every part may be missing. */
 export interface StoredRecord {
-  /** The summary's. */
+  /** The summary. */
   readonly text?: string;
   /** ISO 8601. */
   readonly at?: string;
@@ -202,23 +184,23 @@ export interface StoredRecord {
   readonly tokensAfter?: number;
   readonly summaryTokens?: number;
   readonly fixed: FixedTokens;
-  /** One for one with the messages of the list; missing where not all of them can be read. */
+  /** One for each message of the list; missing where any is invalid. */
   readonly outcomes?: readonly StoredOutcome[];
 }
 
-/** What a record says of each message of the list that was compacted: `storedRecord` reads it. */
+/** The outcomes of a plan as a summary record stores them; `storedRecord` reads them. */
 export function outcomesToStore(
   entries: readonly PlannedMessage[],
 ): Pick<PlannedMessage, "action" | "tokens" | "tokensAfter" | "reason">[] {
   return entries.map(({ action, tokens, tokensAfter, reason }) => ({ action, tokens, tokensAfter, reason }));
 }
 
-/** How many messages the record says its list has; undefined where it does not say. */
+/** The number of messages of the list by its record; undefined where it stores no outcomes. */
 export function statedMessages(value: object | undefined): number | undefined {
   return listIn(value, "fates")?.length;
 }
 
-/** A summary record as it lies in the archive, of a list of so many messages. */
+/** Parses the summary record of a list with this number of messages. */
 export function storedRecord(value: object | undefined, messages: number): StoredRecord {
   const text = textIn(value, "text");
   const fixed = recordIn(value, "fixedTokens");
@@ -238,7 +220,7 @@ export function storedRecord(value: object | undefined, messages: number): Store
 }
 
 function storedOutcome(value: unknown): StoredOutcome | undefined {
-  const outcome = outcomeOf({ action: textIn(value, "action") });
+  const outcome = outcomeOf(textIn(value, "action"));
   const [tokens, tokensAfter] = [numberIn(value, "tokens"), numberIn(value, "tokensAfter")];
   const reason = textIn(value, "reason");
   if (outcome === "unknown" || tokens === undefined || tokensAfter === undefined) return undefined;

@@ -20,26 +20,26 @@ describe("Ariadne's protocol", () => {
     ["a trace", { type: "trace", trace_id: "t", metadata: { agent: "x" } }, 1],
     ["unknown keys", span({ whatever: 1 }), 1],
     ["microseconds", span({ ended_at: "2026-01-01T00:00:01.123456Z" }), 1],
-  ])("takes %s", (_, body, count) => {
+  ])("accepts %s", (_, body, count) => {
     expect(ingest(body, createViewStore())).toEqual({ count });
   });
 
   it.each([
-    ["no object", "text", "batch.0"],
+    ["a text", "text", "batch.0"],
     ["a bare list", [span()], "batch.0"],
-    ["a batch that is no list", { batch: {} }, "batch"],
+    ["a batch that is not a list", { batch: {} }, "batch"],
     ["null for an optional field", span({ parent_id: null }), "batch.0.parent_id"],
     ["a time without a zone", span({ started_at: "2026-01-01T00:00:00" }), "batch.0.started_at"],
     ["an offset", span({ ended_at: "2026-01-01T00:00:00+00:00" }), "batch.0.ended_at"],
     ["a number for a time", span({ started_at: 1 }), "batch.0.started_at"],
-    ["an end before the beginning", span({ ended_at: "2025-01-01T00:00:00Z" }), "batch.0.ended_at"],
+    ["an end before the start", span({ ended_at: "2025-01-01T00:00:00Z" }), "batch.0.ended_at"],
     ["another status", span({ status: "fine" }), "batch.0.status"],
     ["an empty id", span({ span_id: "" }), "batch.0.span_id"],
     ["no id", { type: "span", trace_id: "t" }, "batch.0.span_id"],
     ["another type", { type: "event", trace_id: "t" }, "batch.0.type"],
-    ["metadata that is no text", { type: "trace", trace_id: "t", metadata: { a: 1 } }, "batch.0.metadata"],
-    ["one bad among good ones", { batch: [span(), span({ status: 1 })] }, "batch.1.status"],
-  ])("refuses %s and keeps nothing of it", (_, body, path) => {
+    ["metadata that is not text", { type: "trace", trace_id: "t", metadata: { a: 1 } }, "batch.0.metadata"],
+    ["one invalid event among valid ones", { batch: [span(), span({ status: 1 })] }, "batch.1.status"],
+  ])("rejects %s and stores nothing of it", (_, body, path) => {
     const store = createViewStore();
     expect(ingest(body, store)).toEqual({
       error: "Validation failed",
@@ -48,7 +48,7 @@ describe("Ariadne's protocol", () => {
     expect(store.list().sessions).toEqual([]);
   });
 
-  it("takes values that are nested too deeply to be written", () => {
+  it("accepts values that are nested too deeply to be serialized", () => {
     const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
     const store = createViewStore();
     expect(ingest(span({ data: { session_id: "deep", deep } }), store)).toEqual({ count: 1 });
@@ -59,10 +59,10 @@ describe("Ariadne's protocol", () => {
   it("keeps spans below their parents with durations and attributes, by session", () => {
     const store = createViewStore();
     ingest(
-      { batch: [span({ parent_id: "p", data: { session_id: "mine", policy: { a: 1 }, output: "text" } })] },
+      { batch: [span({ parent_id: "p", data: { session_id: "named", policy: { a: 1 }, output: "text" } })] },
       store,
     );
-    const [found] = store.get("mine")?.view({ steps: 0, compactions: 0, spans: 0 }).spans ?? [];
+    const [found] = store.get("named")?.view({ steps: 0, compactions: 0, spans: 0 }).spans ?? [];
     expect(found).toMatchObject({ id: "s", parent: "p", durationMs: 1500, status: "ok" });
     expect(found?.attributes).toEqual([
       { name: "policy.a", value: "1" },
@@ -70,30 +70,30 @@ describe("Ariadne's protocol", () => {
     ]);
   });
 
-  it("names that every object has are sessions like others", () => {
+  it("property names of Object.prototype are valid session ids", () => {
     const store = createViewStore();
     for (const id of ["__proto__", "constructor", "toString"]) ingest(span({ trace_id: id }), store);
     expect(store.list().sessions.map(({ id }) => id)).toEqual(["__proto__", "constructor", "toString"]);
   });
 
-  it("lets the oldest session go when there are too many, or too much of them, and counts it", () => {
+  it("evicts the oldest sessions over the count or size limit, and counts them", () => {
     const few = createViewStore({ maxEventSessions: 3 });
     for (let index = 0; index < 10; index += 1) ingest(span({ trace_id: `t${index}` }), few);
     expect(few.list()).toMatchObject({ dropped: 7 });
     expect(few.list().sessions.map(({ id }) => id)).toEqual(["t7", "t8", "t9"]);
-    const small = createViewStore({ maxWeight: 10_000 });
+    const small = createViewStore({ maxSize: 10_000 });
     for (let index = 0; index < 10; index += 1) {
       ingest(span({ trace_id: `t${index}`, data: { text: "x".repeat(4000) } }), small);
     }
     expect(small.list().sessions.map(({ id }) => id)).toEqual(["t8", "t9"]);
   });
 
-  it("what is told never takes the place of a session of another source", () => {
+  it("an event session never replaces a session of another source", () => {
     const store = createViewStore();
-    const mine = createViewStore().told("t", 0);
-    store.open(() => mine);
+    const archived = createViewStore().eventSession("t", 0);
+    store.open(() => archived);
     ingest(span(), store);
-    expect(store.get("t")).toBe(mine.record);
+    expect(store.get("t")).toBe(archived.record);
     expect(store.get("t (events)")?.head().counts.spans).toBe(1);
   });
 });

@@ -3,7 +3,7 @@ import { type SpanDraft, spanView } from "./event-reader.ts";
 import { jsonText, recordIn, textIn } from "./message-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
-/** Most events of one request. */
+/** Per request. */
 const MAX_EVENTS = 2000;
 
 interface IngestedSpan extends SpanDraft {
@@ -16,51 +16,55 @@ interface IngestedTrace {
   readonly ended: boolean;
 }
 
-/** What is wrong with a body, as Ariadne tells it. */
-interface IngestRefusal {
+/** A validation error in the format of Ariadne's protocol. */
+interface IngestError {
   readonly error: string;
   readonly details: readonly { readonly path: string; readonly message: string }[];
 }
 
 /**
- * Takes in one event of Ariadne's protocol, or `{batch: [event, …]}`: how many there were, or what is wrong. One bad
- * event refuses the whole batch.
+ * Stores one event of Ariadne's protocol, or the events of `{batch: [event, …]}`; returns their count or a validation
+ * error. One invalid event rejects the whole batch.
  */
-export function ingest(body: unknown, store: ViewStore): { readonly count: number } | IngestRefusal {
+export function ingest(body: unknown, store: ViewStore): { readonly count: number } | IngestError {
   const batch = isObject(body) && Object.hasOwn(body, "batch") ? body.batch : [body];
-  if (!Array.isArray(batch)) return refusal("batch");
+  if (!Array.isArray(batch)) return validationError(["batch"]);
   if (batch.length > MAX_EVENTS) return { error: `More than ${MAX_EVENTS} events at once`, details: [] };
-  const read = batch.map((event, index) => readEvent(event, `batch.${index}`));
-  const wrong = read.filter((one): one is string => typeof one === "string");
-  if (wrong.length > 0) return refusal(...wrong);
-  for (const event of read) {
-    if (typeof event === "string") continue;
-    if ("data" in event) takeSpan(event, store);
-    else takeTrace(event, store);
+  const events: (IngestedSpan | IngestedTrace)[] = [];
+  const invalid: string[] = [];
+  for (const [index, value] of batch.entries()) {
+    const event = parseEvent(value, `batch.${index}`);
+    if (typeof event === "string") invalid.push(event);
+    else events.push(event);
+  }
+  if (invalid.length > 0) return validationError(invalid);
+  for (const event of events) {
+    if ("data" in event) addSpan(event, store);
+    else applyTrace(event, store);
   }
   return { count: batch.length };
 }
 
-function refusal(...paths: string[]): IngestRefusal {
+function validationError(paths: readonly string[]): IngestError {
   return {
     error: "Validation failed",
     details: paths.slice(0, 20).map((path) => ({ path, message: "Invalid input" })),
   };
 }
 
-function takeSpan({ traceId, ...span }: IngestedSpan, store: ViewStore): void {
+function addSpan({ traceId, ...span }: IngestedSpan, store: ViewStore): void {
   const { name, start, end, status } = span;
-  const weight = jsonText(span.data).length + name.length;
-  const session = store.told((textIn(span.data, "session_id") ?? traceId).slice(0, 200), weight);
+  const size = jsonText(span.data).length + name.length;
+  const session = store.eventSession((textIn(span.data, "session_id") ?? traceId).slice(0, 200), size);
   const { session_id: _, ...data } = span.data;
   session.addSpan(spanView({ ...span, data }));
   if (!name.startsWith("compact.") || start === undefined || end === undefined) return;
   const { output, ...properties } = data;
-  session.reader.learn({ name, startedAt: start, endedAt: end, status, properties, payload: output });
+  session.reader.apply({ name, startedAt: start, endedAt: end, status, properties, payload: output });
 }
 
-/** A trace says how its session is called, and that it is over; by itself it is no session. */
-function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): void {
+/** A trace sets its session's title and end; without spans it creates no session. */
+function applyTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): void {
   const record = store.get(traceId);
   if (record?.source !== "events") return;
   record.amend({
@@ -69,13 +73,13 @@ function takeTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): v
   });
 }
 
-/** The path of what is wrong where it is no event. */
-function readEvent(event: unknown, path: string): IngestedSpan | IngestedTrace | string {
+/** The parsed event, or the path of its first invalid field. */
+function parseEvent(event: unknown, path: string): IngestedSpan | IngestedTrace | string {
   if (!isObject(event)) return path;
   const type = textIn(event, "type");
   if (type !== "span" && type !== "trace") return `${path}.type`;
-  const wrong = wrongField(event, type);
-  if (wrong !== undefined) return `${path}.${wrong}`;
+  const invalid = invalidField(event, type);
+  if (invalid !== undefined) return `${path}.${invalid}`;
   const traceId = textIn(event, "trace_id") ?? "";
   const name = textIn(event, "name");
   if (type === "trace") return { traceId, name, ended: textIn(event, "ended_at") !== undefined };
@@ -95,7 +99,7 @@ type Check = (value: unknown) => boolean;
 
 const isText: Check = (value) => typeof value === "string";
 const isId: Check = (value) => typeof value === "string" && value !== "" && value.length <= 1024;
-/** ISO 8601 in UTC, as Ariadne wants it. */
+/** ISO 8601 in UTC, which the protocol requires. */
 const isTime: Check = (value) =>
   typeof value === "string" &&
   /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?Z$/.test(value) &&
@@ -103,7 +107,7 @@ const isTime: Check = (value) =>
 const isTexts: Check = (value) => isObject(value) && Object.values(value).every(isText);
 const isStatus: Check = (value) => value === "ok" || value === "error";
 
-const NEEDED: Readonly<Record<"span" | "trace", readonly string[]>> = {
+const REQUIRED: Readonly<Record<"span" | "trace", readonly string[]>> = {
   span: ["trace_id", "span_id"],
   trace: ["trace_id"],
 };
@@ -122,13 +126,13 @@ const CHECKS: Readonly<Record<string, Check>> = {
   status: isStatus,
 };
 
-function wrongField(event: Readonly<Record<string, unknown>>, type: "span" | "trace"): string | undefined {
-  const missing = NEEDED[type].find((name) => !Object.hasOwn(event, name));
+function invalidField(event: Readonly<Record<string, unknown>>, type: "span" | "trace"): string | undefined {
+  const missing = REQUIRED[type].find((name) => !Object.hasOwn(event, name));
   if (missing !== undefined) return missing;
-  const wrong = Object.entries(CHECKS).find(
+  const invalid = Object.entries(CHECKS).find(
     ([name, check]) => Object.hasOwn(event, name) && !check(event[name]),
   );
-  if (wrong !== undefined) return wrong[0];
+  if (invalid !== undefined) return invalid[0];
   const [start, end] = [textIn(event, "started_at"), textIn(event, "ended_at")];
   return start !== undefined && end !== undefined && Date.parse(end) < Date.parse(start)
     ? "ended_at"

@@ -5,10 +5,9 @@ import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 import { isObject } from "compact-context/internal/errors";
 import type { CompactionHead, ExpandedView, LayerKey, MessageKind, Outcome } from "./session-view.ts";
 
-/** Most characters of a preview. */
-const PREVIEW = 240;
+const PREVIEW_LENGTH = 240;
 
-/** What a message mostly is. */
+/** The kind of the message's most telling part. */
 export function kindOf(message: Message): MessageKind {
   if (message.meta?.summaryVersion !== undefined) return "summary";
   const types = new Set(message.parts.map((part) => part.type));
@@ -16,17 +15,19 @@ export function kindOf(message: Message): MessageKind {
   return types.has("text") || !types.has("reasoning") ? "text" : "reasoning";
 }
 
-/** The beginning of a text on one line. */
+/** The start of a text on one line. */
 export function shortPreview(text: string): string {
   const line = text
-    .slice(0, PREVIEW * 4)
+    .slice(0, PREVIEW_LENGTH * 4)
     .replace(/\s+/g, " ")
     .trim();
-  return line.length <= PREVIEW ? line : `${line.slice(0, PREVIEW - 1).replace(/[\ud800-\udbff]$/, "")}…`;
+  return line.length <= PREVIEW_LENGTH
+    ? line
+    : `${line.slice(0, PREVIEW_LENGTH - 1).replace(/[\ud800-\udbff]$/, "")}…`;
 }
 
-/** What a person typed in the message; undefined for a command without words, and where a host put all of it there. */
-export function typedAsk(message: Message): string | undefined {
+/** The text that the user typed; undefined for a bare slash command and for text that only the host inserted. */
+export function typedRequest(message: Message): string | undefined {
   if (!isUserSpeech(message)) return undefined;
   const text = typedText(messageText(message));
   return /^(?!# AGENTS\.md |\/[a-z:-]+$)\S/.test(text) ? text : undefined;
@@ -39,22 +40,22 @@ const OUTCOMES: ReadonlyMap<string | undefined, Outcome> = new Map<PlannedAction
   ["summarize", "summarized"],
 ]);
 
-/** What the plan's word for it is called on the page; `unknown` for a word that is none of a plan. */
-export function outcomeOf({ action }: { readonly action: string | undefined }): Outcome {
+/** The outcome of a planned action; `unknown` for any other text. */
+export function outcomeOf(action: string | undefined): Outcome {
   return OUTCOMES.get(action) ?? "unknown";
 }
 
-/** Settings ready to show; those without a value are left out. */
-export function namedLines(
-  lines: Readonly<Record<string, string | number | undefined>>,
+/** Settings for display; those without a value are omitted. */
+export function namedValues(
+  values: Readonly<Record<string, string | number | undefined>>,
 ): CompactionHead["policy"] {
-  return Object.entries(lines).flatMap(([name, value]) =>
+  return Object.entries(values).flatMap(([name, value]) =>
     value === undefined ? [] : [{ name, value: String(value) }],
   );
 }
 
 /** `85 % of the window`. */
-export function triggerWords(share: number): string {
+export function formatTrigger(share: number): string {
   return `${Math.round(share * 1000) / 10} % of the window`;
 }
 
@@ -70,10 +71,10 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
   "recent",
 ];
 
-/** The layers of a session that is told by events alone. */
+/** The layers of a session known by events alone. */
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
 
-/** How many messages had each outcome. */
+/** The number of messages by outcome. */
 export function countOutcomes(
   entries: readonly { readonly outcome: Outcome }[],
 ): Partial<Record<Outcome, number>> {
@@ -82,25 +83,25 @@ export function countOutcomes(
   return counts;
 }
 
-/** Tokens that stand beside the messages. */
+/** Tokens of a request outside its messages. */
 export interface FixedTokens {
   readonly system: number;
   readonly tools: number;
 }
 
-/** One message's share. */
+/** The layer and tokens of one message. */
 export interface LayerShare {
   readonly layer: LayerKey;
   readonly tokens: number;
 }
 
-/** Instructions are told apart from what else is pinned. */
+/** Pinned instructions have layers of their own. */
 export function layerKeyOf(layer: LayerName, role: Role): LayerKey {
   return layer === "pinned" && (role === "system" || role === "developer") ? role : layer;
 }
 
 /** Tokens by layer, in the order of `MESSAGE_LAYERS`. */
-export function stacked(shares: Iterable<LayerShare>, fixed: FixedTokens): number[] {
+export function tokensByLayer(shares: Iterable<LayerShare>, fixed: FixedTokens): number[] {
   const sums = new Map<LayerKey, number>([
     ["system", fixed.system],
     ["tools", fixed.tools],
@@ -109,22 +110,27 @@ export function stacked(shares: Iterable<LayerShare>, fixed: FixedTokens): numbe
   return MESSAGE_LAYERS.map((layer) => sums.get(layer) ?? 0);
 }
 
-/** Tokens of messages by layer, as far as a compaction told them. */
-export type ToldLayers = Readonly<Partial<Record<LayerKey, number>>>;
+/** Tokens of messages by layer, as far as a compaction event holds them. */
+export type LayerTokens = Readonly<Partial<Record<LayerKey, number>>>;
 
 /**
- * Tokens in the order of `EVENT_LAYERS`: the fixed parts, then what is told of the messages. What no part accounts for,
- * such as what came since a compaction and the pending input, is of the conversation.
+ * Tokens in the order of `EVENT_LAYERS`: the fixed parts, then the known layers. The rest, such as messages since the
+ * last compaction and the pending input, counts as `messages`.
  */
-export function eventLayers(fixed: readonly number[], told: ToldLayers, total: number): number[] {
+export function eventLayers(fixed: readonly number[], layers: LayerTokens, total: number): number[] {
   const [tools = 0, system = 0, developer = 0] = fixed;
-  const known: Partial<Record<LayerKey, number>> = { ...told, tools, system, developer };
+  const known: Partial<Record<LayerKey, number>> = { ...layers, tools, system, developer };
   let rest = total;
   return EVENT_LAYERS.map((layer) => {
     const part = layer === "messages" ? rest : Math.min(rest, known[layer] ?? 0);
     rest -= part;
     return part;
   });
+}
+
+/** The total of the numbers. */
+export function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, each) => total + each, 0);
 }
 
 /** An own field that is an object. */
@@ -139,7 +145,7 @@ export function listIn(value: unknown, name: string): readonly unknown[] | undef
   return Array.isArray(found) ? found : undefined;
 }
 
-/** An own field that is a finite number from 0. */
+/** An own field that is a finite number of at least 0. */
 export function numberIn(value: unknown, name: string): number | undefined {
   const found = own(value, name);
   return typeof found === "number" && Number.isFinite(found) && found >= 0 ? found : undefined;
@@ -151,7 +157,7 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
-/** Any value as JSON text; words in its place where it is nested too deeply to be written. */
+/** Any value as JSON; a placeholder where it is nested too deeply to serialize. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";
@@ -164,16 +170,16 @@ function own(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** Most characters that one answer carries. */
-const PIECE = 20_000;
+/** Characters of one response. */
+const CHUNK_LENGTH = 20_000;
 
-/** The stretch of a text from an offset on, and where to go on; no character is cut in two. */
-export function expandedPiece(
+/** The chunk of a text at an offset, and the offset of the next one; surrogate pairs stay whole. */
+export function expandedChunk(
   text: string,
   offset: number,
 ): Pick<ExpandedView, "text" | "offset" | "characters" | "next"> {
   const from = Math.min(offset, text.length);
-  const piece = text.slice(from, from + PIECE).replace(/(?<=.)[\ud800-\udbff]$/s, "");
-  const end = from + piece.length;
-  return { text: piece, offset: from, characters: text.length, next: end < text.length ? end : undefined };
+  const chunk = text.slice(from, from + CHUNK_LENGTH).replace(/(?<=.)[\ud800-\udbff]$/s, "");
+  const end = from + chunk.length;
+  return { text: chunk, offset: from, characters: text.length, next: end < text.length ? end : undefined };
 }

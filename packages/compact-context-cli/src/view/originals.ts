@@ -7,82 +7,76 @@ import {
 import { createLruMap } from "compact-context/internal/errors";
 import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SearchHit } from "compact-context/internal/search/archive";
-import { expandedPiece, kindOf, shortPreview, textIn } from "./message-view.ts";
+import { expandedChunk, kindOf, shortPreview, textIn } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
 import type { CompactionHead, MessageOutcome, SearchHitView } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
 
-/** A message of a session, as it was before any compaction. */
+/** An uncompacted message of a session. */
 export interface Original {
   readonly message: Message;
   readonly archiveId: string;
-  /** Secrets were taken out of it. */
+  /** True where secrets were redacted. */
   readonly redacted?: boolean;
 }
 
-/** One message of a list that was compacted, and what became of it. */
+/** A message of a compacted list and what happened to it. */
 export interface CompactedMessage
   extends Pick<
     MessageOutcome,
     "summaryOf" | "role" | "layer" | "outcome" | "tokens" | "tokensAfter" | "reason"
   > {
-  /** Place in the session; undefined for a summary. */
-  readonly place: number | undefined;
-  /** What stood in the list, where that is not the session's message at this place. */
+  /** Index in the session; undefined for a summary. */
+  readonly position: number | undefined;
+  /** The message in the list, where it differs from the session's message at this position. */
   readonly listed?: Original;
 }
 
-/** What one compaction made of its list. */
+/** The result of one compaction. */
 export interface CompactedList {
   readonly entries: readonly CompactedMessage[];
-  /** Empty where none was written. */
+  /** Empty where no summary was written. */
   readonly summary: string;
 }
 
-/** A session whose messages can be read. */
+/** The texts of a session, and how to find more of them. */
 interface SessionTexts {
   load?(): Promise<void>;
-  /** Every message of the session once, in order. */
+  /** The messages of the session, each once. */
   messages(): readonly Original[];
-  /** Every compaction, in order. */
   compactions(): readonly CompactedList[];
-  /** The place among them; -1 for one whose list is not known. */
-  placeOf(head: CompactionHead): number;
+  /** The index among the compactions; -1 where its list is not known. */
+  indexOf(head: CompactionHead): number;
   countMessage(message: Message): number;
-  /** Takes secrets out of texts that come from no archive. */
+  /** Redacts secrets of texts that no archive has redacted. */
   redact(text: string): string;
-  /** A message that is archived and not among those of the session. */
+  /** Finds an archived message that is not among those of the session. */
   find?(archiveId: string): Promise<Original | undefined>;
   search(text: string, limit: number): Promise<FoundOriginals>;
 }
 
-/** Secrets are looked for in more than a preview shows: one that is cut in two would not be found. */
-const SEARCHED = 2000;
+/** Characters redacted for a preview: more than it shows, as a truncated secret would not be recognized. */
+const REDACTED_LENGTH = 2000;
 
-/** What a page shows of a session's texts, each when a reader looks at it. */
+/** Serves a session's texts on demand. */
 export function createOriginals(session: SessionTexts): Originals {
   const { messages, compactions, redact } = session;
-  const toolOf = createToolFacts(messages, redact);
-  const placeOf = createPlaces(messages);
-  const preview = (text: string): string => shortPreview(redact(text.slice(0, SEARCHED)));
+  const toolOf = createToolLookup(messages, redact);
+  const positionOf = createPositionLookup(messages);
+  const preview = (text: string): string => shortPreview(redact(text.slice(0, REDACTED_LENGTH)));
   let indexing: Promise<SourceIndex> | undefined;
 
-  const outcomeView = (entry: CompactedMessage): MessageOutcome => {
-    const { place, listed, ...shown } = entry;
-    const found = listed ?? (place === undefined ? undefined : messages()[place]);
-    if (found === undefined) {
-      const text = compactions()[shown.summaryOf ?? -1]?.summary ?? "";
-      return { ...shown, kind: "summary", layer: "summary", preview: preview(text) };
-    }
-    const { message, archiveId } = found;
-    return {
-      ...shown,
-      message: place,
-      kind: kindOf(message),
-      ...toolOf(message),
-      archiveId,
-      preview: preview(readableMessage(message)),
-    };
+  const shownMessage = ({ message, archiveId }: Original) => ({
+    kind: kindOf(message),
+    ...toolOf(message),
+    archiveId,
+    preview: preview(readableMessage(message)),
+  });
+  const outcomeView = ({ position, listed, ...outcome }: CompactedMessage): MessageOutcome => {
+    const found = listed ?? messages()[position ?? -1];
+    if (found !== undefined) return { ...outcome, message: position, ...shownMessage(found) };
+    const summary = compactions()[outcome.summaryOf ?? -1]?.summary ?? "";
+    return { ...outcome, kind: "summary", layer: "summary", preview: preview(summary) };
   };
 
   return {
@@ -91,20 +85,17 @@ export function createOriginals(session: SessionTexts): Originals {
     message(index) {
       const found = messages()[index];
       if (found === undefined) return undefined;
-      const { message, archiveId } = found;
+      const { message } = found;
       return {
         index,
         role: message.role,
-        kind: kindOf(message),
-        ...toolOf(message),
         tokens: session.countMessage(message),
         at: message.meta?.timestamp,
-        archiveId,
-        preview: preview(readableMessage(message)),
+        ...shownMessage(found),
       };
     },
-    open: rememberOpened(async (head) => {
-      const at = session.placeOf(head);
+    open: cacheOpened(async (head) => {
+      const at = session.indexOf(head);
       const list = compactions()[at];
       if (list === undefined) return { messages: [], summary: [] };
       indexing ??= indexSources(sourceTexts(messages()));
@@ -112,72 +103,113 @@ export function createOriginals(session: SessionTexts): Originals {
       const replaced = replacedBy(compactions().slice(0, at + 1));
       return {
         messages: list.entries.map(outcomeView),
-        summary: summaryPieces(redact(list.summary), { index, has: (place) => replaced.has(place) }),
+        summary: summaryPieces(redact(list.summary), { index, has: (position) => replaced.has(position) }),
       };
     }),
     async expand({ archiveId: id, message, offset }) {
-      const place = message ?? (id === undefined ? undefined : placeOf(id));
-      const known = place === undefined ? undefined : messages()[place];
+      const position = message ?? (id === undefined ? undefined : positionOf(id));
+      const known = position === undefined ? undefined : messages()[position];
       const found = known ?? (id === undefined ? undefined : await session.find?.(id));
       if (found === undefined) return undefined;
       const text = readableMessage(found.message);
       const safe = redact(text);
       return {
         archiveId: found.archiveId,
-        message: known === undefined ? undefined : place,
+        message: known === undefined ? undefined : position,
         role: found.message.role,
         redacted: found.redacted === true || safe !== text,
-        ...expandedPiece(safe, offset),
+        ...expandedChunk(safe, offset),
       };
     },
     async search(text, limit) {
       const found = await session.search(text, limit);
-      return { ...found, hits: found.hits.map((hit) => ({ ...hit, message: placeOf(hit.archiveId) })) };
+      return { ...found, hits: found.hits.map((hit) => ({ ...hit, message: positionOf(hit.archiveId) })) };
     },
   };
 }
 
-/** A hit of an archive's search, as a page shows it. */
+/** A hit of an archive's search, for the page. */
 export function hitView({ archiveId, role, step, snippet }: SearchHit, session: string): SearchHitView {
   return { session, archiveId, role, step, snippet };
 }
 
-/** Finds messages by their archive id, the first of several; reads only as far as it must. */
-function createPlaces(messages: () => readonly Original[]): (archiveId: string) => number | undefined {
-  const places = new Map<string, number>();
+/** Finds the first message with an archive id; computes ids only as far as needed. */
+function createPositionLookup(
+  messages: () => readonly Original[],
+): (archiveId: string) => number | undefined {
+  const positions = new Map<string, number>();
   let read = 0;
   return (id) => {
     const all = messages();
-    for (; read < all.length && !places.has(id); read += 1) {
+    for (; read < all.length && !positions.has(id); read += 1) {
       const known = all[read]?.archiveId ?? "";
-      if (!places.has(known)) places.set(known, read);
+      if (!positions.has(known)) positions.set(known, read);
     }
-    return places.get(id);
+    return positions.get(id);
   };
 }
 
-/** What these compactions took out of the list, wholly or in part. */
+/** The positions of the items by key, ascending. */
+export function groupPositions<T>(
+  items: readonly T[],
+  keyOf: (item: T) => string,
+): ReadonlyMap<string, readonly number[]> {
+  const groups = new Map<string, number[]>();
+  for (const [position, item] of items.entries()) {
+    const group = groups.get(keyOf(item));
+    if (group === undefined) groups.set(keyOf(item), [position]);
+    else group.push(position);
+  }
+  return groups;
+}
+
+/** Assigns positions from the end of the list: messages with the same candidates take the newest ones. */
+export function newestPositions<T>(
+  list: readonly T[],
+  candidatesOf: (item: T) => readonly number[] | undefined,
+): (number | undefined)[] {
+  const used = new Map<readonly number[], number>();
+  const newestFirst = list.toReversed().map((item) => {
+    const candidates = candidatesOf(item);
+    if (candidates === undefined) return undefined;
+    const count = (used.get(candidates) ?? 0) + 1;
+    used.set(candidates, count);
+    return candidates.at(-count);
+  });
+  return newestFirst.reverse();
+}
+
+/** The positions of messages that these compactions replaced or shortened. */
 function replacedBy(lists: readonly CompactedList[]): ReadonlySet<number | undefined> {
   const changed = lists.flatMap(({ entries }) => entries.filter(({ outcome }) => outcome !== "kept"));
-  return new Set(changed.map(({ place }) => place));
+  return new Set(changed.map(({ position }) => position));
 }
 
 function* sourceTexts(messages: readonly Original[]): Generator<SourceText> {
-  for (const [place, { message, archiveId }] of messages.entries()) {
-    yield { message: place, archiveId, role: message.role, text: readableMessage(message) };
+  for (const [position, { message, archiveId }] of messages.entries()) {
+    yield { message: position, archiveId, role: message.role, text: readableMessage(message) };
   }
 }
 
-/** The tool that a message is about, and the file or folder that was named to it. */
+/** The tool of a call or result, and the file or folder among the arguments. */
 interface ToolFacts {
   readonly tool?: string;
   readonly path?: string;
 }
 
-const PATHS = ["file_path", "path", "filePath", "notebook_path", "file", "filename", "dir", "directory"];
+const PATH_ARGUMENTS = [
+  "file_path",
+  "path",
+  "filePath",
+  "notebook_path",
+  "file",
+  "filename",
+  "dir",
+  "directory",
+];
 
-/** Finds tool and path of each message of a session: a result has those of its call. A path may hold a secret. */
-function createToolFacts(
+/** Finds the tool and path of a message; a result has those of its call. A path may hold a secret. */
+function createToolLookup(
   messages: () => readonly Original[],
   redact: (text: string) => string,
 ): (message: Message) => ToolFacts {
@@ -185,7 +217,7 @@ function createToolFacts(
   let read = 0;
   const factsOf = (call: ToolCallPart): ToolFacts => {
     const value = argumentsValue(call);
-    const path = PATHS.map((field) => textIn(value, field)).find((text) => text !== undefined);
+    const path = PATH_ARGUMENTS.map((field) => textIn(value, field)).find((text) => text !== undefined);
     return { tool: call.name, path: path === undefined ? undefined : redact(path.slice(0, 240)) };
   };
   return (message) => {
@@ -201,11 +233,11 @@ function createToolFacts(
   };
 }
 
-/** Compactions of one session that stay opened: readers go back and forth, and reload. */
+/** Compactions cached for each session: users go back and forth, and reload. */
 const MAX_OPENED = 16;
 
-/** Opens each compaction once for all who look at it; what was looked at longest ago is forgotten first. */
-function rememberOpened(open: Originals["open"]): Originals["open"] {
+/** Caches opened compactions, least recently used first out; failures are not cached. */
+function cacheOpened(open: Originals["open"]): Originals["open"] {
   const opened = createLruMap<ReturnType<Originals["open"]>>(MAX_OPENED);
   return (head) => {
     const key = String(head.index);

@@ -9,19 +9,26 @@ import { createEventReader } from "./event-reader.ts";
 import {
   countOutcomes,
   type FixedTokens,
+  formatTrigger,
   type LayerShare,
   layerKeyOf,
   MESSAGE_LAYERS,
-  namedLines,
+  namedValues,
   outcomeOf,
-  stacked,
-  triggerWords,
+  tokensByLayer,
 } from "./message-view.ts";
-import { type CompactedList, type CompactedMessage, createOriginals, type Original } from "./originals.ts";
+import {
+  type CompactedList,
+  type CompactedMessage,
+  createOriginals,
+  groupPositions,
+  newestPositions,
+  type Original,
+} from "./originals.ts";
 import { createRecord, type Originals, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead, CostView, StepView } from "./session-view.ts";
 
-/** A session whose messages are at hand while a manager plays it. */
+/** A session that a manager replays. */
 export interface PlayedSession {
   readonly id: string;
   readonly title: string;
@@ -32,30 +39,29 @@ export interface PlayedSession {
   readonly policy: Policy;
   readonly system: string | undefined;
   readonly tools: readonly unknown[] | undefined;
-  /** Every message of the session, in order. */
+  /** The messages of the session. */
   readonly history: readonly Message[];
   readonly counter: TokenCounter;
-  /** Finds among the messages that were archived while it was played. */
+  /** Searches the messages archived during the replay. */
   readonly search: Originals["search"];
   redactText(text: string): string;
-  /** What the provider reported of the call that so many messages stood before. */
+  /** What the provider reported for the call after this number of messages. */
   reported?(messages: number): Pick<StepView, "reported" | "cached" | "dollars"> | undefined;
 }
 
-/** Hears what a manager makes of the session, and keeps the record of it. */
+/** Records a replay. */
 interface PlayedRecord {
   readonly record: SessionRecord;
-  /** After each preflight: the raw list and what came of it. */
-  hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): void;
-  /** Every event of the manager. */
-  hearEvent(event: CompactEvent): void;
+  /** Call after each preflight. */
+  onCall(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): void;
+  onEvent(event: CompactEvent): void;
   end(cost: CostView | undefined): void;
 }
 
-/** The record of a session that is about to be played; `changed` is told after every change. */
+/** Creates the record of a replay; `changed` is called after every change. */
 export function createPlayedRecord(session: PlayedSession, changed: () => void): PlayedRecord {
   const { counter, policy, window, budget } = session;
-  const compactions: KnownCompaction[] = [];
+  const compactions: PlayedCompaction[] = [];
   const messages = session.history.map(
     (message): Original => ({
       message,
@@ -81,7 +87,7 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
     originals: createOriginals({
       messages: () => messages,
       compactions: () => compactions,
-      placeOf: ({ index }) => index,
+      indexOf: ({ index }) => index,
       countMessage: (message) => counter.countMessage(message),
       redact: session.redactText,
       search: session.search,
@@ -93,38 +99,38 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
     tools: counter.countTools(session.tools),
   };
   const events = createEventReader({ record, spansOnly: true });
-  const placesOf = createPlaces(session.history);
   const running = createRunningTotal(counter, fixed);
 
   return {
     record,
-    hearEvent: (event) => events.add(event),
-    hear(raw, { messages, report, summary }, elapsedMs) {
+    onEvent: (event) => events.add(event),
+    onCall(raw, { messages, report, summary }, elapsedMs) {
       const at = raw.at(-1)?.meta?.timestamp;
       const compaction = report.compacted
         ? record.addCompaction(headOf(report, { step: record.steps.length, at, elapsedMs, policy }))
         : undefined;
       const planned = report.plan?.entries ?? [];
       if (compaction !== undefined) {
-        const places = placesOf(planned, raw.length);
-        const entries = planned.map((entry, index) => compacted(entry, places[index], compactions));
+        const byId = groupPositions(session.history.slice(0, raw.length), ({ id }) => id);
+        const positions = newestPositions(planned, ({ id }) => byId.get(id));
+        const entries = planned.map((entry, index) => compacted(entry, positions[index], compactions));
         compactions.push({ entries, summary: summary ?? "", version: report.summaryVersion });
       }
       record.addStep({
         at,
         messages: raw.length,
-        tokens: stacked(sharesOf(messages, session), fixed),
+        tokens: tokensByLayer(sharesOf(messages, session), fixed),
         without: running(raw),
         ...session.reported?.(raw.length),
         compaction: compaction?.index,
-        before: compaction === undefined ? undefined : stacked(planned.map(shareOf), fixed),
+        before: compaction === undefined ? undefined : tokensByLayer(planned.map(shareOf), fixed),
       });
     },
     end: (cost) => record.amend({ live: false, cost }),
   };
 }
 
-/** Tokens of the whole history up to each call; lists only grow. */
+/** Counts the whole history up to each call incrementally; lists only grow. */
 function createRunningTotal(counter: TokenCounter, fixed: FixedTokens): (raw: readonly Message[]) => number {
   let counted = 0;
   let total = fixed.system + fixed.tools;
@@ -158,7 +164,7 @@ function headOf(
 ): Omit<CompactionHead, "index"> {
   const { archive, summarizer } = report;
   const outcomes = countOutcomes(
-    (report.plan?.entries ?? []).map((entry) => ({ outcome: outcomeOf(entry) })),
+    (report.plan?.entries ?? []).map((entry) => ({ outcome: outcomeOf(entry.action) })),
   );
   return {
     step: more.step,
@@ -178,61 +184,39 @@ function headOf(
   };
 }
 
-interface KnownCompaction extends CompactedList {
+interface PlayedCompaction extends CompactedList {
   readonly version: number | undefined;
 }
 
 const SUMMARY_ID = /^compact-summary-v(\d+)$/;
 
-/** Finds the messages of a view in the session: where an id occurs more than once, the newest of it is still there. */
-function createPlaces(
-  history: readonly Message[],
-): (entries: readonly PlannedMessage[], before: number) => (number | undefined)[] {
-  const placesOf = new Map<string, number[]>();
-  history.forEach(({ id }, index) => {
-    const known = placesOf.get(id);
-    if (known === undefined) placesOf.set(id, [index]);
-    else known.push(index);
-  });
-  return (entries, before) => {
-    const used = new Map<string, number>();
-    const newestFirst = entries.toReversed().map(({ id }) => {
-      const standing = placesOf.get(id)?.filter((place) => place < before);
-      const count = (used.get(id) ?? 0) + 1;
-      used.set(id, count);
-      return standing?.at(-count);
-    });
-    return newestFirst.reverse();
-  };
-}
-
 function compacted(
   entry: PlannedMessage,
-  place: number | undefined,
-  earlier: readonly KnownCompaction[],
+  position: number | undefined,
+  earlier: readonly PlayedCompaction[],
 ): CompactedMessage {
   const { id, role, tokens, tokensAfter, reason } = entry;
   const version = Number(SUMMARY_ID.exec(id)?.[1]);
-  const summaryOf = place === undefined ? earlier.findLastIndex((one) => one.version === version) : -1;
+  const summaryOf = position === undefined ? earlier.findLastIndex((one) => one.version === version) : -1;
   return {
-    place,
+    position,
     summaryOf: summaryOf < 0 ? undefined : summaryOf,
     role,
     layer: layerKeyOf(entry.layer, role),
-    outcome: outcomeOf(entry),
+    outcome: outcomeOf(entry.action),
     tokens,
     tokensAfter,
     reason,
   };
 }
 
-/** The settings that a reader looks for, with the keep counts that were really used. */
+/** The relevant settings, with the keep counts that were used. */
 function policyLines(policy: Policy, used: KeepCounts | undefined): CompactionHead["policy"] {
   const keep = used ?? policy;
   const { keepRecentMessages: recent } = keep;
   const target = policy.targetContextTokens;
-  return namedLines({
-    trigger: triggerWords(policy.triggerPct),
+  return namedValues({
+    trigger: formatTrigger(policy.triggerPct),
     "kept free": `${policy.hardCapBuffer} tokens`,
     strategy: policy.strategy,
     "recent turns": recent === undefined ? relaxed(policy.keepRecentTurns, keep.keepRecentTurns) : undefined,

@@ -14,6 +14,7 @@ import {
   type LiveNotice,
   MAX_MESSAGES,
   type MessagePage,
+  type SearchHitView,
   type SearchView,
   type SessionList,
   type SessionView,
@@ -21,13 +22,13 @@ import {
 } from "./session-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
-/** A file of the page as it is sent. */
+/** A static file of the page. */
 export interface PageFile {
   readonly type: string;
   readonly body: Uint8Array<ArrayBuffer>;
 }
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   html: "text/html; charset=utf-8",
   css: "text/css; charset=utf-8",
   js: "text/javascript; charset=utf-8",
@@ -35,13 +36,13 @@ const TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Every file that is served, by its path, all read at once: no request is ever looked up on the disk. `/` is
- * `index.html`, the others are below `/page/`.
+ * The static files by request path, read once: no request path reaches the disk. `/` is `index.html`, the others are
+ * below `/page/`.
  */
 export async function readPageFiles(folder: URL): Promise<ReadonlyMap<string, PageFile>> {
   const files = new Map<string, PageFile>();
   for (const name of await readdir(fileURLToPath(folder))) {
-    const type = TYPES[name.slice(name.lastIndexOf(".") + 1)];
+    const type = CONTENT_TYPES[name.slice(name.lastIndexOf(".") + 1)];
     if (type === undefined) continue;
     const body = Uint8Array.from(await readFile(new URL(name, folder)));
     files.set(name === "index.html" ? "/" : `/page/${name}`, { type, body });
@@ -52,36 +53,39 @@ export async function readPageFiles(folder: URL): Promise<ReadonlyMap<string, Pa
 interface ViewServerOptions {
   readonly store: ViewStore;
   readonly files: ReadonlyMap<string, PageFile>;
-  /** 0 for one that is free. */
+  /** 0 for any free port. */
   readonly port: number;
-  /** At least 128 bits of randomness as text that needs no quoting. */
+  /** Returns at least 128 random bits as URL-safe text. */
   newSecret(): string;
-  /** Milliseconds of any clock. */
+  /** Milliseconds; need not be wall-clock time. */
   now(): number;
-  /** Told a new link when somebody comes with one that was used up: only who sees it where it is printed gets in. */
-  renewed?(link: string): void;
+  /**
+   * Called with a fresh link when a used one is opened again. The owner prints it where only the user can read it: the
+   * request may have come from another program.
+   */
+  onNewLink?(link: string): void;
 }
 
-/** The page of `compact view`, served on this computer alone. */
+/** The page of `compact view`, served on 127.0.0.1. */
 export interface ViewServer extends LocalServer {
-  /** Where programs send Ariadne's protocol to. */
+  /** The endpoint for Ariadne's protocol. */
   readonly ingestUrl: string;
-  /** A link that lets one browser in, once. */
+  /** Creates a link that signs in one browser, once. */
   newLink(): string;
-  /** Resolves when a page listens for the first time. */
+  /** Resolves when the first page subscribes to the events. */
   readonly watched: Promise<void>;
 }
 
-/** As Ariadne has it. */
+/** The limit of Ariadne's protocol. */
 const MAX_BODY_BYTES = 262_144;
-/** Idle ones cost little, and a page must not be shut out by what some other program holds open. */
+/** High, because an idle connection is cheap and another program must not exhaust the limit and block the page. */
 const MAX_CONNECTIONS = 2048;
-/** Pages that listen at one time; one that reads too slowly is let go and comes back. */
 const MAX_LISTENERS = 32;
-const MAX_WAITING = 1_000_000;
+/** Characters buffered for one listener. A slower reader is disconnected; the browser reconnects. */
+const MAX_BUFFERED = 1_000_000;
 const HEARTBEAT_MS = 15_000;
 
-/** With every answer: nothing is loaded from elsewhere, framed, guessed, passed on or kept. */
+/** Sent with every response: no foreign resources, framing, sniffing, referrer or caching. */
 const HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy": [
     "default-src 'none'",
@@ -103,12 +107,12 @@ const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-/** Starts to listen on 127.0.0.1; rejects with `InvalidUsage` for a port that is taken. */
+/** Listens on 127.0.0.1; rejects with `InvalidUsage` where the port is in use. */
 export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
-  const { newSecret, now, renewed } = options;
-  let seen = (): void => undefined;
+  const { newSecret, now, onNewLink } = options;
+  let onListener = (): void => undefined;
   const watched = new Promise<void>((resolve) => {
-    seen = resolve;
+    onListener = resolve;
   });
   const app = new Hono();
   const server = await startLocalServer({
@@ -119,134 +123,139 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
     maxConnections: MAX_CONNECTIONS,
   });
   const newLink = (): string => `${server.url}/open?token=${access.newToken()}`;
-  const access = createAccess({ port: server.port, newSecret, now, spent: () => renewed?.(newLink()) });
-  addRoutes(app, { ...options, access, seen });
+  const access = createAccess({
+    port: server.port,
+    newSecret,
+    now,
+    onUsedToken: () => onNewLink?.(newLink()),
+  });
+  addRoutes(app, { ...options, access, onListener });
   return { ...server, ingestUrl: `${server.url}/ingest`, newLink, watched };
 }
 
-interface Parts extends ViewServerOptions {
+interface RouteOptions extends ViewServerOptions {
   readonly access: Access;
-  seen(): void;
+  onListener(): void;
 }
 
-function addRoutes(app: Hono, { access, files, store, seen }: Parts): void {
+function addRoutes(app: Hono, { access, files, store, onListener }: RouteOptions): void {
   app.use(async (context, next) => {
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     return next();
   });
-  app.use(only((headers) => access.addressed(headers)));
+  app.use(requires(access.checkHost));
   app.post(
     "/ingest",
-    only((headers) => access.maySend(headers)),
+    requires(access.maySend),
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
       onError: (context) => refuse(context, 413, `The body has more than ${MAX_BODY_BYTES} bytes.`),
     }),
     async (context) => {
-      const body: unknown = await context.req.json().catch(() => NO_JSON);
-      if (body === NO_JSON) return refuse(context, 400, "The body is no JSON.");
-      const taken = ingest(body, store);
-      return "count" in taken ? context.json({ success: true, ...taken }) : context.json(taken, 400);
+      const body: unknown = await context.req.json().catch(() => INVALID_JSON);
+      if (body === INVALID_JSON) return refuse(context, 400, "The body is not JSON.");
+      const result = ingest(body, store);
+      return "count" in result ? context.json({ success: true, ...result }) : context.json(result, 400);
     },
   );
   app.use(async (context, next) => {
-    if (context.req.path === "/ingest") return refuse(context, 405, "Events are posted here.");
-    if (context.req.raw.method !== "GET") return refuse(context, 405, "Only reading is possible here.");
+    if (context.req.path === "/ingest") return refuse(context, 405, "Send events with POST.");
+    if (context.req.raw.method !== "GET") return refuse(context, 405, "Only GET is allowed here.");
     return next();
   });
-  // The link's token becomes a cookie and leaves the address.
+  // The redirect drops the token from the address bar and the history.
   app.get("/open", (context) => {
     const exchanged = access.exchange(context.req.query("token") ?? "", context.req.raw.headers);
     if (!("cookie" in exchanged)) return refuse(context, exchanged.status, exchanged.error);
     context.header("set-cookie", exchanged.cookie);
     return context.redirect("/", 303);
   });
-  app.use(
-    "/api/*",
-    only((headers) => access.mayRead(headers)),
-  );
-  app.get("/api/events", listenTo(store, seen));
+  app.use("/api/*", requires(access.mayRead));
+  app.get("/api/events", streamNotices(store, onListener));
   app.get("/api/*", async (context) => {
     const found = await readRoute(new URL(context.req.url), store);
-    return found === undefined ? refuse(context, 404, NOTHING_HERE) : context.json(found);
+    return found === undefined ? refuse(context, 404, NOT_FOUND) : context.json(found);
   });
   app.get("*", (context) => {
     const file = files.get(context.req.path);
-    if (file === undefined) return refuse(context, 404, NOTHING_HERE);
+    if (file === undefined) return refuse(context, 404, NOT_FOUND);
     return context.body(file.body, 200, { "content-type": file.type });
   });
   app.onError((error, context) => {
-    // What went wrong inside is nobody's business outside.
-    if (!CompactError.isInstance(error)) return refuse(context, 500, "The server made a mistake.");
+    // Internal errors are not disclosed.
+    if (!CompactError.isInstance(error)) return refuse(context, 500, "Internal server error.");
     return refuse(context, error.code === "NotFound" ? 404 : 422, error.message);
   });
 }
 
-const NOTHING_HERE = "There is nothing here.";
-const NO_JSON = Symbol("no JSON");
+const NOT_FOUND = "Not found.";
+const INVALID_JSON = Symbol("invalid JSON");
 
-/** Says no in JSON, as the page reads it. */
+/** Responds with a `Refusal`. */
 function refuse(context: Context, status: number, error: string): Response {
   return context.json({ error }, status as ContentfulStatusCode);
 }
 
-function only(judge: (headers: Headers) => Verdict): MiddlewareHandler {
+function requires(check: (headers: Headers) => Verdict): MiddlewareHandler {
   return async (context, next) => {
-    const verdict = judge(context.req.raw.headers);
+    const verdict = check(context.req.raw.headers);
     return verdict.allowed ? next() : refuse(context, verdict.status, verdict.error);
   };
 }
 
-/** Server-sent events of a store. */
-function listenTo(store: ViewStore, seen: () => void): (context: Context) => Response | Promise<Response> {
+/** The store's changes as server-sent events. */
+function streamNotices(
+  store: ViewStore,
+  onListener: () => void,
+): (context: Context) => Response | Promise<Response> {
   let listeners = 0;
   return (context) => {
     if (listeners >= MAX_LISTENERS) return refuse(context, 503, "Too many pages are open.");
     listeners += 1;
     return streamSSE(context, async (stream) => {
-      let waiting = 0;
+      let buffered = 0;
       const send = (notice: LiveNotice): void => {
         const data = JSON.stringify(notice);
-        waiting += data.length;
-        if (waiting > MAX_WAITING) stream.abort();
+        buffered += data.length;
+        if (buffered > MAX_BUFFERED) stream.abort();
         else
           void stream.writeSSE({ data, retry: 1000 }).then(() => {
-            waiting -= data.length;
+            buffered -= data.length;
           });
       };
       send({ type: "hello", version: VIEW_VERSION });
-      const stop = store.listen(send);
-      const heartbeat = setInterval(() => void stream.write(": still here\n\n"), HEARTBEAT_MS);
+      const unsubscribe = store.listen(send);
+      const heartbeat = setInterval(() => void stream.write(": heartbeat\n\n"), HEARTBEAT_MS);
       heartbeat.unref();
-      seen();
+      onListener();
       await new Promise<void>((resolve) => stream.onAbort(resolve));
       clearInterval(heartbeat);
-      stop();
+      unsubscribe();
       listeners -= 1;
     });
   };
 }
 
-type Answer = SessionList | SessionView | MessagePage | CompactionView | SearchView | ExpandedView;
+type RouteResult = SessionList | SessionView | MessagePage | CompactionView | SearchView | ExpandedView;
 
-/** What a path under `/api/` gives; undefined where there is nothing. */
-export async function readRoute(url: URL, store: ViewStore): Promise<Answer | undefined> {
-  const [, , kind, id, part, place, ...rest] = url.pathname.split("/");
+/** The response to a GET under `/api/`; undefined where nothing is found. */
+export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult | undefined> {
+  const [, , kind, id, part, index, ...rest] = url.pathname.split("/");
   if (rest.length > 0) return undefined;
-  const ask = url.searchParams;
-  if (kind === "search" && id === undefined) return search(ask, store);
-  if (kind === "expand" && id === undefined) return expand(ask, store);
+  const query = url.searchParams;
+  if (kind === "search" && id === undefined) return search(query, store);
+  if (kind === "expand" && id === undefined) return expand(query, store);
   if (kind !== "sessions") return undefined;
   if (id === undefined) return store.list();
   const record = store.get(decoded(id));
   if (record === undefined) return undefined;
   await record.originals.load?.();
-  if (part === undefined) return record.view(placesIn(ask));
-  if (part === "messages" && place === undefined) return messages(record, ask);
-  return part === "compactions" ? compaction(record, wholeNumber(place)) : undefined;
+  if (part === undefined) return record.view(offsetsIn(query));
+  if (part === "messages" && index === undefined) return messages(record, query);
+  return part === "compactions" ? compaction(record, wholeNumber(index)) : undefined;
 }
 
-/** Once, and only where it is well-formed: what is encoded twice names nothing. */
+/** Decodes once; empty, which no session is called, where the encoding is malformed. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -259,55 +268,53 @@ function wholeNumber(text: string | null | undefined): number | undefined {
   return text !== null && text !== undefined && /^\d{1,9}$/.test(text) ? Number(text) : undefined;
 }
 
-function placesIn(ask: URLSearchParams): SessionView["from"] {
-  const place = (name: string): number => wholeNumber(ask.get(name)) ?? 0;
-  return { steps: place("steps"), compactions: place("compactions"), spans: place("spans") };
+function offsetsIn(query: URLSearchParams): SessionView["from"] {
+  const offset = (name: string): number => wholeNumber(query.get(name)) ?? 0;
+  return { steps: offset("steps"), compactions: offset("compactions"), spans: offset("spans") };
 }
 
-function messages(record: SessionRecord, ask: URLSearchParams): MessagePage {
+function messages(record: SessionRecord, query: URLSearchParams): MessagePage {
   const total = record.originals.count();
-  const from = Math.min(wholeNumber(ask.get("from")) ?? 0, total);
-  const to = Math.min(wholeNumber(ask.get("to")) ?? total, total, from + MAX_MESSAGES);
-  const places = Array.from({ length: Math.max(0, to - from) }, (_, at) => from + at);
-  const messages = places.flatMap((index) => record.originals.message(index) ?? []);
+  const from = Math.min(wholeNumber(query.get("from")) ?? 0, total);
+  const to = Math.min(wholeNumber(query.get("to")) ?? total, total, from + MAX_MESSAGES);
+  const indexes = Array.from({ length: Math.max(0, to - from) }, (_, offset) => from + offset);
+  const messages = indexes.flatMap((index) => record.originals.message(index) ?? []);
   return { version: VIEW_VERSION, session: record.id, from, total, messages };
 }
 
 async function compaction(
   record: SessionRecord,
-  place: number | undefined,
+  index: number | undefined,
 ): Promise<CompactionView | undefined> {
-  const head = place === undefined ? undefined : record.compactions[place];
+  const head = record.compactions[index ?? -1];
   if (head === undefined) return undefined;
   return { version: VIEW_VERSION, session: record.id, ...head, ...(await record.originals.open(head)) };
 }
 
 const MAX_HITS = 50;
-const LONGEST_QUERY = 1000;
+const MAX_QUERY_LENGTH = 1000;
 
-async function search(ask: URLSearchParams, store: ViewStore): Promise<SearchView> {
-  const query = (ask.get("q") ?? "").slice(0, LONGEST_QUERY);
-  const session = ask.get("session");
+async function search(params: URLSearchParams, store: ViewStore): Promise<SearchView> {
+  const query = (params.get("q") ?? "").slice(0, MAX_QUERY_LENGTH);
+  const session = params.get("session");
   const records = session === null ? store.searchable() : [store.get(session)];
-  const found: Awaited<ReturnType<SessionRecord["originals"]["search"]>>[] = [];
+  const hits: SearchHitView[] = [];
+  let problems = 0;
   for (const record of records) {
     if (record === undefined || query.trim() === "") continue;
-    found.push(await record.originals.search(query, MAX_HITS));
+    const found = await record.originals.search(query, MAX_HITS);
+    hits.push(...found.hits);
+    problems += found.problems;
   }
-  return {
-    version: VIEW_VERSION,
-    query,
-    hits: found.flatMap(({ hits }) => hits).slice(0, MAX_HITS),
-    problems: found.reduce((sum, { problems }) => sum + problems, 0),
-  };
+  return { version: VIEW_VERSION, query, hits: hits.slice(0, MAX_HITS), problems };
 }
 
-async function expand(ask: URLSearchParams, store: ViewStore): Promise<ExpandedView | undefined> {
-  const record = store.get(ask.get("session") ?? "");
+async function expand(query: URLSearchParams, store: ViewStore): Promise<ExpandedView | undefined> {
+  const record = store.get(query.get("session") ?? "");
   const expanded = await record?.originals.expand({
-    archiveId: ask.get("id") ?? undefined,
-    message: wholeNumber(ask.get("message")),
-    offset: wholeNumber(ask.get("offset")) ?? 0,
+    archiveId: query.get("id") ?? undefined,
+    message: wholeNumber(query.get("message")),
+    offset: wholeNumber(query.get("offset")) ?? 0,
   });
   if (record === undefined || expanded === undefined) return undefined;
   return { version: VIEW_VERSION, session: record.id, ...expanded };

@@ -1,4 +1,5 @@
 import { defined } from "compact-context/internal/errors";
+import { sum } from "./message-view.ts";
 import {
   type CompactionHead,
   type CompactionView,
@@ -12,30 +13,30 @@ import {
   VIEW_VERSION,
 } from "./session-view.ts";
 
-/** What is known of a session beside its steps; may be learnt as it goes on. */
+/** Facts about a session beside its steps; they may change while it runs. */
 export type SessionFacts = Omit<
   SessionHead,
   "id" | "source" | "counts" | "startedAt" | "updatedAt" | "dropped"
 > &
   Pick<SessionView, "layers" | "cost">;
 
-/** Of a session of which nothing is known yet. */
+/** The facts of a session before its first event. */
 export const NO_FACTS = { window: 0, trigger: 0, budget: 0 } as const;
 
-/** Where the texts of a session come from; each is asked only when a reader looks. */
+/** Access to the texts of a session; each is computed on demand. */
 export interface Originals {
-  /** Reads what the rest needs, where that is put off until a reader looks. */
+  /** Loads the session once, where that is deferred to the first request. */
   load?(): Promise<void>;
   count(): number;
-  /** Undefined for a place that the session does not have. */
+  /** Undefined for an index out of range. */
   message(index: number): MessageView | undefined;
-  /** What is beneath a compaction's head. */
+  /** The details of a compaction. */
   open(head: CompactionHead): Promise<Pick<CompactionView, "messages" | "summary">>;
-  expand(what: ExpandWhat): Promise<Omit<ExpandedView, "version" | "session"> | undefined>;
+  expand(query: ExpandQuery): Promise<Omit<ExpandedView, "version" | "session"> | undefined>;
   search(text: string, limit: number): Promise<FoundOriginals>;
 }
 
-interface ExpandWhat {
+interface ExpandQuery {
   readonly archiveId?: string;
   readonly message?: number;
   readonly offset: number;
@@ -46,10 +47,10 @@ export interface FoundOriginals {
   readonly problems: number;
 }
 
-/** A step as it is told: its place and sum are the record's to know. */
+/** A step without what the record computes. */
 type StepDraft = Omit<StepView, "index" | "total">;
 
-/** A session as it grows. */
+/** The append-only record of a session. */
 export interface SessionRecord {
   readonly id: string;
   readonly source: SessionHead["source"];
@@ -57,13 +58,13 @@ export interface SessionRecord {
   readonly steps: readonly StepView[];
   readonly compactions: readonly CompactionHead[];
   addStep(draft: StepDraft): void;
-  /** Puts new knowledge about the newest step in its place. */
+  /** Updates the newest step; undefined fields stay as they are. */
   amendStep(more: Partial<StepDraft>): void;
   addCompaction(draft: Omit<CompactionHead, "index">): CompactionHead;
   addSpan(span: SpanView): void;
-  /** Counts something that came and was not kept. */
+  /** Counts an item that was not stored. */
   drop(): void;
-  /** Puts new knowledge about the session in its place; what is undefined is not known. */
+  /** Updates the session's facts; undefined fields stay as they are. */
   amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
   view(from: SessionView["from"]): SessionView;
@@ -74,18 +75,18 @@ interface RecordOptions {
   readonly source: SessionHead["source"];
   readonly facts: SessionFacts;
   readonly originals: Originals;
-  /** Told after every change. */
+  /** Called after every change. */
   readonly changed: () => void;
 }
 
-/** Most steps, compactions and spans of one session: what comes later is counted, not kept. */
+/** Limits of one session; what exceeds them is counted, not stored. `MAX_STEPS` also limits compactions. */
 const MAX_STEPS = 200_000;
 const MAX_SPANS = 20_000;
-/** Most steps and compactions of one answer, and most characters of its spans. */
-const MAX_AT_ONCE = 10_000;
-const MAX_CHARACTERS = 1_000_000;
+/** Limits of one response: steps, compactions, and characters of its spans. */
+const MAX_STEPS_PER_RESPONSE = 10_000;
+const MAX_SPAN_CHARACTERS = 1_000_000;
 
-/** A session without steps yet. */
+/** An empty record. */
 export function createRecord(options: RecordOptions): SessionRecord {
   const { id, source, originals, changed } = options;
   let { facts } = options;
@@ -95,25 +96,25 @@ export function createRecord(options: RecordOptions): SessionRecord {
   let dropped = 0;
   const lifetime = createLifetime();
 
-  const push = <T>(list: T[], item: T, most: number): void => {
-    if (list.length < most) list.push(item);
+  const push = <T>(list: T[], item: T, limit: number): void => {
+    if (list.length < limit) list.push(item);
     else dropped += 1;
     changed();
   };
 
   const head = (): SessionHead => {
-    const { cost: _, layers: __, ...told } = facts;
+    const { cost: _, layers: __, ...headFacts } = facts;
     return {
       id,
       source,
-      ...told,
+      ...headFacts,
       counts: {
         messages: originals.count(),
         steps: steps.length,
         compactions: compactions.length,
         spans: spans.length,
       },
-      ...lifetime.ends(),
+      ...lifetime.range(),
       dropped,
     };
   };
@@ -125,13 +126,13 @@ export function createRecord(options: RecordOptions): SessionRecord {
     steps,
     compactions,
     addStep(draft) {
-      lifetime.see(draft.at);
-      push(steps, summed({ ...draft, index: steps.length }), MAX_STEPS);
+      lifetime.include(draft.at);
+      push(steps, withTotal({ ...draft, index: steps.length }), MAX_STEPS);
     },
     amendStep(more) {
       const last = steps.pop();
       if (last === undefined) return;
-      steps.push(summed({ ...last, ...defined(more) }));
+      steps.push(withTotal({ ...last, ...defined(more) }));
       changed();
     },
     addCompaction(draft) {
@@ -148,8 +149,8 @@ export function createRecord(options: RecordOptions): SessionRecord {
       changed();
     },
     addSpan(span) {
-      lifetime.see(span.start);
-      lifetime.see(span.end);
+      lifetime.include(span.start);
+      lifetime.include(span.end);
       push(spans, span, MAX_SPANS);
     },
     head,
@@ -158,42 +159,42 @@ export function createRecord(options: RecordOptions): SessionRecord {
       version: VIEW_VERSION,
       layers: facts.layers,
       from,
-      steps: steps.slice(from.steps, from.steps + MAX_AT_ONCE),
-      compactions: compactions.slice(from.compactions, from.compactions + MAX_AT_ONCE),
+      steps: steps.slice(from.steps, from.steps + MAX_STEPS_PER_RESPONSE),
+      compactions: compactions.slice(from.compactions, from.compactions + MAX_STEPS_PER_RESPONSE),
       spans: spans.slice(from.spans, endOf(spans, from.spans)),
       cost: facts.cost,
     }),
   };
 }
 
-/** Where the spans of one answer end: at least one goes along. */
+/** The end of the spans of one response, which holds at least one. */
 function endOf(spans: readonly SpanView[], from: number): number {
   let characters = 0;
   let end = from;
-  for (; end < spans.length && characters < MAX_CHARACTERS; end += 1) {
+  for (; end < spans.length && characters < MAX_SPAN_CHARACTERS; end += 1) {
     characters += 200;
     for (const { name, value } of spans[end]?.attributes ?? []) characters += name.length + value.length;
   }
   return end;
 }
 
-function summed(step: Omit<StepView, "total">): StepView {
-  return { ...step, total: step.tokens.reduce((sum, tokens) => sum + tokens, 0) };
+function withTotal(step: Omit<StepView, "total">): StepView {
+  return { ...step, total: sum(step.tokens) };
 }
 
-/** The first and the newest time that was seen; ISO 8601 in UTC sorts as text. */
+/** The earliest and latest time; ISO 8601 in UTC sorts as text. */
 function createLifetime(): {
-  see(at: string | undefined): void;
-  ends(): Pick<SessionHead, "startedAt" | "updatedAt">;
+  include(at: string | undefined): void;
+  range(): Pick<SessionHead, "startedAt" | "updatedAt">;
 } {
   let startedAt: string | undefined;
   let updatedAt: string | undefined;
   return {
-    see(at) {
+    include(at) {
       if (at === undefined) return;
       if (startedAt === undefined || at < startedAt) startedAt = at;
       if (updatedAt === undefined || at > updatedAt) updatedAt = at;
     },
-    ends: () => (startedAt === undefined || updatedAt === undefined ? {} : { startedAt, updatedAt }),
+    range: () => ({ startedAt, updatedAt }),
   };
 }

@@ -1,27 +1,27 @@
 /**
- * What the server of `compact view` tells its page: plain JSON, types only.
+ * The protocol between the server of `compact view` and its page: plain JSON, types only.
  *
- * Routes (all need the cookie of the page; `:id` is `SessionHead.id`, percent-encoded):
+ * Routes (all need the page's cookie; `:id` is `SessionHead.id`, percent-encoded):
  * - `GET /api/sessions` → `SessionList`
- * - `GET /api/sessions/:id?steps=N&compactions=N&spans=N` → `SessionView`, its arrays from those places on (0 when left out)
- *   The newest step and compaction may still change: ask for them again from the last one that is known.
- *   A long session comes in pieces: ask again while there is less of anything than `counts` says.
- * - `GET /api/sessions/:id/messages?from=N&to=N` → `MessagePage`, at most `MAX_MESSAGES` of them
+ * - `GET /api/sessions/:id?steps=N&compactions=N&spans=N` → `SessionView`, its arrays from these offsets on (default 0)
+ *   The newest step and compaction may still change: request them again.
+ *   A long session comes in pages: request more while an array is shorter than `counts` says.
+ * - `GET /api/sessions/:id/messages?from=N&to=N` → `MessagePage`, up to `MAX_MESSAGES`
  * - `GET /api/sessions/:id/compactions/:n` → `CompactionView`
- * - `GET /api/search?q=TEXT&session=ID` → `SearchView`; all sessions where `session` is left out
- * - `GET /api/expand?session=ID&id=ARCHIVE_ID&offset=N` (or `&message=N`, a place in the session) → `ExpandedView`
+ * - `GET /api/search?q=TEXT&session=ID` → `SearchView`; all sessions without `session`
+ * - `GET /api/expand?session=ID&id=ARCHIVE_ID&offset=N` (or `&message=INDEX`) → `ExpandedView`
  * - `GET /api/events` → server-sent events, each a `LiveNotice` as JSON
  * - `POST /ingest` → Ariadne's protocol, for programs; not for the page
- * A refusal is a status of 4xx with `Refusal`.
+ * Errors have a 4xx or 5xx status and a `Refusal`.
  */
 export const VIEW_VERSION = 1;
 
-/** Most messages of one `MessagePage`; more are asked for in pieces. */
+/** Per `MessagePage`. */
 export const MAX_MESSAGES = 1000;
 
 /**
- * What tokens of a request belong to, in the order in which they are stacked, from below.
- * `messages` stands for the list without its summary where the parts are not known (sessions told by events).
+ * The parts of a request, in stacking order from the bottom. `messages` stands for the list without its summary where
+ * the layers are not known.
  */
 export type LayerKey =
   | "tools"
@@ -38,25 +38,25 @@ export interface SessionList {
   readonly version: typeof VIEW_VERSION;
   /** The newest activity first. */
   readonly sessions: readonly SessionHead[];
-  /** Sessions that were let go because too many came in. */
+  /** Sessions that were evicted because there were too many. */
   readonly dropped: number;
 }
 
 export interface SessionHead {
   readonly id: string;
   readonly title: string;
-  /** `transcript`: replayed; `archive`: read from an archive; `events`: told by events or spans as they come in. */
+  /** `transcript`: replayed; `archive`: read from an archive; `events`: known by events or spans alone. */
   readonly source: "transcript" | "archive" | "events";
-  /** True while more may come: a running replay, or a program that sends. */
+  /** True while a replay runs or a program sends events. */
   readonly live: boolean;
-  /** The agent's tool or the file format, such as `claude-code`; absent where unknown. */
+  /** The agent or file format, such as `claude-code`; absent where unknown. */
   readonly format?: string;
   readonly model?: string;
-  /** The model's window in tokens; 0 where not known yet. */
+  /** Tokens; 0 where unknown. */
   readonly window: number;
-  /** Tokens from which on a request is compacted; 0 where not known. */
+  /** Tokens from which a request is compacted; 0 where unknown. */
   readonly trigger: number;
-  /** Most tokens of a request: the window less what is kept free; 0 where not known. */
+  /** The most tokens of a request: the window less the reserve for the answer; 0 where unknown. */
   readonly budget: number;
   readonly counts: {
     readonly messages: number;
@@ -64,20 +64,20 @@ export interface SessionHead {
     readonly compactions: number;
     readonly spans: number;
   };
-  /** ISO 8601, of the first and the newest step or span; absent where there is none. */
+  /** ISO 8601, of the first and the newest step or span; absent without any. */
   readonly startedAt?: string;
   readonly updatedAt?: string;
-  /** True where originals can be searched and expanded. */
+  /** True where originals can be searched. */
   readonly searchable: boolean;
-  /** Spans and steps of this session that were let go because there were too many. */
+  /** Spans and steps that were dropped because there were too many. */
   readonly dropped: number;
 }
 
 export interface SessionView extends SessionHead {
   readonly version: typeof VIEW_VERSION;
-  /** The session's layers in stacking order, the same for as long as it lives; `StepView.tokens` is in this order. */
+  /** The session's layers in stacking order; `StepView.tokens` has this order. */
   readonly layers: readonly LayerKey[];
-  /** How many of each came before the arrays below, as asked for. */
+  /** The requested offsets of the arrays below. */
   readonly from: { readonly steps: number; readonly compactions: number; readonly spans: number };
   readonly steps: readonly StepView[];
   readonly compactions: readonly CompactionHead[];
@@ -85,28 +85,28 @@ export interface SessionView extends SessionHead {
   readonly cost?: CostView;
 }
 
-/** One look at the context before a model call. */
+/** The request of one model call. */
 export interface StepView {
   /** From 0, without gaps. */
   readonly index: number;
   /** ISO 8601; absent where the session has no times. */
   readonly at?: string;
-  /** How many messages of the session stand before this call; 0 where messages are not known. */
+  /** The number of session messages before this call; 0 where messages are not known. */
   readonly messages: number;
-  /** Tokens by layer as they were sent, in the order of `SessionView.layers`. */
+  /** Tokens sent, by layer, in the order of `SessionView.layers`. */
   readonly tokens: readonly number[];
   /** Sum of `tokens`. */
   readonly total: number;
-  /** Tokens by layer before this step's compaction; absent where there was none. */
+  /** Tokens by layer before this step's compaction; absent without one. */
   readonly before?: readonly number[];
-  /** Index into the session's compactions, where one happened here. */
+  /** Index of this step's compaction. */
   readonly compaction?: number;
-  /** Tokens that the whole history would have taken; absent where unknown. */
+  /** Tokens of the whole history; absent where unknown. */
   readonly without?: number;
-  /** Tokens of the call's prompt as the provider reported them, and how many came from its cache; absent where unknown. */
+  /** Prompt tokens reported by the provider, and those read from its cache; absent where unknown. */
   readonly reported?: number;
   readonly cached?: number;
-  /** What the call cost by the provider's figures, in US dollars; absent where unknown. */
+  /** Cost in US dollars by the provider's figures; absent where unknown. */
   readonly dollars?: number;
 }
 
@@ -115,87 +115,87 @@ export type Outcome = "kept" | "cleared" | "cut" | "summarized" | "unknown";
 export interface CompactionHead {
   /** From 0. */
   readonly index: number;
-  /** The step that it happened at. */
+  /** Index of its step. */
   readonly step: number;
   /** ISO 8601. */
   readonly at?: string;
   readonly durationMs?: number;
-  /** Why: `trigger_pct`, `hard_cap`, `max_tokens`, `manual`, … */
+  /** `trigger_pct`, `hard_cap`, `max_tokens`, `manual`, … */
   readonly reason?: string;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly messagesBefore?: number;
   readonly messagesAfter?: number;
-  /** Messages by outcome; absent where not known. */
+  /** Message counts; absent where not known. */
   readonly outcomes?: Readonly<Partial<Record<Outcome, number>>>;
-  /** Settings that led to it, ready to show: `trigger` → `85 %`. */
+  /** The settings used, for display: `trigger` → `85 %`. */
   readonly policy: readonly { readonly name: string; readonly value: string }[];
   readonly summarizer?: string;
   readonly summaryTokens?: number;
-  /** Where the originals went. */
+  /** Where the originals are stored. */
   readonly archive?: { readonly step: number; readonly location: string };
-  /** A failure that was got over, in words. */
+  /** Messages of failures that a fallback handled. */
   readonly failures: readonly string[];
 }
 
-/** One compaction, opened. */
+/** One compaction with its messages and summary. */
 export interface CompactionView extends CompactionHead {
   readonly version: typeof VIEW_VERSION;
   readonly session: string;
-  /** Every message of the list that was compacted, in order; empty where not known. */
+  /** The messages of the compacted list, in order; empty where not known. */
   readonly messages: readonly MessageOutcome[];
-  /** The summary piece by piece, in order; empty where there is none. */
+  /** Empty where no summary was written. */
   readonly summary: readonly SummaryPiece[];
 }
 
-/** A message on one line. */
+/** A message in one row. */
 interface ShownMessage {
   readonly role: string;
   readonly kind: MessageKind;
-  /** The tool's name, for calls and results; of a result, that of its call. */
+  /** The tool's name, for calls and results. */
   readonly tool?: string;
-  /** The file or folder that the call names. */
+  /** The file or folder among the call's arguments. */
   readonly path?: string;
   readonly tokens: number;
   readonly archiveId?: string;
-  /** The beginning of its text, at most 240 characters. */
+  /** The start of its text, up to 240 characters. */
   readonly preview: string;
 }
 
-/** What became of one message. */
+/** A message of a compacted list and what happened to it. */
 export interface MessageOutcome extends ShownMessage {
-  /** Its place in the session; absent for a summary of an earlier compaction. */
+  /** Its index in the session; absent for the summary of an earlier compaction. */
   readonly message?: number;
-  /** The compaction whose summary this is; only where `message` is absent. */
+  /** Index of the compaction that wrote this summary; only where `message` is absent. */
   readonly summaryOf?: number;
   readonly layer: LayerKey;
   readonly outcome: Outcome;
   /** 0 for `summarized`. */
   readonly tokensAfter: number;
-  /** Why, in words for a person. */
+  /** Why, in plain English. */
   readonly reason?: string;
 }
 
-/** A sentence or line of a summary; the texts of all pieces, one after the other, are the summary. */
+/** A sentence or line of a summary; the texts of all pieces joined are the summary. */
 export interface SummaryPiece {
-  /** With the white space behind it. */
+  /** Includes the whitespace that follows. */
   readonly text: string;
   readonly kind: "heading" | "line" | "blank";
-  /** The messages that it comes from, the nearest first; empty where none was found. */
+  /** The messages it was taken from, the best match first; empty where none was found. */
   readonly sources: readonly SourceView[];
 }
 
 export interface SourceView {
   readonly message?: number;
   readonly archiveId?: string;
-  /** `exact`: its words stand there as they are; `likely`: most of its words stand there. */
+  /** `exact`: the message contains its words verbatim; `likely`: most of them. */
   readonly match: "exact" | "likely";
 }
 
 export type MessageKind = "text" | "toolCall" | "toolResult" | "reasoning" | "media" | "summary";
 
 export interface MessageView extends ShownMessage {
-  /** Place in the session, from 0. */
+  /** Index in the session. */
   readonly index: number;
   /** ISO 8601. */
   readonly at?: string;
@@ -205,30 +205,29 @@ export interface MessagePage {
   readonly version: typeof VIEW_VERSION;
   readonly session: string;
   readonly from: number;
-  /** How many the session has. */
+  /** The number of messages of the session. */
   readonly total: number;
   readonly messages: readonly MessageView[];
 }
 
-/** A step of work with a beginning and an end. */
 export interface SpanView {
   readonly id: string;
   readonly parent?: string;
   /** Such as `compact.summary_created`. */
   readonly name: string;
-  /** ISO 8601; absent where the sender did not say. */
+  /** ISO 8601; absent where the sender gave none. */
   readonly start?: string;
   readonly end?: string;
   readonly durationMs?: number;
   readonly status: "ok" | "error";
-  /** Flat, ready to show; long texts are shortened. */
+  /** Flat, for display; long values are truncated. */
   readonly attributes: readonly { readonly name: string; readonly value: string }[];
 }
 
-/** What the session's prompts cost, simulated with the provider's cache; in US dollars. */
+/** The simulated cost of the session's prompts with the provider's cache, in US dollars. */
 export interface CostView {
   readonly compact: number;
-  /** Without compaction; absent where the session would not have fitted the window. */
+  /** Without compaction; absent where the session exceeds the window. */
   readonly none?: number;
   readonly model: string;
 }
@@ -244,15 +243,15 @@ export interface SearchView {
 export interface SearchHitView {
   readonly session: string;
   readonly archiveId: string;
-  /** Its place in the session; absent where not known. */
+  /** Its index in the session; absent where not known. */
   readonly message?: number;
   readonly role: string;
-  /** The archive's step. */
+  /** The archive step. */
   readonly step: number;
   readonly snippet: string;
 }
 
-/** A piece of a message's text. */
+/** A chunk of a message's text. */
 export interface ExpandedView {
   readonly version: typeof VIEW_VERSION;
   readonly session: string;
@@ -261,17 +260,17 @@ export interface ExpandedView {
   readonly role: string;
   readonly text: string;
   readonly offset: number;
-  /** Characters of the whole. */
+  /** The length of the whole text. */
   readonly characters: number;
-  /** Where to go on; absent at the end. */
+  /** Offset of the next chunk; absent at the end. */
   readonly next?: number;
-  /** True where secrets were taken out. */
+  /** True where secrets were redacted. */
   readonly redacted: boolean;
 }
 
 /**
- * `hello` comes first after connecting; `session` says that a session is new or has grown: fetch it from the places
- * one has; `gone` that it was let go.
+ * `hello` is the first after connecting. `session` reports a new or extended session: fetch what is missing of it.
+ * `gone` reports an evicted one.
  */
 export type LiveNotice =
   | { readonly type: "hello"; readonly version: typeof VIEW_VERSION }
@@ -279,6 +278,6 @@ export type LiveNotice =
   | { readonly type: "gone"; readonly id: string };
 
 export interface Refusal {
-  /** In words for a person. */
+  /** A message for the user. */
   readonly error: string;
 }

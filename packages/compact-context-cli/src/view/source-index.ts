@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers/promises";
 import type { SourceView, SummaryPiece } from "./session-view.ts";
 
-/** A message that a summary may speak of. */
+/** A message that a summary may be based on. */
 export interface Source {
   readonly message?: number;
   readonly archiveId?: string;
@@ -9,40 +9,39 @@ export interface Source {
 }
 
 export interface SourceText extends Source {
-  /** Its readable text. */
   readonly text: string;
 }
 
-/** Which messages hold which words, made once for a session. */
+/** An n-gram index over the messages of a session. */
 export interface SourceIndex {
   readonly sources: readonly Source[];
-  /** The places in `sources` of those that hold a row of words, ascending. */
-  holders(row: number): number[];
+  /** The positions in `sources` that contain the n-gram, ascending. */
+  lookup(ngram: number): number[];
 }
 
-/** Words in a row that are looked up together: three tell most sentences apart. */
-const ROW = 3;
-/** Characters that are read before others have their turn, some 50 ms. */
+/** Words of the longest n-gram: three distinguish most sentences. */
+const MAX_WORDS = 3;
+/** Characters indexed, in about 50 ms, before the event loop gets its turn. */
 const SLICE = 250_000;
-/** Row and place share a number: 32 bits and 21, as many as a double holds exactly. */
-const PLACES = 2 ** 21;
+/** An index entry packs a 32-bit n-gram hash and a 21-bit position into one double. */
+const MAX_INDEXED = 2 ** 21;
 
-export const NO_SOURCES: SourceIndex = { sources: [], holders: () => [] };
+export const NO_SOURCES: SourceIndex = { sources: [], lookup: () => [] };
 
-/** Reads the texts one after the other, letting other work through in between; most are two million. */
+/** Indexes the texts, up to `MAX_INDEXED`, and yields to the event loop in between. */
 export async function indexSources(texts: Iterable<SourceText>): Promise<SourceIndex> {
   const sources: Source[] = [];
   const segments: Float64Array[] = [];
-  let rows: number[] = [];
+  let ngrams: number[] = [];
   let characters = 0;
   const close = (): void => {
-    segments.push(Float64Array.from(rows).sort());
-    rows = [];
+    segments.push(Float64Array.from(ngrams).sort());
+    ngrams = [];
     characters = 0;
   };
   for (const { text, ...source } of texts) {
-    if (sources.length === PLACES) break;
-    for (const row of allRows(text)) rows.push(row * PLACES + sources.length);
+    if (sources.length === MAX_INDEXED) break;
+    for (const ngram of allNgrams(text)) ngrams.push(ngram * MAX_INDEXED + sources.length);
     sources.push(source);
     characters += text.length;
     if (characters < SLICE) continue;
@@ -50,39 +49,39 @@ export async function indexSources(texts: Iterable<SourceText>): Promise<SourceI
     await setImmediate();
   }
   close();
-  return { sources, holders: (row) => segments.flatMap((segment) => placesIn(segment, row)) };
+  return { sources, lookup: (ngram) => segments.flatMap((segment) => positionsIn(segment, ngram)) };
 }
 
-/** Hashes of the words in a row that a line is looked up by; an ellipsis ends a row, for something was left out there. */
-function rowsOf(line: string): ReadonlySet<number> {
-  const stretches = line.split("…").map(hashedWords);
-  return new Set(stretches.flatMap((words) => rowsIn(words, Math.min(ROW, words.length))));
+/** The n-grams to look a line up by; none spans an ellipsis, where words are missing. */
+function queryNgrams(line: string): ReadonlySet<number> {
+  const segments = line.split("…").map(hashedWords);
+  return new Set(segments.flatMap((words) => ngramsIn(words, Math.min(MAX_WORDS, words.length))));
 }
 
-/** Each row of one to three words, once. */
-function allRows(text: string): Set<number> {
+/** The distinct n-grams of one to three words. */
+function allNgrams(text: string): Set<number> {
   const words = hashedWords(text);
-  return new Set(Array.from({ length: ROW }, (_, less) => rowsIn(words, less + 1)).flat());
+  return new Set(Array.from({ length: MAX_WORDS }, (_, index) => ngramsIn(words, index + 1)).flat());
 }
 
-/** All rows of so many words. */
-function rowsIn(words: readonly number[], length: number): number[] {
-  const rows: number[] = [];
-  for (let at = 0; length > 0 && at + length <= words.length; at += 1) rows.push(combined(words, at, length));
-  return rows;
+function ngramsIn(words: readonly number[], length: number): number[] {
+  const ngrams: number[] = [];
+  for (let at = 0; length > 0 && at + length <= words.length; at += 1)
+    ngrams.push(combined(words, at, length));
+  return ngrams;
 }
 
-function placesIn(segment: Float64Array, row: number): number[] {
-  const places: number[] = [];
-  const end = (row + 1) * PLACES;
-  for (let at = firstFrom(segment, row * PLACES); (segment[at] ?? end) < end; at += 1) {
-    places.push((segment[at] ?? 0) % PLACES);
+function positionsIn(segment: Float64Array, ngram: number): number[] {
+  const positions: number[] = [];
+  const end = (ngram + 1) * MAX_INDEXED;
+  for (let at = lowerBound(segment, ngram * MAX_INDEXED); (segment[at] ?? end) < end; at += 1) {
+    positions.push((segment[at] ?? 0) % MAX_INDEXED);
   }
-  return places;
+  return positions;
 }
 
-/** Where the numbers from this one on begin in a sorted list. */
-function firstFrom(sorted: Float64Array, least: number): number {
+/** The index of the first number of a sorted list that is not below `least`. */
+function lowerBound(sorted: Float64Array, least: number): number {
   let from = 0;
   let to = sorted.length;
   while (from < to) {
@@ -99,7 +98,7 @@ function hashedWords(text: string): number[] {
   return hashes;
 }
 
-/** FNV-1a, 32 bits: a row that is taken for another by chance weighs little among many. */
+/** FNV-1a, 32 bits; a rare collision changes one n-gram of many. */
 function hashOf(word: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < word.length; at += 1) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
@@ -112,33 +111,33 @@ function combined(words: readonly number[], at: number, length: number): number 
   return hash >>> 0;
 }
 
-/** Shares of a piece's rows that one message must hold. */
+/** Shares of a piece's n-grams that one message must contain. */
 const EXACT = 0.9;
 const LIKELY = 0.3;
-const MAX_SOURCES = 4;
-/** Rows that a further message must add: four words of its own in a row. */
-const LEAST_GAIN = 2;
+const MAX_PIECE_SOURCES = 4;
+/** N-grams that each further message must add: four consecutive words. */
+const MIN_GAIN = 2;
 
-/** What a summary may speak of. */
-interface Speakable {
+/** The messages that a summary may be based on. */
+interface SourceCandidates {
   readonly index: SourceIndex;
-  /** False for what stands in the index and was never replaced by this summary. */
-  has(place: number): boolean;
+  /** False for an indexed message that this summary did not replace. */
+  has(position: number): boolean;
 }
 
-/** The summary cut into sentences and lines, each with the messages whose words it repeats. */
-export function summaryPieces(summary: string, speakable: Speakable): SummaryPiece[] {
-  return cut(summary).map((text) => {
+/** Splits a summary into sentences and lines, each with the messages whose words it repeats. */
+export function summaryPieces(summary: string, candidates: SourceCandidates): SummaryPiece[] {
+  return splitSummary(summary).map((text) => {
     const kind = kindOf(text);
     if (kind !== "line") return { text, kind, sources: [] };
-    const rows = rowsOf(text.replace(OPENING, ""));
-    const { sources } = speakable.index;
-    return { text, kind, sources: chosen(lookUp(rows, speakable), { rows, text, sources }) };
+    const ngrams = queryNgrams(text.replace(PREFIX, ""));
+    const { sources } = candidates.index;
+    return { text, kind, sources: selectSources(findMatches(ngrams, candidates), { ngrams, text, sources }) };
   });
 }
 
-/** Lines, and the sentences in long ones; all together they are the text again. */
-function cut(summary: string): string[] {
+/** Lines, and the sentences of long ones; joined they are the summary. */
+function splitSummary(summary: string): string[] {
   return summary.split(/(?<=\n)/).flatMap((line) => {
     if (line.length < 160) return [line];
     return line.split(/(?<=[.!?。！？;][)"'\]]?\s)(?=\S)/u);
@@ -150,71 +149,67 @@ function kindOf(text: string): SummaryPiece["kind"] {
   return /^\s{0,3}#{1,6}\s/.test(text) ? "heading" : "line";
 }
 
-/** Who the summary says spoke, and the marks of a quotation: no words of the message itself. */
-const OPENING = /^\s*(?:>\s?|[-*]\s|\d+\.\s|\[[^\]]{1,120}\]\s?)*/;
+/** Quotation, list and speaker marks, which are not the message's own words. */
+const PREFIX = /^\s*(?:>\s?|[-*]\s|\d+\.\s|\[[^\]]{1,120}\]\s?)*/;
 
-/** For each message, by its place, the rows that it holds. */
-type Found = Map<number, Set<number>>;
+/** The n-grams found in each message, by position. */
+type Matches = Map<number, Set<number>>;
 
-function lookUp(rows: ReadonlySet<number>, { index, has }: Speakable): Found {
-  const found: Found = new Map();
-  for (const row of rows) {
-    for (const place of index.holders(row)) {
-      if (has(place)) found.set(place, (found.get(place) ?? new Set()).add(row));
+function findMatches(ngrams: ReadonlySet<number>, { index, has }: SourceCandidates): Matches {
+  const found: Matches = new Map();
+  for (const ngram of ngrams) {
+    for (const position of index.lookup(ngram)) {
+      if (has(position)) found.set(position, (found.get(position) ?? new Set()).add(ngram));
     }
   }
   return found;
 }
 
 interface Piece {
-  readonly rows: ReadonlySet<number>;
+  readonly ngrams: ReadonlySet<number>;
   readonly text: string;
   readonly sources: readonly Source[];
 }
 
-/** The message that holds most of it, then those that hold what is missing: a list may come from several. */
-function chosen(found: Found, piece: Piece): SourceView[] {
+/** Greedy set cover: the message with most of the n-grams, then those with most of the missing ones. */
+function selectSources(found: Matches, piece: Piece): SourceView[] {
   const candidates = new Map(found);
-  const missing = new Set(piece.rows);
+  const missing = new Set(piece.ngrams);
   const views: SourceView[] = [];
-  while (views.length < MAX_SOURCES) {
-    const best = bestOf(candidates, missing, piece);
+  while (views.length < MAX_PIECE_SOURCES) {
+    const best = bestCandidate(candidates, missing, piece);
     if (best === undefined) break;
     const held = candidates.get(best) ?? new Set();
-    const share = held.size / piece.rows.size;
+    const share = held.size / piece.ngrams.size;
     const enough =
-      views.length === 0 ? share >= LIKELY : gain(held, missing) >= Math.min(LEAST_GAIN, missing.size);
+      views.length === 0 ? share >= LIKELY : overlap(held, missing) >= Math.min(MIN_GAIN, missing.size);
     if (!enough) break;
-    views.push(sourceView(piece.sources[best], share >= EXACT ? "exact" : "likely"));
+    const { message, archiveId } = piece.sources[best] ?? {};
+    views.push({ message, archiveId, match: share >= EXACT ? "exact" : "likely" });
     candidates.delete(best);
-    for (const row of held) missing.delete(row);
+    for (const ngram of held) missing.delete(ngram);
   }
   return views;
 }
 
-function sourceView(source: Source | undefined, match: SourceView["match"]): SourceView {
-  const { message, archiveId } = source ?? {};
-  return { message, archiveId, match };
-}
-
-function gain(held: ReadonlySet<number>, missing: ReadonlySet<number>): number {
+function overlap(held: ReadonlySet<number>, missing: ReadonlySet<number>): number {
   let count = 0;
-  for (const row of held) if (missing.has(row)) count += 1;
+  for (const ngram of held) if (missing.has(ngram)) count += 1;
   return count;
 }
 
-/** Most of what is missing; among equals the speaker that the summary names, then the first who said it. */
-function bestOf(
-  candidates: Found,
+/** The message with most of the missing n-grams; ties go to the named speaker, then to the first message. */
+function bestCandidate(
+  candidates: Matches,
   missing: ReadonlySet<number>,
   { text, sources }: Piece,
 ): number | undefined {
   const speaker = speakerOf(text);
   let best: { readonly source: number; readonly score: number } | undefined;
   for (const [source, held] of candidates) {
-    const rows = gain(held, missing);
-    const score = rows + (sources[source]?.role === speaker ? 0.5 : 0);
-    if (rows > 0 && (best === undefined || score > best.score)) best = { source, score };
+    const ngrams = overlap(held, missing);
+    const score = ngrams + (sources[source]?.role === speaker ? 0.5 : 0);
+    if (ngrams > 0 && (best === undefined || score > best.score)) best = { source, score };
   }
   return best?.source;
 }

@@ -1,4 +1,4 @@
-import { createEventReader, type EventReader, type ToldEvent } from "./event-reader.ts";
+import { createEventReader, type EventReader, type TracedEvent } from "./event-reader.ts";
 import { EVENT_LAYERS } from "./message-view.ts";
 import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
 import {
@@ -10,89 +10,90 @@ import {
 } from "./session-view.ts";
 import { NO_SOURCES, summaryPieces } from "./source-index.ts";
 
-/** Every session that the page can show. */
+/** The sessions of the page. */
 export interface ViewStore {
-  /** Adds a session of the caller's own making; one of the same id makes room for it. */
+  /** Adds the session that `make` creates; it replaces one of the same id. */
   open<T extends { readonly record: SessionRecord }>(make: (changed: () => void) => T): T;
-  /** The session of this id that is told by events, for an event of so many characters; the oldest make room for it. */
-  told(id: string, weight: number): EventSession;
+  /** Gets or creates the session known by events, for an event of `size` characters; evicts the least recent ones. */
+  eventSession(id: string, size: number): EventSession;
   get(id: string): SessionRecord | undefined;
   list(): SessionList;
   /** The sessions whose originals can be searched. */
   searchable(): readonly SessionRecord[];
-  /** Hears of every change until the returned function is called. */
+  /** Calls the listener on every change; returns a function that removes it. */
   listen(listener: (notice: LiveNotice) => void): () => void;
 }
 
 interface ViewStoreOptions {
-  /** Sessions told by events at most; 100 when left out. Others stay. */
+  /** Sessions known by events alone; others are never evicted. Default: 100. */
   readonly maxEventSessions?: number;
-  /** Characters that they hold together at most, roughly; 100 million when left out. */
-  readonly maxWeight?: number;
+  /** Characters of their events, approximately. Default: 100 million. */
+  readonly maxSize?: number;
 }
+
+/** Changes within this time are sent as one notice for each session. */
+const NOTICE_MS = 50;
 
 export function createViewStore({
   maxEventSessions = 100,
-  maxWeight = 100_000_000,
+  maxSize = 100_000_000,
 }: ViewStoreOptions = {}): ViewStore {
   const records = new Map<string, SessionRecord>();
-  const told = new Map<string, EventSession>();
+  /** The least recently updated first. */
+  const eventSessions = new Map<string, EventSession>();
   const listeners = new Set<(notice: LiveNotice) => void>();
-  const waiting = new Set<SessionRecord>();
+  const changed = new Set<SessionRecord>();
   let dropped = 0;
-  let total = 0;
+  let totalSize = 0;
 
-  const tell = (notice: LiveNotice): void => {
+  const notify = (notice: LiveNotice): void => {
     for (const listener of listeners) listener(notice);
   };
-  // Many changes come at once: they are told together.
-  const changed = (record: () => SessionRecord | undefined): void => {
+  const flush = (): void => {
+    const heads = [...changed].map((record) => record.head());
+    changed.clear();
+    for (const session of heads) if (records.has(session.id)) notify({ type: "session", session });
+  };
+  const markChanged = (record: SessionRecord): void => {
     if (listeners.size === 0) return;
-    if (waiting.size === 0) {
-      setTimeout(() => {
-        const heads = [...waiting].map((one) => one.head());
-        waiting.clear();
-        for (const session of heads) if (records.has(session.id)) tell({ type: "session", session });
-      }, NOTICE_MS).unref();
-    }
-    const one = record();
-    if (one !== undefined) waiting.add(one);
+    if (changed.size === 0) setTimeout(flush, NOTICE_MS).unref();
+    changed.add(record);
   };
-  const add = <T extends { readonly record: SessionRecord }>(make: (changed: () => void) => T): T => {
-    let made: T | undefined;
-    made = make(() => changed(() => made?.record));
-    records.set(made.record.id, made.record);
-    changed(() => made?.record);
-    return made;
+  const open: ViewStore["open"] = (make) => {
+    let session: ReturnType<typeof make> | undefined;
+    const onChange = (): void => {
+      if (session !== undefined) markChanged(session.record);
+    };
+    session = make(onChange);
+    records.set(session.record.id, session.record);
+    onChange();
+    return session;
   };
-  // A transcript or an archive of the same session is shown beside what is told of it.
+  // A transcript or an archive of the same session keeps the id.
   const freeId = (id: string): string => (records.has(id) ? freeId(`${id} (events)`) : id);
-  const letGo = (name: string, { weight, record: { id } }: EventSession): void => {
+  const evict = (name: string, { size, record: { id } }: EventSession): void => {
     records.delete(id);
-    told.delete(name);
-    total -= weight;
+    eventSessions.delete(name);
+    totalSize -= size;
     dropped += 1;
-    tell({ type: "gone", id });
+    notify({ type: "gone", id });
   };
-  const makeRoom = (sessions: number, weight: number): void => {
-    for (const [name, oldest] of told) {
-      if (told.size + sessions <= maxEventSessions && total + weight <= maxWeight) return;
-      letGo(name, oldest);
+  const makeRoom = (sessions: number, size: number): void => {
+    for (const [name, session] of eventSessions) {
+      if (eventSessions.size + sessions <= maxEventSessions && totalSize + size <= maxSize) return;
+      evict(name, session);
     }
   };
 
   return {
-    open: add,
-    told(id, weight) {
-      const known = told.get(id);
-      // What was told of last is let go last.
-      told.delete(id);
-      makeRoom(known === undefined ? 1 : 0, weight);
-      const session = known ?? add((onChange) => createEventSession(freeId(id), onChange));
-      told.set(id, session);
-      const before = session.weight;
-      session.take(weight);
-      total += session.weight - before;
+    open,
+    eventSession(id, size) {
+      const known = eventSessions.get(id);
+      eventSessions.delete(id);
+      makeRoom(known === undefined ? 1 : 0, size);
+      const session = known ?? open((onChange) => createEventSession(freeId(id), onChange));
+      eventSessions.set(id, session);
+      totalSize += session.reserve(size);
       return session;
     },
     get: (id) => records.get(id),
@@ -109,34 +110,31 @@ export function createViewStore({
   };
 }
 
-/** How long changes are gathered before they are told. */
-const NOTICE_MS = 50;
-
 function newestFirst(one: SessionHead, other: SessionHead): number {
   return (other.updatedAt ?? "").localeCompare(one.updatedAt ?? "") || one.id.localeCompare(other.id);
 }
 
-/** A session that is told by events alone: no messages, no texts but the summaries. */
+/** A session known by events alone: it has no messages, and no texts but the summaries. */
 interface EventSession {
   readonly record: SessionRecord;
   readonly reader: EventReader;
-  /** Characters that it holds, roughly. */
-  readonly weight: number;
-  /** Makes room for an event of so many characters; false where the session is full. */
-  take(weight: number): boolean;
-  /** Keeps a span; a full session only counts it. */
+  /** Characters, approximately. */
+  readonly size: number;
+  /** Reserves space for an event and returns its size; 0 where the session is full. */
+  reserve(size: number): number;
+  /** Stores a span; a full session only counts it. */
   addSpan(span: SpanView): void;
-  /** Keeps an event's span, and learns what it says. */
-  add(event: ToldEvent): void;
+  /** Stores an event's span and applies what the event reports. */
+  add(event: TracedEvent): void;
 }
 
-/** Most characters of one session's spans and summaries. */
-const MAX_WEIGHT = 32_000_000;
+/** Characters of one session's spans and summaries. */
+const MAX_SESSION_SIZE = 32_000_000;
 
 function createEventSession(id: string, changed: () => void): EventSession {
   let reader: EventReader | undefined;
-  let weight = 0;
-  let full = false;
+  let size = 0;
+  let isFull = false;
   const record = createRecord({
     id,
     source: "events",
@@ -157,22 +155,23 @@ function createEventSession(id: string, changed: () => void): EventSession {
   return {
     record,
     reader,
-    get weight() {
-      return weight;
+    get size() {
+      return size;
     },
-    take(more) {
-      full = weight + more > MAX_WEIGHT;
-      if (!full) weight += more;
-      return !full;
+    reserve(more) {
+      isFull = size + more > MAX_SESSION_SIZE;
+      if (isFull) return 0;
+      size += more;
+      return more;
     },
     addSpan(span) {
-      if (full) record.drop();
+      if (isFull) record.drop();
       else record.addSpan(span);
     },
     add(event) {
-      if (!full) return reader?.add(event);
+      if (!isFull) return reader?.add(event);
       record.drop();
-      reader?.learn({ ...event, payload: undefined });
+      reader?.apply({ ...event, payload: undefined });
     },
   };
 }
