@@ -1,14 +1,13 @@
-import {
-  type CompactionHead,
-  type CompactionView,
-  type LayerKey,
-  type MessageOutcome,
-  type MessageView,
-  type SessionHead,
-  type SessionView,
-  type SpanView,
-  type StepView,
-  VIEW_VERSION,
+import type {
+  CompactionHead,
+  CompactionView,
+  LayerKey,
+  MessageOutcome,
+  MessageView,
+  SessionHead,
+  SessionView,
+  SpanView,
+  StepView,
 } from "../../packages/compact-context-cli/src/view/session-view.ts";
 
 /** A session as the server would tell it, made up: the page is tested without anything behind it. */
@@ -80,7 +79,7 @@ interface Made {
   readonly spans: SpanView[];
 }
 
-function play(options: FixtureOptions, views: readonly MessageView[], window: number): Made {
+function play(views: readonly MessageView[], window: number): Made {
   const made: Made = { steps: [], compactions: [], spans: [] };
   let kept: MessageOutcome[] = [];
   let from = 0;
@@ -95,7 +94,7 @@ function play(options: FixtureOptions, views: readonly MessageView[], window: nu
       made.steps.push({ ...step, tokens: layers, total: total(layers) });
       continue;
     }
-    const compaction = compact(options.id, list, made);
+    const compaction = compact(list, made);
     kept = keptOf(compaction);
     from = end;
     const after = layersOf(kept);
@@ -136,11 +135,7 @@ function layersOf(list: readonly MessageOutcome[]): number[] {
   return [820, 540, ...LAYERS.slice(2).map(of)];
 }
 
-function compact(
-  session: string,
-  list: readonly MessageOutcome[],
-  { compactions, steps }: Made,
-): CompactionView {
+function compact(list: readonly MessageOutcome[], { compactions, steps }: Made): CompactionView {
   const index = compactions.length;
   const messages = list.map((each, place): MessageOutcome => {
     if (each.message === undefined || place < list.length - 24)
@@ -155,8 +150,6 @@ function compact(
   const outcomes: Partial<Record<MessageOutcome["outcome"], number>> = {};
   for (const each of messages) outcomes[each.outcome] = (outcomes[each.outcome] ?? 0) + 1;
   return {
-    version: VIEW_VERSION,
-    session,
     index,
     step: steps.length,
     at: at(steps.length * 40),
@@ -173,7 +166,7 @@ function compact(
     ],
     summarizer: "builtin",
     summaryTokens: 2100,
-    archive: { step: index + 1, location: `transcript-pre-compact-${index + 1}.jsonl` },
+    archiveStep: index + 1,
     failures: [],
     messages,
     summary: [
@@ -261,10 +254,8 @@ function spansOf({ index, durationMs = 0 }: CompactionView, end: number): SpanVi
 export function fixture(options: FixtureOptions): Fixture {
   const { id, title = "A long piece of work", messages: length, window = 60_000, live = false } = options;
   const { views, texts } = messagesOf(options);
-  const { steps, compactions, spans } = play(options, views, window);
-  const heads = compactions.map(
-    ({ messages: _, summary: __, version: ___, session: ____, ...head }): CompactionHead => head,
-  );
+  const { steps, compactions, spans } = play(views, window);
+  const heads = compactions.map(({ messages: _, summary: __, ...head }): CompactionHead => head);
   const head: SessionHead = {
     id,
     title,
@@ -278,12 +269,10 @@ export function fixture(options: FixtureOptions): Fixture {
     searchable: true,
     dropped: 0,
     counts: { messages: length, steps: steps.length, compactions: heads.length, spans: spans.length },
-    startedAt: at(0),
     updatedAt: at(length * 20),
   };
   const view = {
     ...head,
-    version: VIEW_VERSION,
     layers: LAYERS,
     from: { steps: 0, compactions: 0, spans: 0 },
   } as const;

@@ -78,8 +78,7 @@ function serve(path: string, response: ServerResponse): void {
 function answer(sessions: readonly Fixture[], { pathname, searchParams }: URL): unknown {
   const number = (name: string): number => Number(searchParams.get(name) ?? 0);
   const [, , route, id = "", part, index] = pathname.split("/").map(decodeURIComponent);
-  if (route === "sessions" && id === "")
-    return { version: VIEW_VERSION, sessions: sessions.map(({ head }) => head), dropped: 0 };
+  if (route === "sessions" && id === "") return { sessions: sessions.map(({ head }) => head), dropped: 0 };
   if (route === "search") return search(sessions, searchParams);
   const name = route === "expand" ? searchParams.get("session") : id;
   const found = sessions.find(({ head }) => head.id === name);
@@ -87,13 +86,7 @@ function answer(sessions: readonly Fixture[], { pathname, searchParams }: URL): 
   if (route === "expand") return expand(found, searchParams);
   if (part === "messages") {
     const messages = found.messages.slice(number("from"), number("to"));
-    return {
-      version: VIEW_VERSION,
-      session: id,
-      from: number("from"),
-      total: found.messages.length,
-      messages,
-    };
+    return { total: found.messages.length, messages };
   }
   if (part === "compactions") return found.compactions[Number(index)];
   const from = { steps: number("steps"), compactions: number("compactions"), spans: number("spans") };
@@ -128,26 +121,21 @@ function search(sessions: readonly Fixture[], given: URLSearchParams): unknown {
         : [],
     ),
   );
-  return { version: VIEW_VERSION, query, hits: hits.slice(0, 100), problems: 0 };
+  return { query, hits: hits.slice(0, 100), problems: 0 };
 }
 
 const PIECE = 20_000;
 
-function expand({ head, texts }: Fixture, given: URLSearchParams): unknown {
+function expand({ texts }: Fixture, given: URLSearchParams): unknown {
   const message = Number(given.get("message") ?? given.get("id")?.replace("arc-", ""));
   const text = texts[message];
   const offset = Number(given.get("offset") ?? 0);
   if (text === undefined) return undefined;
   const next = offset + PIECE < text.length ? { next: offset + PIECE } : {};
-  const about = {
-    version: VIEW_VERSION,
-    session: head.id,
+  return {
     archiveId: `arc-${message}`,
     message,
     role: "tool",
-  };
-  return {
-    ...about,
     text: text.slice(offset, offset + PIECE),
     offset,
     characters: text.length,

@@ -61,7 +61,7 @@ export async function replayWatched(
     },
   };
   const replay = await replaySession(transcript, settings, { ...ports, watcher });
-  played.end(costOf(replay.economy, settings));
+  played.end(costOf(replay.economy));
   return replay;
 }
 
@@ -102,14 +102,13 @@ function searchOf(
   };
 }
 
-function costOf({ policies }: Economy, { model }: Settings): CostView | undefined {
+function costOf({ policies }: Economy): CostView | undefined {
   const [own] = policies;
   const none = policies.find(({ name }) => name === "none");
   if (own?.dollars === undefined) return undefined;
   return {
     compact: own.dollars,
     none: none?.dollars === undefined || none.overWindow > 0 ? undefined : none.dollars,
-    model: model ?? "unknown",
   };
 }
 

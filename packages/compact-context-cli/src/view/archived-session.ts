@@ -37,7 +37,6 @@ export interface ArchiveSource {
 
 interface LoadedSession extends ArchivedConversation {
   readonly counter: TokenCounter;
-  storedOf(step: number): StoredRecord;
 }
 
 /** A session of an archive, loaded at the first request. */
@@ -47,12 +46,7 @@ export function createArchivedRecord(
   changed: () => void,
 ): { readonly record: SessionRecord } {
   const { archive } = source;
-  let loaded: LoadedSession = {
-    counter: source.counterFor(undefined),
-    messages: [],
-    steps: [],
-    storedOf: () => storedRecord(undefined, 0),
-  };
+  let loaded: LoadedSession = { counter: source.counterFor(undefined), messages: [], steps: [] };
   let loading: Promise<void> | undefined;
   const originals = createOriginals({
     load: () => {
@@ -63,9 +57,8 @@ export function createArchivedRecord(
       return loading;
     },
     messages: () => loaded.messages,
-    compactions: () =>
-      loaded.steps.map(({ step, entries }) => ({ entries, summary: loaded.storedOf(step).text ?? "" })),
-    indexOf: (head) => loaded.steps.findIndex(({ step }) => step === head.archive?.step),
+    compactions: () => loaded.steps.map(({ stored, entries }) => ({ entries, summary: stored.text ?? "" })),
+    indexOf: ({ archiveStep }) => loaded.steps.findIndex(({ step }) => step === archiveStep),
     countMessage: (message) => loaded.counter.countMessage(message),
     redact: (text) => text,
     find: (id) => archive.findMessage(sessionId, id),
@@ -91,15 +84,12 @@ async function loadSession(
 ): Promise<LoadedSession> {
   const { archive, keep } = source;
   const lists: ArchivedList[] = [];
-  const records = new Map<number, StoredRecord>();
   for (const step of await archive.steps(sessionId)) {
     const { messages } = await archive.readTranscript(sessionId, step);
     const stored = storedRecord(await archive.readSummary(sessionId, step), messages.length);
-    records.set(step, stored);
-    lists.push({ step, messages: messages.map(withoutNative), outcomes: stored.outcomes });
+    lists.push({ step, stored, messages: messages.map(withoutNative) });
   }
-  const storedOf = (step: number): StoredRecord => records.get(step) ?? storedRecord(undefined, 0);
-  const storedModel = [...records.values()].findLast(({ model }) => model !== undefined)?.model;
+  const storedModel = lists.findLast(({ stored }) => stored.model !== undefined)?.stored.model;
   const counter = source.counterFor((await modelOf(archive, sessionId)) ?? storedModel);
   const state = await source.state(sessionId);
   const joined = joinArchive(lists, {
@@ -110,13 +100,13 @@ async function loadSession(
   await readEvents(sessionId, { archive, record, joined });
   if (record.compactions.length === 0) {
     record.amend({ model: storedModel });
-    addSteps(record, joined, { storedOf, countText: (text) => counter.countText(text) });
+    addSteps(record, joined, counter);
   }
   const request = joined.messages
     .map(({ message }) => typedRequest(message))
     .find((text) => text !== undefined);
   if (request !== undefined) record.amend({ title: shortPreview(request).slice(0, 200) });
-  return { ...joined, counter, storedOf };
+  return { ...joined, counter };
 }
 
 /** The model that the session's first estimate was made for. */
@@ -139,7 +129,7 @@ async function readEvents(
   { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
 ): Promise<void> {
   const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
-  const reader = createEventReader({ record, spansOnly: false, messagesOf: (step) => counts.get(step) ?? 0 });
+  const reader = createEventReader({ record, messagesOf: (step) => counts.get(step) ?? 0 });
   for await (const line of archive.streamEvents(sessionId)) {
     const event = readEventLine(line);
     if (event === undefined) record.drop();
@@ -163,17 +153,13 @@ interface CompactionTokens {
 }
 
 /** For an archive without events, which the command writes: each list becomes a step with a compaction. */
-function addSteps(
-  record: SessionRecord,
-  { steps }: ArchivedConversation,
-  { storedOf, countText }: { storedOf(step: number): StoredRecord; countText(text: string): number },
-): void {
+function addSteps(record: SessionRecord, { steps }: ArchivedConversation, counter: TokenCounter): void {
   const isKnown = steps.every(({ entries }) => entries.every(({ outcome }) => outcome !== "unknown"));
   // Without outcomes the layers after a compaction are not known either.
   if (isKnown) record.amend({ layers: MESSAGE_LAYERS });
-  for (const { step, entries, messages } of steps) {
-    const stored = storedOf(step);
-    const summaryTokens = stored.summaryTokens ?? (stored.text === undefined ? 0 : countText(stored.text));
+  for (const { step, stored, entries, messages } of steps) {
+    const summaryTokens =
+      stored.summaryTokens ?? (stored.text === undefined ? 0 : counter.countText(stored.text));
     const compaction = { entries, stored, summaryTokens };
     const { before, after, ...totals } = isKnown ? tokensByOutcome(compaction) : tokensByTotal(compaction);
     const { at, summarizer } = stored;
@@ -185,7 +171,7 @@ function addSteps(
       policy: [],
       summarizer,
       summaryTokens,
-      archive: { step, location: `step ${step}` },
+      archiveStep: step,
       failures: [],
     });
     record.addStep({ at, messages, tokens: after, before, compaction: index });

@@ -22,6 +22,7 @@ import type { MessageOutcome, Outcome } from "./session-view.ts";
 interface ArchivedStep {
   /** The archive step. */
   readonly step: number;
+  readonly stored: StoredRecord;
   readonly entries: readonly CompactedMessage[];
   /** The number of session messages up to this step. */
   readonly messages: number;
@@ -49,8 +50,7 @@ interface LocatedMessage {
 export interface ArchivedList {
   readonly step: number;
   readonly messages: readonly ArchivedMessage[];
-  /** What happened to each message, where that is stored with the list. */
-  readonly outcomes?: readonly StoredOutcome[];
+  readonly stored: StoredRecord;
 }
 
 /**
@@ -59,16 +59,17 @@ export interface ArchivedList {
  */
 export function joinArchive(lists: readonly ArchivedList[], options: JoinOptions): ArchivedConversation {
   let messages: readonly ArchivedMessage[] = [];
-  const located = lists.map(({ step, messages: list, outcomes }) => {
+  const located = lists.map(({ step, stored, messages: list }) => {
     messages = joinSteps(messages, list);
-    return { step, list: locate(list, messages), messages: messages.length, outcomes };
+    return { step, stored, list: locate(list, messages), messages: messages.length };
   });
-  const steps = located.map(({ step, list, messages: count, outcomes: stored }, index) => {
+  const steps = located.map(({ list, ...step }, index) => {
     const next = located[index + 1]?.list;
     const derived =
-      next === undefined ? outcomesByState(options.state, step, messages) : outcomesByList(list, next);
-    const outcomes: OutcomeOf = stored === undefined ? derived : (_, at) => stored[at] ?? UNKNOWN;
-    return { step, messages: count, entries: entriesOf(list, outcomes, { ...options, index }) };
+      next === undefined ? outcomesByState(options.state, step.step, messages) : outcomesByList(list, next);
+    const { outcomes } = step.stored;
+    const outcomeOf: OutcomeOf = outcomes === undefined ? derived : (_, at) => outcomes[at] ?? UNKNOWN;
+    return { ...step, entries: entriesOf(list, outcomeOf, { ...options, index }) };
   });
   return { messages, steps };
 }

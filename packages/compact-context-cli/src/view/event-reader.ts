@@ -39,8 +39,6 @@ export interface EventReader {
 
 interface EventReaderOptions {
   readonly record: SessionRecord;
-  /** True where steps and compactions come from a more precise source. */
-  readonly spansOnly: boolean;
   /** The number of session messages before an archive step; absent where messages are not known. */
   readonly messagesOf?: (archiveStep: number) => number;
 }
@@ -57,7 +55,7 @@ interface PendingCompaction {
 
 /** Reads the events of one session in order. */
 export function createEventReader(options: EventReaderOptions): EventReader {
-  const { record, spansOnly } = options;
+  const { record } = options;
   const summaries = new Map<number, string>();
   const outcomes = new Map<number, readonly MessageOutcome[]>();
   const spans = createSpanTree(record);
@@ -115,7 +113,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     apply,
     add(event) {
       spans.add(event);
-      if (!spansOnly) apply(event);
+      apply(event);
     },
     summaryOf: (compaction) => summaries.get(compaction),
     outcomesOf: (compaction) => outcomes.get(compaction) ?? [],
@@ -129,7 +127,7 @@ interface OpenSpan {
 }
 
 /** Adds the spans of events; those of one compaction become children of a span of their own. */
-function createSpanTree(record: SessionRecord): { add(event: TracedEvent): void } {
+export function createSpanTree(record: SessionRecord): { add(event: TracedEvent): void } {
   let count = 0;
   let parent: OpenSpan | undefined;
   const nextId = (): string => {
@@ -240,10 +238,7 @@ function addCompaction(
     ...messageCounts(pending, properties),
     policy,
     ...summaryFacts(pending),
-    archive:
-      archiveStep === undefined
-        ? undefined
-        : { step: archiveStep, location: textIn(archival, "location") ?? "" },
+    archiveStep,
     failures,
   });
   record.amendStep({

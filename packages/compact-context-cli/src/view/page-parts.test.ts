@@ -44,7 +44,6 @@ function session(steps: readonly StepView[], more: Partial<SessionView> = {}): S
     counts: { messages: 9, steps: steps.length, compactions: 0, spans: 0 },
     searchable: true,
     dropped: 0,
-    version: 1,
     layers: ["system", "recent"],
     from: { steps: 0, compactions: 0, spans: 0 },
     steps,

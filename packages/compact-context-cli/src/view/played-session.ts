@@ -5,7 +5,7 @@ import type { CompactEvent, TokenCounter } from "compact-context/internal/core/p
 import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
 import { errorMessage } from "compact-context/internal/errors";
-import { createEventReader } from "./event-reader.ts";
+import { createSpanTree } from "./event-reader.ts";
 import {
   countOutcomes,
   type FixedTokens,
@@ -98,12 +98,12 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
     system: counter.countSystem(session.system) + counter.perRequest,
     tools: counter.countTools(session.tools),
   };
-  const events = createEventReader({ record, spansOnly: true });
+  const spans = createSpanTree(record);
   const running = createRunningTotal(counter, fixed);
 
   return {
     record,
-    onEvent: (event) => events.add(event),
+    onEvent: (event) => spans.add(event),
     onCall(raw, { messages, report, summary }, elapsedMs) {
       const at = raw.at(-1)?.meta?.timestamp;
       const compaction = report.compacted
@@ -179,7 +179,7 @@ function headOf(
     policy: policyLines(more.policy, report.plan?.keep),
     summarizer,
     summaryTokens: report.summaryTokens,
-    archive: archive === undefined ? undefined : { step: archive.step, location: archive.location },
+    archiveStep: archive?.step,
     failures: report.failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
   };
 }

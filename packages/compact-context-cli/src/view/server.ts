@@ -279,7 +279,7 @@ function messages(record: SessionRecord, query: URLSearchParams): MessagePage {
   const to = Math.min(wholeNumber(query.get("to")) ?? total, total, from + MAX_MESSAGES);
   const indexes = Array.from({ length: Math.max(0, to - from) }, (_, offset) => from + offset);
   const messages = indexes.flatMap((index) => record.originals.message(index) ?? []);
-  return { version: VIEW_VERSION, session: record.id, from, total, messages };
+  return { total, messages };
 }
 
 async function compaction(
@@ -288,7 +288,7 @@ async function compaction(
 ): Promise<CompactionView | undefined> {
   const head = record.compactions[index ?? -1];
   if (head === undefined) return undefined;
-  return { version: VIEW_VERSION, session: record.id, ...head, ...(await record.originals.open(head)) };
+  return { ...head, ...(await record.originals.open(head)) };
 }
 
 const MAX_HITS = 50;
@@ -306,16 +306,13 @@ async function search(params: URLSearchParams, store: ViewStore): Promise<Search
     hits.push(...found.hits);
     problems += found.problems;
   }
-  return { version: VIEW_VERSION, query, hits: hits.slice(0, MAX_HITS), problems };
+  return { query, hits: hits.slice(0, MAX_HITS), problems };
 }
 
 async function expand(query: URLSearchParams, store: ViewStore): Promise<ExpandedView | undefined> {
-  const record = store.get(query.get("session") ?? "");
-  const expanded = await record?.originals.expand({
+  return store.get(query.get("session") ?? "")?.originals.expand({
     archiveId: query.get("id") ?? undefined,
     message: wholeNumber(query.get("message")),
     offset: wholeNumber(query.get("offset")) ?? 0,
   });
-  if (record === undefined || expanded === undefined) return undefined;
-  return { version: VIEW_VERSION, session: record.id, ...expanded };
 }

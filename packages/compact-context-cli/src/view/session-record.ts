@@ -1,23 +1,19 @@
 import { defined } from "compact-context/internal/errors";
 import { sum } from "./message-view.ts";
-import {
-  type CompactionHead,
-  type CompactionView,
-  type ExpandedView,
-  type MessageView,
-  type SearchHitView,
-  type SessionHead,
-  type SessionView,
-  type SpanView,
-  type StepView,
-  VIEW_VERSION,
+import type {
+  CompactionHead,
+  CompactionView,
+  ExpandedView,
+  MessageView,
+  SearchHitView,
+  SessionHead,
+  SessionView,
+  SpanView,
+  StepView,
 } from "./session-view.ts";
 
 /** Facts about a session beside its steps; they may change while it runs. */
-export type SessionFacts = Omit<
-  SessionHead,
-  "id" | "source" | "counts" | "startedAt" | "updatedAt" | "dropped"
-> &
+export type SessionFacts = Omit<SessionHead, "id" | "source" | "counts" | "updatedAt" | "dropped"> &
   Pick<SessionView, "layers" | "cost">;
 
 /** The facts of a session before its first event. */
@@ -32,7 +28,7 @@ export interface Originals {
   message(index: number): MessageView | undefined;
   /** The details of a compaction. */
   open(head: CompactionHead): Promise<Pick<CompactionView, "messages" | "summary">>;
-  expand(query: ExpandQuery): Promise<Omit<ExpandedView, "version" | "session"> | undefined>;
+  expand(query: ExpandQuery): Promise<ExpandedView | undefined>;
   search(text: string, limit: number): Promise<FoundOriginals>;
 }
 
@@ -94,8 +90,12 @@ export function createRecord(options: RecordOptions): SessionRecord {
   const compactions: CompactionHead[] = [];
   const spans: SpanView[] = [];
   let dropped = 0;
-  const lifetime = createLifetime();
+  let updatedAt: string | undefined;
 
+  // ISO 8601 in UTC sorts as text.
+  const touch = (at = ""): void => {
+    if (at > (updatedAt ?? "")) updatedAt = at;
+  };
   const push = <T>(list: T[], item: T, limit: number): void => {
     if (list.length < limit) list.push(item);
     else dropped += 1;
@@ -114,7 +114,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
         compactions: compactions.length,
         spans: spans.length,
       },
-      ...lifetime.range(),
+      updatedAt,
       dropped,
     };
   };
@@ -126,7 +126,7 @@ export function createRecord(options: RecordOptions): SessionRecord {
     steps,
     compactions,
     addStep(draft) {
-      lifetime.include(draft.at);
+      touch(draft.at);
       push(steps, withTotal({ ...draft, index: steps.length }), MAX_STEPS);
     },
     amendStep(more) {
@@ -149,14 +149,13 @@ export function createRecord(options: RecordOptions): SessionRecord {
       changed();
     },
     addSpan(span) {
-      lifetime.include(span.start);
-      lifetime.include(span.end);
+      touch(span.start);
+      touch(span.end);
       push(spans, span, MAX_SPANS);
     },
     head,
     view: (from) => ({
       ...head(),
-      version: VIEW_VERSION,
       layers: facts.layers,
       from,
       steps: steps.slice(from.steps, from.steps + MAX_STEPS_PER_RESPONSE),
@@ -180,21 +179,4 @@ function endOf(spans: readonly SpanView[], from: number): number {
 
 function withTotal(step: Omit<StepView, "total">): StepView {
   return { ...step, total: sum(step.tokens) };
-}
-
-/** The earliest and latest time; ISO 8601 in UTC sorts as text. */
-function createLifetime(): {
-  include(at: string | undefined): void;
-  range(): Pick<SessionHead, "startedAt" | "updatedAt">;
-} {
-  let startedAt: string | undefined;
-  let updatedAt: string | undefined;
-  return {
-    include(at) {
-      if (at === undefined) return;
-      if (startedAt === undefined || at < startedAt) startedAt = at;
-      if (updatedAt === undefined || at > updatedAt) updatedAt = at;
-    },
-    range: () => ({ startedAt, updatedAt }),
-  };
 }

@@ -14,6 +14,8 @@
  * - `POST /ingest` → Ariadne's protocol, for programs; not for the page
  * Errors have a 4xx or 5xx status and a `Refusal`.
  */
+
+/** Sent with `hello`: a page of another version asks to be reloaded. */
 export const VIEW_VERSION = 1;
 
 /** Per `MessagePage`. */
@@ -35,7 +37,6 @@ export type LayerKey =
   | "messages";
 
 export interface SessionList {
-  readonly version: typeof VIEW_VERSION;
   /** The newest activity first. */
   readonly sessions: readonly SessionHead[];
   /** Sessions that were evicted because there were too many. */
@@ -64,8 +65,7 @@ export interface SessionHead {
     readonly compactions: number;
     readonly spans: number;
   };
-  /** ISO 8601, of the first and the newest step or span; absent without any. */
-  readonly startedAt?: string;
+  /** ISO 8601, of the newest step or span; absent without any. */
   readonly updatedAt?: string;
   /** True where originals can be searched. */
   readonly searchable: boolean;
@@ -74,7 +74,6 @@ export interface SessionHead {
 }
 
 export interface SessionView extends SessionHead {
-  readonly version: typeof VIEW_VERSION;
   /** The session's layers in stacking order; `StepView.tokens` has this order. */
   readonly layers: readonly LayerKey[];
   /** The requested offsets of the arrays below. */
@@ -132,16 +131,14 @@ export interface CompactionHead {
   readonly policy: readonly { readonly name: string; readonly value: string }[];
   readonly summarizer?: string;
   readonly summaryTokens?: number;
-  /** Where the originals are stored. */
-  readonly archive?: { readonly step: number; readonly location: string };
+  /** The archive step that holds the originals. */
+  readonly archiveStep?: number;
   /** Messages of failures that a fallback handled. */
   readonly failures: readonly string[];
 }
 
 /** One compaction with its messages and summary. */
 export interface CompactionView extends CompactionHead {
-  readonly version: typeof VIEW_VERSION;
-  readonly session: string;
   /** The messages of the compacted list, in order; empty where not known. */
   readonly messages: readonly MessageOutcome[];
   /** Empty where no summary was written. */
@@ -202,9 +199,6 @@ export interface MessageView extends ShownMessage {
 }
 
 export interface MessagePage {
-  readonly version: typeof VIEW_VERSION;
-  readonly session: string;
-  readonly from: number;
   /** The number of messages of the session. */
   readonly total: number;
   readonly messages: readonly MessageView[];
@@ -229,11 +223,9 @@ export interface CostView {
   readonly compact: number;
   /** Without compaction; absent where the session exceeds the window. */
   readonly none?: number;
-  readonly model: string;
 }
 
 export interface SearchView {
-  readonly version: typeof VIEW_VERSION;
   readonly query: string;
   readonly hits: readonly SearchHitView[];
   /** Archive lines that could not be read. */
@@ -253,8 +245,6 @@ export interface SearchHitView {
 
 /** A chunk of a message's text. */
 export interface ExpandedView {
-  readonly version: typeof VIEW_VERSION;
-  readonly session: string;
   readonly archiveId?: string;
   readonly message?: number;
   readonly role: string;

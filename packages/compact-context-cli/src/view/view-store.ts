@@ -1,13 +1,7 @@
 import { createEventReader, type EventReader, type TracedEvent } from "./event-reader.ts";
 import { EVENT_LAYERS } from "./message-view.ts";
 import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
-import {
-  type LiveNotice,
-  type SessionHead,
-  type SessionList,
-  type SpanView,
-  VIEW_VERSION,
-} from "./session-view.ts";
+import type { LiveNotice, SessionHead, SessionList, SpanView } from "./session-view.ts";
 import { NO_SOURCES, summaryPieces } from "./source-index.ts";
 
 /** The sessions of the page. */
@@ -98,7 +92,6 @@ export function createViewStore({
     },
     get: (id) => records.get(id),
     list: () => ({
-      version: VIEW_VERSION,
       sessions: [...records.values()].map((record) => record.head()).toSorted(newestFirst),
       dropped,
     }),
@@ -151,7 +144,7 @@ function createEventSession(id: string, changed: () => void): EventSession {
     },
     changed,
   });
-  reader = createEventReader({ record, spansOnly: false });
+  reader = createEventReader({ record });
   return {
     record,
     reader,

@@ -106,7 +106,7 @@ function Head({ about, head }: { readonly about: SessionView; readonly head: Com
 }
 
 function factsOf(head: CompactionHead): string[] {
-  const { step, at, reason, messagesBefore, messagesAfter, durationMs, summarizer, archive } = head;
+  const { step, at, reason, messagesBefore, messagesAfter, durationMs, summarizer, archiveStep } = head;
   const summary = [
     summarizer ?? "",
     head.summaryTokens === undefined ? "" : `${count(head.summaryTokens)} tokens`,
@@ -123,7 +123,7 @@ function factsOf(head: CompactionHead): string[] {
         : `${count(messagesBefore)} → ${plural(messagesAfter, "message")}`,
     durationMs === undefined ? "" : `took ${duration(durationMs)}`,
     said.length === 0 ? "" : `summary: ${firstLine(said.join(", "), 80)}`,
-    archive === undefined ? "" : `originals: archive step ${count(archive.step)}`,
+    archiveStep === undefined ? "" : `originals: archive step ${count(archiveStep)}`,
   ].filter((fact) => fact !== "");
 }
 
