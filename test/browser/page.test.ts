@@ -158,7 +158,7 @@ describe.skipIf(!canDrive)("the page", () => {
     expect(unseen).toEqual([]);
     for (const part of [
       "Skip to the details",
-      "Keys and words",
+      "Keys and terms",
       "As a table",
       "Play the session",
       "Model call",
@@ -373,7 +373,7 @@ describe.skipIf(!canDrive)("the page", () => {
     await tab.waitForSelector(".summary .line");
     figures.compactions = await measure(
       tab,
-      "if (frame % 6 === 0) document.querySelector('.turn[aria-label=\"Compaction after\"]').click()",
+      "if (frame % 6 === 0) document.querySelector('.turn[aria-label=\"Next compaction\"]').click()",
     );
     console.log(`page, 2,000 messages: ${JSON.stringify(figures)}`);
     const nodes = await tab.evaluate<number>("document.querySelectorAll('*').length");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { grown, moreWaits, placesOf } from "./page/data.ts";
+import { hasMore, mergeSession, nextOffsets } from "./page/data.ts";
 import { createRecord } from "./session-record.ts";
 import type { SessionView } from "./session-view.ts";
 
@@ -39,10 +39,10 @@ it("a long session comes in pieces, none of them large, until the page has all o
   const sizes: number[] = [];
   let known: SessionView | undefined;
   for (let more = true; more; ) {
-    const text = JSON.stringify(record.view(placesOf(known)));
+    const text = JSON.stringify(record.view(nextOffsets(known)));
     sizes.push(text.length);
-    const session = grown(known, JSON.parse(text) as SessionView);
-    more = moreWaits(known, session);
+    const session = mergeSession(known, JSON.parse(text) as SessionView);
+    more = hasMore(known, session);
     known = session;
   }
   expect(known?.spans.map(({ id }) => Number(id))).toEqual(Array.from({ length: 20_000 }, (_, id) => id));
@@ -53,8 +53,8 @@ it("a long session comes in pieces, none of them large, until the page has all o
 
 it("nothing more is asked for where an answer brought nothing", () => {
   const known = longRecord().view({ steps: 0, compactions: 0, spans: 0 });
-  expect(moreWaits(undefined, known)).toBe(true);
-  expect(moreWaits(known, grown(known, { ...known, from: placesOf(known), steps: [], spans: [] }))).toBe(
-    false,
-  );
+  expect(hasMore(undefined, known)).toBe(true);
+  expect(
+    hasMore(known, mergeSession(known, { ...known, from: nextOffsets(known), steps: [], spans: [] })),
+  ).toBe(false);
 });

@@ -1,18 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { columnsOf, maxTokens, zoomed } from "./page/columns.ts";
-import { grown, sharesOf, windowContent } from "./page/data.ts";
+import { chartColumns, maxTokens, zoomedRange } from "./page/columns.ts";
+import { mergeSession, sharesOf, windowContent } from "./page/data.ts";
 import { spanRows } from "./page/spans.ts";
 import {
-  clockAfter,
+  clockTimeAfter,
   count,
   duration,
   firstLine,
-  liveWord,
-  marked,
+  liveLabel,
   percent,
   plural,
   short,
+  splitMatches,
   visibleText,
 } from "./page/text.ts";
 import type {
@@ -56,7 +56,7 @@ function session(steps: readonly StepView[], more: Partial<SessionView> = {}): S
 describe("the chart", () => {
   it("stacks the layers, and a compaction is two columns at one place", () => {
     const steps = [step(0, [10, 20]), step(1, [10, 10], { before: [10, 70] })];
-    expect(columnsOf(session(steps))).toMatchObject({
+    expect(chartColumns(session(steps))).toMatchObject({
       x: [0, 1, 1],
       stack: [
         [30, 80, 20],
@@ -66,20 +66,20 @@ describe("the chart", () => {
   });
 
   it("draws one call over the whole width, and nothing for none", () => {
-    expect(columnsOf(session([step(0, [50, 0])]))).toMatchObject({
+    expect(chartColumns(session([step(0, [50, 0])]))).toMatchObject({
       x: [0, 1],
       stack: [
         [50, 50],
         [50, 50],
       ],
     });
-    expect(columnsOf(session([])).x).toEqual([]);
+    expect(chartColumns(session([])).x).toEqual([]);
   });
 
   it("draws what the provider reported, and the whole history from the first compaction on", () => {
     const steps = [0, 1, 2, 3].map((index) => step(index, [1], { without: index, reported: 5 }));
     const compactions = [{ step: 2 }] as unknown as SessionView["compactions"];
-    const columns = columnsOf(session(steps, { compactions }));
+    const columns = chartColumns(session(steps, { compactions }));
     expect(columns.without).toEqual([null, 1, 2, 3]);
     expect(columns.reported).toEqual([5, 5, 5, 5]);
   });
@@ -91,9 +91,9 @@ describe("the chart", () => {
   });
 
   it("zooms around a call, inside the session", () => {
-    expect(zoomed({ min: 0, max: 100 }, 0.5, { around: 10, last: 100 })).toEqual({ min: 0, max: 50 });
-    expect(zoomed({ min: 0, max: 100 }, 0.5, { around: 60, last: 100 })).toEqual({ min: 35, max: 85 });
-    expect(zoomed({ min: 35, max: 85 }, Number.POSITIVE_INFINITY, { around: 60, last: 100 })).toEqual({
+    expect(zoomedRange({ min: 0, max: 100 }, 0.5, { around: 10, last: 100 })).toEqual({ min: 0, max: 50 });
+    expect(zoomedRange({ min: 0, max: 100 }, 0.5, { around: 60, last: 100 })).toEqual({ min: 35, max: 85 });
+    expect(zoomedRange({ min: 35, max: 85 }, Number.POSITIVE_INFINITY, { around: 60, last: 100 })).toEqual({
       min: 0,
       max: 100,
     });
@@ -109,14 +109,14 @@ describe("text from outside", () => {
   });
 
   it("is never changed by marks", () => {
-    expect(marked("src/Plan.ts", ["plan"])).toEqual([
+    expect(splitMatches("src/Plan.ts", ["plan"])).toEqual([
       { text: "src/", found: false },
       { text: "Plan", found: true },
       { text: ".ts", found: false },
     ]);
     fc.assert(
       fc.property(fc.string({ unit: "binary" }), fc.array(fc.string()), (text, words) => {
-        const pieces = marked(
+        const pieces = splitMatches(
           text,
           words.map((word) => word.toLowerCase()),
         );
@@ -157,16 +157,16 @@ describe("a time", () => {
   const at = (day: number, hour: number): string => new Date(2026, 6, day, hour, 0, 9).toISOString();
 
   it("has its day where that is another than the one before", () => {
-    expect(clockAfter(at(7, 23), at(7, 22))).toBe("23:00:09");
-    expect(clockAfter(at(8, 0), at(7, 23))).toBe("8 Jul, 00:00:09");
-    expect(clockAfter(at(8, 0), undefined)).toBe("00:00:09");
-    expect(clockAfter(undefined, at(7, 23))).toBe("");
+    expect(clockTimeAfter(at(7, 23), at(7, 22))).toBe("23:00:09");
+    expect(clockTimeAfter(at(8, 0), at(7, 23))).toBe("8 Jul, 00:00:09");
+    expect(clockTimeAfter(at(8, 0), undefined)).toBe("00:00:09");
+    expect(clockTimeAfter(undefined, at(7, 23))).toBe("");
   });
 
   it("is not live where a file is only played", () => {
-    expect(liveWord({ live: true, source: "transcript" })).toBe("replaying");
-    expect(liveWord({ live: true, source: "events" })).toBe("live");
-    expect(liveWord({ live: false, source: "transcript" })).toBe("");
+    expect(liveLabel({ live: true, source: "transcript" })).toBe("replaying");
+    expect(liveLabel({ live: true, source: "events" })).toBe("live");
+    expect(liveLabel({ live: false, source: "transcript" })).toBe("");
   });
 });
 
@@ -174,8 +174,8 @@ describe("a session", () => {
   it("grows behind what was there, and what was asked for again is replaced", () => {
     const known = session([step(0, [1]), step(1, [2])]);
     const more = session([step(1, [3]), step(2, [4])], { from: { steps: 1, compactions: 0, spans: 0 } });
-    expect(grown(known, more).steps.map(({ total }) => total)).toEqual([1, 3, 4]);
-    expect(grown(session([], { id: "other" }), more)).toBe(more);
+    expect(mergeSession(known, more).steps.map(({ total }) => total)).toEqual([1, 3, 4]);
+    expect(mergeSession(session([], { id: "other" }), more)).toBe(more);
   });
 
   it("holds what the last compaction left, and what came since", () => {

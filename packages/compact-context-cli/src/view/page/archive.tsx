@@ -3,49 +3,48 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView } from "../session-view.ts";
 import { api } from "./data.ts";
-import { List, Tick } from "./list.tsx";
-import { session, shown } from "./state.ts";
-import { count, firstLine, marked as markedPieces, plural, reasonOf } from "./text.ts";
+import { Checkbox, List } from "./list.tsx";
+import { openMessage, session } from "./state.ts";
+import { count, errorText, firstLine, plural, splitMatches } from "./text.ts";
 
-/** Milliseconds without a key after which the search begins. */
-const PAUSE = 180;
+const DEBOUNCE_MS = 180;
 
-/** Search over the originals, and expand by id. */
+/** Full-text search over the originals, and lookup by archive id. */
 export function ArchivePanel(): JSX.Element {
   const query = useSignal("");
   const everywhere = useSignal(false);
   const hits = useSignal<readonly SearchHitView[]>([]);
   const words = useSignal<readonly string[]>([]);
   const status = useSignal("");
-  const marked = useSignal(-1);
+  const selected = useSignal(-1);
   const timer = useRef(0);
   const running = useRef(new AbortController());
-  const about = session.value;
+  const active = session.value;
   const run = async (): Promise<void> => {
     window.clearTimeout(timer.current);
     running.current.abort();
     running.current = new AbortController();
     const { signal } = running.current;
-    const show = (found: readonly SearchHitView[], text: string): void => {
+    const show = (found: readonly SearchHitView[], message: string): void => {
       hits.value = found;
-      status.value = text;
-      marked.value = -1;
+      status.value = message;
+      selected.value = -1;
     };
-    const asked = query.value.trim();
-    if (asked === "") return show([], "");
+    const text = query.value.trim();
+    if (text === "") return show([], "");
     try {
-      const found = await api.search(asked, everywhere.value ? undefined : session.value?.id, signal);
-      words.value = asked.toLowerCase().split(/\s+/);
-      show(found.hits, said(found));
+      const found = await api.search(text, everywhere.value ? undefined : session.value?.id, signal);
+      words.value = text.toLowerCase().split(/\s+/);
+      show(found.hits, resultText(found));
     } catch (error) {
-      if (!signal.aborted) show([], reasonOf(error));
+      if (!signal.aborted) show([], errorText(error));
     }
   };
-  useEffect(() => void run(), [about?.id, about?.searchable, everywhere.value]);
+  useEffect(() => void run(), [active?.id, active?.searchable, everywhere.value]);
   const open = (index: number): void => {
     const hit = hits.value[index];
     if (hit !== undefined)
-      shown.value = { session: hit.session, wanted: { archiveId: hit.archiveId }, title: titleOf(hit) };
+      openMessage.value = { session: hit.session, ref: { archiveId: hit.archiveId }, title: titleOf(hit) };
   };
   return (
     <div class="stack">
@@ -59,7 +58,7 @@ export function ArchivePanel(): JSX.Element {
           onKeyDown={(event) => {
             if (event.key !== "ArrowDown" || hits.value.length === 0) return;
             event.preventDefault();
-            marked.value = 0;
+            selected.value = 0;
             document.getElementById("hits")?.focus();
           }}
         >
@@ -76,25 +75,25 @@ export function ArchivePanel(): JSX.Element {
             onInput={({ currentTarget }) => {
               query.value = currentTarget.value;
               window.clearTimeout(timer.current);
-              timer.current = window.setTimeout(() => void run(), PAUSE);
+              timer.current = window.setTimeout(() => void run(), DEBOUNCE_MS);
             }}
           />
-          <Tick label="all sessions" on={everywhere} />
+          <Checkbox label="all sessions" on={everywhere} />
         </form>
       </search>
       <p class="caption" role="status">
-        {about?.searchable === false && !everywhere.value
-          ? "This session keeps no originals that could be searched."
+        {active?.searchable === false && !everywhere.value
+          ? "This session has no searchable originals."
           : status.value}
       </p>
       <List
         id="hits"
         label="Found messages"
-        empty="What left the window is in the archive, word for word. Search it here."
+        empty="The archive holds every message that left the window. Search it here."
         length={hits.value.length}
-        about={hits.value}
-        marked={marked.value}
-        mark={(index) => (marked.value = index)}
+        resetKey={hits.value}
+        selected={selected.value}
+        select={(index) => (selected.value = index)}
         open={open}
         row={(index) => hitRow(hits.value[index], words.value)}
       />
@@ -102,10 +101,10 @@ export function ArchivePanel(): JSX.Element {
   );
 }
 
-function said({ hits, problems, query }: SearchView): string {
-  const lost = problems === 0 ? "" : ` ${plural(problems, "line")} of the archive could not be read.`;
-  if (hits.length === 0) return `Nothing was found for “${firstLine(query, 60)}”.${lost}`;
-  return `${plural(hits.length, "message")} found.${lost}`;
+function resultText({ hits, problems, query }: SearchView): string {
+  const unreadable = problems === 0 ? "" : ` ${plural(problems, "line")} of the archive could not be read.`;
+  if (hits.length === 0) return `No results for “${firstLine(query, 60)}”.${unreadable}`;
+  return `${plural(hits.length, "message")} found.${unreadable}`;
 }
 
 function titleOf({ message, role, step }: SearchHitView): string {
@@ -118,13 +117,13 @@ function hitRow(
   words: readonly string[],
 ): { readonly kind: string; readonly content: JSX.Element | null } {
   if (hit === undefined) return { kind: "hit", content: null };
-  const pieces = markedPieces(firstLine(hit.snippet, 400), words);
+  const pieces = splitMatches(firstLine(hit.snippet, 400), words);
   const content = (
     <>
       <span class="number">{hit.message === undefined ? "" : count(hit.message + 1)}</span>
       <span class="role">{firstLine(hit.role, 24)}</span>
       <span class="gist" dir="auto">
-        {pieces.map(({ text, found }, place) => (found ? <mark key={place}>{text}</mark> : text))}
+        {pieces.map(({ text, found }, index) => (found ? <mark key={index}>{text}</mark> : text))}
       </span>
       <span class="tokens">{`step ${count(hit.step)}`}</span>
     </>

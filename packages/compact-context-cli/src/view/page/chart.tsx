@@ -3,13 +3,13 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { CompactionHead, SessionView } from "../session-view.ts";
-import { columnsOf, maxTokens, zoomed } from "./columns.ts";
-import { rove } from "./list.tsx";
+import { chartColumns, maxTokens, zoomedRange } from "./columns.ts";
+import { moveFocus } from "./list.tsx";
 import { compaction, goTo, openCompaction, session, step, tab } from "./state.ts";
-import { clockAfter, count, sentence, short } from "./text.ts";
+import { clockTimeAfter, count, sentence, short } from "./text.ts";
 
-/** Which calls the plot shows, and where it stands in the chart, in pixels. */
-interface Sight {
+/** The visible calls, and the position of the plot in the chart in pixels. */
+interface PlotArea {
   readonly min: number;
   readonly max: number;
   readonly left: number;
@@ -18,31 +18,31 @@ interface Sight {
   readonly height: number;
 }
 
-const sight = signal<Sight | undefined>(undefined);
+const plotArea = signal<PlotArea | undefined>(undefined);
 let plot: uPlot | undefined;
-/** The session and layers that the plot was made for. */
-let about = "";
-/** The last call that it has drawn. */
+/** Identifies the session and layers of the plot. */
+let plotKey = "";
+/** Index of the last call in the plot. */
 let last = 0;
 
-/** Shows fewer calls around the one that is looked at, or more; `Infinity` for all of them. */
+/** Zooms around the selected call: 0.5 shows half as many calls, `Infinity` all. */
 export function zoom(by: number): void {
-  const { value: seen } = sight;
-  if (plot === undefined || seen === undefined) return;
-  plot.setScale("x", zoomed(seen, by, { around: step.value, last }));
+  const { value: area } = plotArea;
+  if (plot === undefined || area === undefined) return;
+  plot.setScale("x", zoomedRange(area, by, { around: step.value, last }));
 }
 
-/** True while not all calls are in sight. */
+/** True while some calls are out of view. */
 export function isZoomed(): boolean {
-  return sight.value !== undefined && (sight.value.min > 0 || sight.value.max < last);
+  return plotArea.value !== undefined && (plotArea.value.min > 0 || plotArea.value.max < last);
 }
 
-/** The window over the session's life; a click moves to a call, a drag shows a part of it larger. */
+/** The window over the session; a click selects a call, a drag zooms. */
 export function Chart(): JSX.Element {
   const host = useRef<HTMLDivElement>(null);
   const now = session.value;
   useEffect(() => {
-    if (host.current !== null && now !== undefined) draw(host.current, now);
+    if (host.current !== null && now !== undefined) drawChart(host.current, now);
   }, [now]);
   useEffect(() => {
     const { current } = host;
@@ -52,20 +52,26 @@ export function Chart(): JSX.Element {
         plot?.setSize({ width: current.clientWidth, height: current.clientHeight });
     });
     observer.observe(current);
-    const repaint = (): void => {
-      about = "";
-      if (session.value !== undefined) draw(current, session.value);
+    const redraw = (): void => {
+      plotKey = "";
+      if (session.value !== undefined) drawChart(current, session.value);
     };
     const scheme = matchMedia("(prefers-color-scheme: dark)");
-    scheme.addEventListener("change", repaint);
+    scheme.addEventListener("change", redraw);
     return () => {
       observer.disconnect();
-      scheme.removeEventListener("change", repaint);
+      scheme.removeEventListener("change", redraw);
     };
   }, []);
   return (
     <>
-      <div ref={host} class="plot" aria-hidden="true" onPointerDown={pressed} onPointerMove={touched} />
+      <div
+        ref={host}
+        class="plot"
+        aria-hidden="true"
+        onPointerDown={onPointerDown}
+        onPointerMove={onPointerMove}
+      />
       <Playhead />
       <Flags />
     </>
@@ -73,64 +79,64 @@ export function Chart(): JSX.Element {
 }
 
 function Playhead(): JSX.Element | null {
-  const seen = sight.value;
+  const area = plotArea.value;
   const at = step.value;
-  if (seen === undefined || (session.value?.steps.length ?? 0) === 0 || at < seen.min || at > seen.max)
+  if (area === undefined || (session.value?.steps.length ?? 0) === 0 || at < area.min || at > area.max)
     return null;
-  const style = { transform: `translate(${placeOf(at, seen)}px, ${seen.top}px)`, height: `${seen.height}px` };
+  const style = { transform: `translate(${xOf(at, area)}px, ${area.top}px)`, height: `${area.height}px` };
   return <div class="playhead" style={style} />;
 }
 
-function placeOf(at: number, { min, max, left, width }: Sight): number {
+function xOf(at: number, { min, max, left, width }: PlotArea): number {
   return left + ((at - min) / Math.max(1, max - min)) * width;
 }
 
-/** A press that does not move is a click; one that does is the plot's own zoom. */
-function pressed(event: PointerEvent): void {
+/** A press without movement is a click; a drag is the zoom of uPlot. */
+function onPointerDown(event: PointerEvent): void {
   const host = event.currentTarget as HTMLElement;
   const go = (up: PointerEvent): void => {
-    if (Math.abs(up.clientX - event.clientX) < 4) goToPlace(host, up.clientX);
+    if (Math.abs(up.clientX - event.clientX) < 4) goToPointer(host, up.clientX);
   };
   if (event.button === 0) host.addEventListener("pointerup", go, { once: true });
 }
 
-/** A finger moves the call that is looked at. */
-function touched(event: PointerEvent): void {
-  if (event.pointerType === "touch") goToPlace(event.currentTarget as HTMLElement, event.clientX);
+/** On touch screens, moving selects calls. */
+function onPointerMove(event: PointerEvent): void {
+  if (event.pointerType === "touch") goToPointer(event.currentTarget as HTMLElement, event.clientX);
 }
 
-function goToPlace(host: HTMLElement, clientX: number): void {
-  const { value: seen } = sight;
-  if (seen === undefined) return;
-  const x = clientX - host.getBoundingClientRect().left - seen.left;
-  goTo(Math.round(seen.min + (x / Math.max(1, seen.width)) * (seen.max - seen.min)));
+function goToPointer(host: HTMLElement, clientX: number): void {
+  const { value: area } = plotArea;
+  if (area === undefined) return;
+  const x = clientX - host.getBoundingClientRect().left - area.left;
+  goTo(Math.round(area.min + (x / Math.max(1, area.width)) * (area.max - area.min)));
 }
 
-/** Pixels under which a compaction is drawn without its number, and under which it is left to its neighbour. */
+/** Pixels between compactions: below `NEAR` a flag has no number, below `TOO_NEAR` it is omitted. */
 const NEAR = 20;
 const TOO_NEAR = 7;
-/** Pixels right of the plot, in which the number of a compaction before the last call has room. */
+/** Pixels right of the plot, for the number of a compaction before the last call. */
 const EDGE = 14;
 
-/** The buttons above the compactions: one tab stop, arrow keys go from one to the next. */
+/** The buttons above the compactions; they are one tab stop. */
 function Flags(): JSX.Element {
-  const seen = sight.value;
+  const area = plotArea.value;
   const compactions = session.value?.compactions ?? [];
   const opened = compaction.value;
   const isOpen = tab.value === "compaction";
   const flags: { readonly each: CompactionHead; readonly x: number }[] = [];
   for (const each of compactions) {
-    if (seen === undefined || each.step < seen.min || each.step > seen.max) continue;
-    const x = placeOf(each.step, seen);
+    if (area === undefined || each.step < area.min || each.step > area.max) continue;
+    const x = xOf(each.step, area);
     const isFree = x - (flags.at(-1)?.x ?? Number.NEGATIVE_INFINITY) >= TOO_NEAR;
     if (isFree || (isOpen && each.index === opened)) flags.push({ each, x });
   }
   const stop = flags.some(({ each }) => each.index === opened) ? opened : flags[0]?.each.index;
   return (
-    <fieldset class="cliffs" aria-label="Compactions" onKeyDown={rove}>
-      {flags.map(({ each, x }, place) => {
-        const [before, next] = [flags[place - 1]?.x, flags[place + 1]?.x];
-        const room = (next ?? (seen?.left ?? 0) + (seen?.width ?? 0) + EDGE) - x;
+    <fieldset class="cliffs" aria-label="Compactions" onKeyDown={moveFocus}>
+      {flags.map(({ each, x }, index) => {
+        const [before, next] = [flags[index - 1]?.x, flags[index + 1]?.x];
+        const room = (next ?? (area?.left ?? 0) + (area?.width ?? 0) + EDGE) - x;
         const isNear = (next !== undefined && next - x < NEAR) || (before !== undefined && x - before < NEAR);
         return (
           <button
@@ -156,16 +162,16 @@ function Flags(): JSX.Element {
   );
 }
 
-function draw(host: HTMLElement, now: SessionView): void {
+function drawChart(host: HTMLElement, now: SessionView): void {
   const { clientWidth: width, clientHeight: height } = host;
-  const { x, stack, without, reported } = columnsOf(now);
+  const { x, stack, without, reported } = chartColumns(now);
   const data = [x, ...stack, without, reported] as uPlot.AlignedData;
   const key = `${now.id} ${now.layers.join()}`;
-  const part = isZoomed() && key === about ? sight.value : undefined;
+  const part = isZoomed() && key === plotKey ? plotArea.value : undefined;
   last = now.steps.length - 1;
-  if (key !== about || plot === undefined) {
+  if (key !== plotKey || plot === undefined) {
     plot?.destroy();
-    about = key;
+    plotKey = key;
     plot = new uPlot(optionsOf(now, width, height), data, host);
     return;
   }
@@ -227,26 +233,26 @@ function optionsOf(now: SessionView, width: number, height: number): uPlot.Optio
       { ...line, label: "without", width: 2, dash: [1, 4] },
       { ...line, label: "reported", width: 1.5, stroke: colour("ink") },
     ],
-    hooks: { draw: [drawLimits], setScale: [see], setSize: [see], ready: [see] },
+    hooks: { draw: [drawLimits], setScale: [updateArea], setSize: [updateArea], ready: [updateArea] },
   };
 }
 
-/** Whole calls alone have a name. */
+/** Ticks stand on whole calls only. */
 const INCREMENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000];
 
 function callsAt(_: uPlot, splits: number[]): string[] {
   const { steps = [] } = session.value ?? {};
-  return splits.map((at, place) => {
+  return splits.map((at, index) => {
     const found = steps[at];
     if (found === undefined) return "";
-    const before = steps[splits[place - 1] ?? at];
-    return `${at === 0 ? "call 1" : count(at + 1)}\n${clockAfter(found.at, before?.at)}`;
+    const before = steps[splits[index - 1] ?? at];
+    return `${at === 0 ? "call 1" : count(at + 1)}\n${clockTimeAfter(found.at, before?.at)}`;
   });
 }
 
-function see(made: uPlot): void {
-  const { min, max } = made.scales.x ?? {};
-  const { left, top, width, height } = made.bbox;
+function updateArea(chart: uPlot): void {
+  const { min, max } = chart.scales.x ?? {};
+  const { left, top, width, height } = chart.bbox;
   const ratio = devicePixelRatio;
   if (min == null || max == null || width === 0) return;
   const found = {
@@ -257,17 +263,17 @@ function see(made: uPlot): void {
     width: width / ratio,
     height: height / ratio,
   };
-  // Not while the plot draws itself.
+  // Deferred: uPlot calls this hook while it draws.
   queueMicrotask(() => {
-    if (JSON.stringify(sight.value) !== JSON.stringify(found)) sight.value = found;
+    if (JSON.stringify(plotArea.value) !== JSON.stringify(found)) plotArea.value = found;
   });
 }
 
-/** The window and the trigger as lines with their names, over the areas. */
-function drawLimits(made: uPlot): void {
+/** Draws the window and the trigger as labelled lines over the areas. */
+function drawLimits(chart: uPlot): void {
   const { window: whole, trigger, steps } = session.value ?? { window: 0, trigger: 0, steps: [] };
-  const { ctx, bbox } = made;
-  const most = made.scales.y?.max ?? 0;
+  const { ctx, bbox } = chart;
+  const max = chart.scales.y?.max ?? 0;
   const ratio = devicePixelRatio;
   ctx.save();
   ctx.font = `${11 * ratio}px ${getComputedStyle(document.body).fontFamily}`;
@@ -282,8 +288,8 @@ function drawLimits(made: uPlot): void {
     ctx.fillText(text, bbox.left + 6 * ratio, y);
   };
   const limit = (tokens: number, text: string, dash: readonly number[], colourName: string): void => {
-    if (tokens <= 0 || tokens > most) return;
-    const y = Math.round(made.valToPos(tokens, "y", true));
+    if (tokens <= 0 || tokens > max) return;
+    const y = Math.round(chart.valToPos(tokens, "y", true));
     ctx.strokeStyle = colour(colourName);
     ctx.lineWidth = 1.25 * ratio;
     ctx.setLineDash(dash.map((each) => each * ratio));
@@ -294,12 +300,12 @@ function drawLimits(made: uPlot): void {
     ctx.setLineDash([]);
     if (text !== "") write(text, y - 5 * ratio, colourName);
   };
-  const isClose = made.valToPos(trigger, "y") - made.valToPos(whole, "y") < 15;
+  const isClose = chart.valToPos(trigger, "y") - chart.valToPos(whole, "y") < 15;
   const names = [`window ${count(whole)}`, `trigger ${count(trigger)}`] as const;
   limit(trigger, isClose ? "" : names[1], [5, 4], "ink-soft");
-  limit(whole, isClose && trigger > 0 && trigger <= most ? names.join(", ") : names[0], [], "ink");
+  limit(whole, isClose && trigger > 0 && trigger <= max ? names.join(", ") : names[0], [], "ink");
   const last = steps.at(-1)?.without ?? 0;
-  if (last > most) {
+  if (last > max) {
     ctx.textAlign = "right";
     ctx.fillStyle = colour("ink-soft");
     ctx.fillText(

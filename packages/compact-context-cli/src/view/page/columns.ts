@@ -1,24 +1,24 @@
 import type { SessionView, StepView } from "../session-view.ts";
 
-/** What the chart draws: the places of the calls, then one row for each line, all of one length. */
+/** The data of the chart: x positions, then one series for each line, all of equal length. */
 export interface Columns {
   readonly x: number[];
-  /** Tokens up to the top of each layer, the whole stack first, so that each area covers the one before. */
+  /** Cumulative tokens up to each layer, the whole stack first, so that each area covers the one before. */
   readonly stack: readonly (readonly number[])[];
   readonly without: (number | null)[];
   readonly reported: (number | null)[];
 }
 
-/** A compaction has two columns at one place: the line falls straight down. */
-export function columnsOf({ steps, layers, compactions }: SessionView): Columns {
+/** A compaction has two columns at the same x, which draws a vertical drop. */
+export function chartColumns({ steps, layers, compactions }: SessionView): Columns {
   const x: number[] = [];
   const without: (number | null)[] = [];
   const reported: (number | null)[] = [];
   const stack = layers.map((): number[] => []);
-  // Before the first compaction the whole history is what was sent: a line along it would say nothing.
+  // Before the first compaction the whole history is what was sent: the line would repeat the stack.
   const first = (compactions[0]?.step ?? Number.POSITIVE_INFINITY) - 1;
-  const add = (place: number, tokens: readonly number[], step: StepView): void => {
-    x.push(place);
+  const add = (position: number, tokens: readonly number[], step: StepView): void => {
+    x.push(position);
     without.push(step.index >= first ? (step.without ?? null) : null);
     reported.push(step.reported ?? null);
     let top = 0;
@@ -31,25 +31,25 @@ export function columnsOf({ steps, layers, compactions }: SessionView): Columns 
     if (step.before !== undefined) add(step.index, step.before, step);
     add(step.index, step.tokens, step);
   }
-  // One call is drawn over the whole width.
+  // A single call spans the whole width.
   const [only] = steps;
   if (steps.length === 1 && only !== undefined) add(1, only.tokens, only);
   return { x, stack, without, reported };
 }
 
-/** Room above the window's line for its name, in pixels. */
-const ABOVE = 20;
+/** Pixels above the window's line, for its label. */
+const LABEL_HEIGHT = 20;
 
-/** Tokens at the upper edge: the window with some air, or the largest request where that is more. */
+/** Tokens at the top edge: the window plus its label, or the largest request where that is more. */
 export function maxTokens({ window, steps }: SessionView, height: number): number {
-  let most = window * (1 + ABOVE / Math.max(ABOVE, height - ABOVE));
+  let max = window * (1 + LABEL_HEIGHT / Math.max(LABEL_HEIGHT, height - LABEL_HEIGHT));
   for (const { total, before, reported = 0 } of steps)
-    most = Math.max(most, total * 1.06, sum(before ?? []) * 1.06, reported * 1.06);
-  return most > 0 ? most : 1;
+    max = Math.max(max, total * 1.06, sum(before ?? []) * 1.06, reported * 1.06);
+  return max > 0 ? max : 1;
 }
 
-/** The part of the calls that is in sight after a zoom around a call: `by` 0.5 shows half as many. */
-export function zoomed(
+/** The visible range of calls after a zoom around one of them: `by` 0.5 shows half as many. */
+export function zoomedRange(
   { min, max }: { readonly min: number; readonly max: number },
   by: number,
   { around, last }: { readonly around: number; readonly last: number },

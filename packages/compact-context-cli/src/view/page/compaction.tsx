@@ -10,12 +10,12 @@ import type {
   SourceView,
   SummaryPiece,
 } from "../session-view.ts";
-import type { Wanted } from "./data.ts";
-import { arrivals, originals } from "./data.ts";
-import { Detail, List, messageRow, rove, Term, titleOf } from "./list.tsx";
-import { compaction, openCompaction, session, shown, spoken } from "./state.ts";
+import type { MessageRef } from "./data.ts";
+import { originals, revision } from "./data.ts";
+import { Detail, List, messageRow, moveFocus, Term, titleOf } from "./list.tsx";
+import { announcement, compaction, openCompaction, openMessage, session } from "./state.ts";
 import {
-  clockAfter,
+  clockTimeAfter,
   count,
   duration,
   firstLine,
@@ -23,21 +23,21 @@ import {
   OUTCOMES,
   percent,
   plural,
-  reasonWords,
+  reasonText,
   visibleText,
 } from "./text.ts";
 
-/** One compaction, opened: what became of each message, and the summary beside what it replaced. */
+/** One compaction: the outcome of each message, and the summary beside the messages it replaced. */
 export function CompactionPanel(): JSX.Element | null {
-  const about = session.value;
-  void arrivals.value;
-  const head = about?.compactions[compaction.value];
-  if (about === undefined) return null;
+  const active = session.value;
+  void revision.value;
+  const head = active?.compactions[compaction.value];
+  if (active === undefined) return null;
   if (head === undefined) {
     const words =
-      about.steps.length === 0
+      active.steps.length === 0
         ? "No compaction yet."
-        : "No compaction was needed: every call fitted below the trigger.";
+        : "No compaction was needed: every call stayed below the trigger.";
     return (
       <div class="stack">
         <div class="compaction-head">
@@ -48,21 +48,27 @@ export function CompactionPanel(): JSX.Element | null {
   }
   return (
     <div class="stack">
-      <Head about={about} head={head} />
-      <Opened key={`${about.id} ${head.index}`} about={about} view={originals.compaction(head.index)} />
+      <Head active={active} head={head} />
+      <Opened key={`${active.id} ${head.index}`} active={active} view={originals.compaction(head.index)} />
     </div>
   );
 }
 
-function Head({ about, head }: { readonly about: SessionView; readonly head: CompactionHead }): JSX.Element {
+function Head({
+  active,
+  head,
+}: {
+  readonly active: SessionView;
+  readonly head: CompactionHead;
+}): JSX.Element {
   const { index, tokensBefore, tokensAfter, failures } = head;
-  const at = about.steps[head.step];
-  const turn = (by: number, sign: string, label: string): JSX.Element => (
+  const at = active.steps[head.step];
+  const navButton = (by: number, sign: string, label: string): JSX.Element => (
     <button
       type="button"
       class="quiet turn"
       aria-label={label}
-      disabled={about.compactions[index + by] === undefined}
+      disabled={active.compactions[index + by] === undefined}
       onClick={() => openCompaction(index + by)}
     >
       {sign}
@@ -71,16 +77,16 @@ function Head({ about, head }: { readonly about: SessionView; readonly head: Com
   return (
     <div class="compaction-head">
       <div class="fall-line">
-        {turn(-1, "‹", "Compaction before")}
-        <h3>{`Compaction ${count(index + 1)} of ${count(about.compactions.length)}`}</h3>
-        {turn(1, "›", "Compaction after")}
+        {navButton(-1, "‹", "Previous compaction")}
+        <h3>{`Compaction ${count(index + 1)} of ${count(active.compactions.length)}`}</h3>
+        {navButton(1, "›", "Next compaction")}
         <strong>{`${count(tokensBefore)} → ${count(tokensAfter)} tokens`}</strong>
         <span class="less">{`${percent(tokensBefore - tokensAfter, tokensBefore)} less`}</span>
       </div>
       <p class="facts">
-        {factsOf(head).map((fact, place) => (
+        {factsOf(head).map((fact, index) => (
           <span key={fact}>
-            {place === 0 ? "" : " · "}
+            {index === 0 ? "" : " · "}
             {fact}
           </span>
         ))}
@@ -97,8 +103,13 @@ function Head({ about, head }: { readonly about: SessionView; readonly head: Com
       ))}
       {at?.before !== undefined && (
         <div class="layer-bars">
-          <Bar name="before" about={about} tokens={at.before} whole={wholeOf(about, at.before, at.total)} />
-          <Bar name="after" about={about} tokens={at.tokens} whole={wholeOf(about, at.before, at.total)} />
+          <Bar
+            name="before"
+            active={active}
+            tokens={at.before}
+            whole={wholeOf(active, at.before, at.total)}
+          />
+          <Bar name="after" active={active} tokens={at.tokens} whole={wholeOf(active, at.before, at.total)} />
         </div>
       )}
     </div>
@@ -111,18 +122,18 @@ function factsOf(head: CompactionHead): string[] {
     summarizer ?? "",
     head.summaryTokens === undefined ? "" : `${count(head.summaryTokens)} tokens`,
   ];
-  const said = summary.filter((part) => part !== "");
-  const when = clockAfter(at, session.value?.steps[0]?.at);
+  const summaryFacts = summary.filter((part) => part !== "");
+  const when = clockTimeAfter(at, session.value?.steps[0]?.at);
   return [
     `before call ${count(step + 1)}${when === "" ? "" : ` at ${when}`}`,
-    reason === undefined ? "" : reasonWords(reason),
+    reason === undefined ? "" : reasonText(reason),
     messagesBefore === undefined
       ? ""
       : messagesAfter === undefined
         ? plural(messagesBefore, "message")
         : `${count(messagesBefore)} → ${plural(messagesAfter, "message")}`,
     durationMs === undefined ? "" : `took ${duration(durationMs)}`,
-    said.length === 0 ? "" : `summary: ${firstLine(said.join(", "), 80)}`,
+    summaryFacts.length === 0 ? "" : `summary: ${firstLine(summaryFacts.join(", "), 80)}`,
     archiveStep === undefined ? "" : `originals: archive step ${count(archiveStep)}`,
   ].filter((fact) => fact !== "");
 }
@@ -136,27 +147,27 @@ function wholeOf({ window }: SessionView, before: readonly number[], total: numb
   );
 }
 
-/** The window layer by layer. */
+/** The tokens by layer as a stacked bar. */
 function Bar({
   name,
-  about,
+  active,
   tokens,
   whole,
 }: {
   readonly name: string;
-  readonly about: SessionView;
+  readonly active: SessionView;
   readonly tokens: readonly number[];
   readonly whole: number;
 }): JSX.Element {
-  const said = tokens.map((each, place) => ({ each, layer: about.layers[place] ?? "messages" }));
-  const label = said
+  const parts = tokens.map((each, index) => ({ each, layer: active.layers[index] ?? "messages" }));
+  const label = parts
     .filter(({ each }) => each > 0)
     .map(({ each, layer }) => `${LAYERS[layer].name} ${count(each)}`);
   return (
     <div class="layer-bar">
       <span class="name">{name}</span>
       <span class="track" role="img" aria-label={`${name}: ${label.join(", ")}`}>
-        {said.map(({ each, layer }) => (
+        {parts.map(({ each, layer }) => (
           <span
             key={layer}
             class="piece"
@@ -170,32 +181,32 @@ function Bar({
 }
 
 const NONE: ReadonlySet<never> = new Set();
-const HINT = "Choose a line of the summary to see where it comes from.";
+const HINT = "Select a line of the summary to see its sources.";
 
 function Opened({
-  about,
+  active,
   view,
 }: {
-  readonly about: SessionView;
+  readonly active: SessionView;
   readonly view: CompactionView | undefined;
 }): JSX.Element {
   const hidden = useSignal<ReadonlySet<Outcome>>(NONE);
-  const marked = useSignal(-1);
+  const selected = useSignal(-1);
   const line = useSignal<number | undefined>(undefined);
   const sources = useSignal<ReadonlySet<number>>(NONE);
   const reveal = useSignal<{ readonly index: number } | undefined>(undefined);
-  const offered = useSignal<Wanted | undefined>(undefined);
+  const removedSource = useSignal<MessageRef | undefined>(undefined);
   const messages = view?.messages ?? [];
   const rows = messages.filter(({ outcome }) => !hidden.value.has(outcome));
-  const row = rows[marked.value];
-  const show = (wanted: Wanted | undefined, title: string): void => {
-    if (wanted !== undefined) shown.value = { session: about.id, wanted, title };
+  const row = rows[selected.value];
+  const show = (ref: MessageRef, title: string): void => {
+    openMessage.value = { session: active.id, ref, title };
   };
   const open = (index: number): void => {
     const found = rows[index];
     if (found === undefined) return;
-    const wanted = wantedOf(found);
-    if (wanted !== undefined) show(wanted, titleOf(found));
+    const ref = refOf(found);
+    if (ref !== undefined) show(ref, titleOf(found));
     else if (found.summaryOf !== undefined) openCompaction(found.summaryOf);
   };
   const follow = (all: readonly SourceView[], nearest: SourceView): void => {
@@ -203,46 +214,46 @@ function Opened({
       message !== undefined && message === nearest.message;
     sources.value = new Set(all.flatMap(({ message }) => (message === undefined ? [] : [message])));
     if (!rows.some(isNearest)) hidden.value = NONE;
-    const place = (rows.some(isNearest) ? rows : messages).findIndex(isNearest);
-    offered.value = place < 0 ? wantedOf(nearest) : undefined;
-    if (place < 0) spoken.value = "That message left the window at an earlier compaction.";
+    const index = (rows.some(isNearest) ? rows : messages).findIndex(isNearest);
+    removedSource.value = index < 0 ? refOf(nearest) : undefined;
+    if (index < 0) announcement.value = "That message left the window at an earlier compaction.";
     else {
-      marked.value = place;
-      reveal.value = { index: place };
+      selected.value = index;
+      reveal.value = { index };
     }
   };
   const clear = (): void => {
-    if (sources.value.size > 0) spoken.value = "Marks taken away.";
+    if (sources.value.size > 0) announcement.value = "Selection cleared.";
     sources.value = NONE;
     line.value = undefined;
-    marked.value = -1;
+    selected.value = -1;
   };
   const beside = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    const pressed = ({ key }: KeyboardEvent): void => {
+    const onKeyDown = ({ key }: KeyboardEvent): void => {
       if (key === "Escape") clear();
     };
-    beside.current?.addEventListener("keydown", pressed);
-    return () => beside.current?.removeEventListener("keydown", pressed);
+    beside.current?.addEventListener("keydown", onKeyDown);
+    return () => beside.current?.removeEventListener("keydown", onKeyDown);
   });
-  const from = row?.message === undefined || line.value !== undefined ? undefined : row.message;
-  const pieces = view?.summary ?? [];
-  const source = row === undefined ? offered.value : undefined;
-  const whole = (): void => (source === undefined ? open(marked.value) : show(source, "Source of this line"));
-  const lines = row?.message === undefined ? 0 : pieces.filter((one) => speaksOf(one, row.message)).length;
+  const highlighted = row?.message === undefined || line.value !== undefined ? undefined : row.message;
+  const source = row === undefined ? removedSource.value : undefined;
+  const openSelected = (): void =>
+    source === undefined ? open(selected.value) : show(source, "Source of this line");
+  const lines = view?.summary.filter((piece) => hasSource(piece, row?.message)).length ?? 0;
   return (
     <div class="beside" ref={beside}>
       <div class="column">
         <Filters messages={messages} hidden={hidden.value} change={(now) => (hidden.value = now)} />
         <List
-          label="Messages and what became of them"
-          empty="What became of each message is not known here."
+          label="Messages and their outcomes"
+          empty="The outcome of each message is not known."
           length={rows.length}
           isWaiting={view === undefined}
-          about={view === undefined}
-          marked={marked.value}
-          mark={(index) => {
-            marked.value = index;
+          resetKey={view === undefined}
+          selected={selected.value}
+          select={(index) => {
+            selected.value = index;
             line.value = undefined;
           }}
           open={open}
@@ -257,7 +268,7 @@ function Opened({
           row={row}
           facts={[row?.reason ?? "", lines === 0 ? "" : `in ${plural(lines, "line")} of the summary`]}
           hint={source === undefined ? HINT : "Its source left the window at an earlier compaction."}
-          open={(row ?? source) ? whole : undefined}
+          open={(row ?? source) ? openSelected : undefined}
         />
       </div>
       <div class="column summary-column">
@@ -266,14 +277,14 @@ function Opened({
         </h3>
         <Summary
           view={view}
-          chosen={line.value}
-          from={from}
-          choose={(place, all) => {
-            line.value = place;
-            marked.value = -1;
+          selected={line.value}
+          highlighted={highlighted}
+          select={(index, all) => {
+            line.value = index;
+            selected.value = -1;
             const [nearest] = all;
             if (nearest === undefined) return;
-            spoken.value = `${plural(all.length, "source")} marked in the list.`;
+            announcement.value = `${plural(all.length, "source")} marked in the list.`;
             follow(all, nearest);
           }}
           follow={follow}
@@ -283,16 +294,16 @@ function Opened({
   );
 }
 
-function wantedOf({ message, archiveId }: MessageOutcome | SourceView): Wanted | undefined {
+function refOf({ message, archiveId }: MessageOutcome | SourceView): MessageRef | undefined {
   if (message !== undefined) return { message };
   return archiveId === undefined ? undefined : { archiveId };
 }
 
-function speaksOf({ sources }: SummaryPiece, message: number | undefined): boolean {
-  return sources.some((source) => source.message === message);
+function hasSource({ sources }: SummaryPiece, message: number | undefined): boolean {
+  return message !== undefined && sources.some((source) => source.message === message);
 }
 
-/** Buttons that choose among messages by what became of them, with how many there are and what they cost. */
+/** Toggles for the messages of each outcome, with their count and tokens. */
 function Filters({
   messages,
   hidden,
@@ -339,50 +350,51 @@ function Filters({
 
 interface SummaryProps {
   readonly view: CompactionView | undefined;
-  /** The line that was chosen. */
-  readonly chosen: number | undefined;
-  /** The message whose lines are marked. */
-  readonly from: number | undefined;
-  choose(line: number, sources: readonly SourceView[]): void;
+  /** Index of the selected line. */
+  readonly selected: number | undefined;
+  /** Index of the message whose lines are highlighted. */
+  readonly highlighted: number | undefined;
+  select(line: number, sources: readonly SourceView[]): void;
   follow(sources: readonly SourceView[], nearest: SourceView): void;
 }
 
-/** The summary line by line; each line leads to the messages that it comes from. One tab stop, arrow keys inside. */
-function Summary({ view, chosen, from, choose, follow }: SummaryProps): JSX.Element {
+/** The summary by line; each line links to its source messages. The lines are one tab stop. */
+function Summary({ view, selected, highlighted, select, follow }: SummaryProps): JSX.Element {
   const node = useRef<HTMLDivElement>(null);
   useEffect(() => {
-    if (from !== undefined) node.current?.querySelector(".line.from")?.scrollIntoView({ block: "nearest" });
-  }, [from]);
+    if (highlighted !== undefined)
+      node.current?.querySelector(".line.from")?.scrollIntoView({ block: "nearest" });
+  }, [highlighted]);
   const pieces = view?.summary ?? [];
-  const stop = chosen ?? pieces.findIndex(isLine);
-  const words = view === undefined ? "…" : "No summary was written: nothing but old tool output left.";
+  const stop = selected ?? pieces.findIndex(isLine);
+  const words = view === undefined ? "…" : "No summary was written: only old tool output was removed.";
   return (
-    <fieldset ref={node} class="summary" aria-label="The summary, line by line" onKeyDown={rove}>
+    <fieldset ref={node} class="summary" aria-label="The summary, line by line" onKeyDown={moveFocus}>
       {pieces.length === 0 && <p class="empty">{words}</p>}
-      {pieces.map((piece, place) => {
-        if (piece.kind === "blank" || piece.text.trim() === "") return <div key={place} class="blank" />;
+      {pieces.map((piece, index) => {
+        if (piece.kind === "blank" || piece.text.trim() === "") return <div key={index} class="blank" />;
         if (!isLine(piece))
           return (
-            <h4 key={place} dir="auto">
+            <h4 key={index} dir="auto">
               {visibleText(piece.text.trim()).replace(/^#+\s*/, "")}
             </h4>
           );
-        const mark = from !== undefined && speaksOf(piece, from) ? " from" : "";
+        const mark = hasSource(piece, highlighted) ? " from" : "";
         return (
           <>
             <button
-              key={place}
+              key={index}
               type="button"
               class={`line${piece.sources.length === 0 ? " loose" : ""}${mark}`}
               data-rove
-              tabIndex={place === stop ? 0 : -1}
-              aria-pressed={place === chosen}
+              tabIndex={index === stop ? 0 : -1}
+              aria-pressed={index === selected}
               dir="auto"
-              onClick={() => choose(place, piece.sources)}
+              onClick={() => select(index, piece.sources)}
             >
               {visibleText(piece.text.trimEnd())}
             </button>
-            {place === chosen && <Chips sources={piece.sources} follow={follow} />}
+            {index === selected && <Chips sources={piece.sources} follow={follow} />}
           </>
         );
       })}
@@ -394,7 +406,7 @@ function isLine({ kind, text }: SummaryPiece): boolean {
   return kind === "line" && text.trim() !== "";
 }
 
-/** Most sources that are offered one by one; a line that gathers more says how many. */
+/** Sources shown as buttons; the rest are counted. */
 const MAX_CHIPS = 12;
 
 function Chips({
@@ -413,7 +425,11 @@ function Chips({
             key={`${name} ${source.archiveId}`}
             type="button"
             class="chip"
-            title={isExact ? "Its words stand there as they are." : "Most of its words stand there."}
+            title={
+              isExact
+                ? "The message contains these words verbatim."
+                : "The message contains most of these words."
+            }
             onClick={() => follow(sources, source)}
           >
             {isExact ? name : `${name} likely`}

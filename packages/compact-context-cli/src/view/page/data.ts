@@ -11,59 +11,59 @@ import {
   type SessionList,
   type SessionView,
 } from "../session-view.ts";
-import { reasonOf } from "./text.ts";
+import { errorText } from "./text.ts";
 
-/** A message by its place in the session, or by its id in the archive. */
-export type Wanted = { readonly message: number } | { readonly archiveId: string };
+/** A message by its index in the session, or by its archive id. */
+export type MessageRef = { readonly message: number } | { readonly archiveId: string };
 
 async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
   const response = await fetch(path, { signal });
   if (response.ok) return (await response.json()) as T;
   const refusal = (await response.json().catch(() => undefined)) as Refusal | undefined;
-  throw new Error(refusal?.error ?? `the server answered with status ${response.status}`);
+  throw new Error(refusal?.error ?? `the server responded with status ${response.status}`);
 }
 
-const place = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+const sessionPath = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
 
 export const api = {
   sessions: (): Promise<SessionList> => get("/api/sessions"),
-  /** From those places on. */
+  /** The session from these offsets on. */
   session: (id: string, { steps, compactions, spans }: SessionView["from"]): Promise<SessionView> =>
-    get(`${place(id)}?steps=${steps}&compactions=${compactions}&spans=${spans}`),
+    get(`${sessionPath(id)}?steps=${steps}&compactions=${compactions}&spans=${spans}`),
   messages: (id: string, from: number, to: number): Promise<MessagePage> =>
-    get(`${place(id)}/messages?from=${from}&to=${to}`),
+    get(`${sessionPath(id)}/messages?from=${from}&to=${to}`),
   compaction: (id: string, index: number): Promise<CompactionView> =>
-    get(`${place(id)}/compactions/${index}`),
+    get(`${sessionPath(id)}/compactions/${index}`),
   search: (query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> =>
     get(
       `/api/search?${new URLSearchParams(session === undefined ? { q: query } : { q: query, session })}`,
       signal,
     ),
-  expand(session: string, wanted: Wanted, offset: number): Promise<ExpandedView> {
-    const which: Record<string, string> =
-      "message" in wanted ? { message: `${wanted.message}` } : { id: wanted.archiveId };
-    return get(`/api/expand?${new URLSearchParams({ session, ...which, offset: `${offset}` })}`);
+  expand(session: string, ref: MessageRef, offset: number): Promise<ExpandedView> {
+    const message: Record<string, string> =
+      "message" in ref ? { message: `${ref.message}` } : { id: ref.archiveId };
+    return get(`/api/expand?${new URLSearchParams({ session, ...message, offset: `${offset}` })}`);
   },
 };
 
-/** A session with what came later put behind what was there. */
-export function grown(known: SessionView | undefined, more: SessionView): SessionView {
+/** Appends new data to a session; overlapping items are replaced. */
+export function mergeSession(known: SessionView | undefined, more: SessionView): SessionView {
   if (known === undefined || known.id !== more.id) return more;
   return {
     ...more,
     from: known.from,
-    steps: joined(known.steps, more.steps, more.from.steps),
-    compactions: joined(known.compactions, more.compactions, more.from.compactions),
-    spans: joined(known.spans, more.spans, more.from.spans),
+    steps: mergeList(known.steps, more.steps, more.from.steps),
+    compactions: mergeList(known.compactions, more.compactions, more.from.compactions),
+    spans: mergeList(known.spans, more.spans, more.from.spans),
   };
 }
 
-function joined<T>(known: readonly T[], more: readonly T[], from: number): readonly T[] {
+function mergeList<T>(known: readonly T[], more: readonly T[], from: number): readonly T[] {
   return more.length === 0 && from >= known.length ? known : [...known.slice(0, from), ...more];
 }
 
-/** From where on to ask: the newest step and compaction may have been amended, they are asked for again. */
-export function placesOf(known: SessionView | undefined): SessionView["from"] {
+/** The offsets of the next request; the newest step and compaction may have changed and are requested again. */
+export function nextOffsets(known: SessionView | undefined): SessionView["from"] {
   const { steps = [], compactions = [], spans = [] } = known ?? {};
   return {
     steps: Math.max(0, steps.length - 1),
@@ -72,28 +72,28 @@ export function placesOf(known: SessionView | undefined): SessionView["from"] {
   };
 }
 
-/** True for a session that came in part, unless the last answer brought nothing. */
-export function moreWaits(known: SessionView | undefined, session: SessionView): boolean {
+/** True for an incomplete session, unless the last response added nothing. */
+export function hasMore(known: SessionView | undefined, session: SessionView): boolean {
   const { counts, steps, compactions, spans } = session;
-  const lacks =
+  const isIncomplete =
     steps.length < counts.steps || compactions.length < counts.compactions || spans.length < counts.spans;
-  return lacks && (known === undefined || lengthOf(session) > lengthOf(known));
+  return isIncomplete && (known === undefined || lengthOf(session) > lengthOf(known));
 }
 
 function lengthOf({ steps, compactions, spans }: SessionView): number {
   return steps.length + compactions.length + spans.length;
 }
 
-/** One line of the window's content: a message as it came, or as a compaction left it. */
+/** One row of the window: a message as it was sent, original or compacted. */
 export type ContentRow = Omit<MessageOutcome, "layer" | "outcome" | "tokensAfter" | "reason"> &
   Partial<Pick<MessageOutcome, "outcome">>;
 
-/** What the window holds at a step, row by row, without building a list. */
+/** The rows of the window at a step; they are created on demand. */
 export interface WindowContent {
   readonly length: number;
-  /** True where nobody knows what the last compaction left: the rows before it are shown. */
+  /** True where the outcome of the last compaction is unknown: the rows are those before it. */
   readonly isUnknown: boolean;
-  /** `undefined` while that message is on its way. */
+  /** `undefined` while the message is loading. */
   row(index: number): ContentRow | undefined;
 }
 
@@ -104,7 +104,7 @@ export function compactionAt(session: SessionView, step: number): number | undef
   return found;
 }
 
-/** The window at a step: what the last compaction left, then the messages that came since. */
+/** The window at a step: what the last compaction left, then the messages since. */
 export function windowContent(
   session: SessionView,
   step: number,
@@ -118,7 +118,7 @@ export function windowContent(
 ): WindowContent {
   const end = session.steps[step]?.messages ?? 0;
   const isUnknown = compaction?.messages.some(({ outcome }) => outcome === "unknown") === true;
-  const head = compaction === undefined ? [] : rowsLeft(compaction, isUnknown);
+  const head = compaction === undefined ? [] : compactedRows(compaction, isUnknown);
   const start = compaction === undefined ? 0 : (session.steps[compaction.step]?.messages ?? 0);
   return {
     length: head.length + Math.max(0, end - start),
@@ -133,7 +133,7 @@ export function windowContent(
 
 const rowsOfMessages = new WeakMap<MessageView, ContentRow>();
 
-/** The same row for the same message, so that a list sees that nothing changed. */
+/** Cached, so that an unchanged message keeps its row. */
 function rowOf(message: MessageView): ContentRow {
   const known = rowsOfMessages.get(message);
   if (known !== undefined) return known;
@@ -142,23 +142,23 @@ function rowOf(message: MessageView): ContentRow {
   return row;
 }
 
-const left = new WeakMap<CompactionView, ContentRow[]>();
+const rowsOfCompactions = new WeakMap<CompactionView, ContentRow[]>();
 
-/** What a compaction left, its summary standing where the first of what it replaced stood; the list before it where that is not known. */
-function rowsLeft(compaction: CompactionView, isUnknown: boolean): ContentRow[] {
-  const known = left.get(compaction);
+/** What a compaction left, with its summary in place of the first replaced message; the list before it where unknown. */
+function compactedRows(compaction: CompactionView, isUnknown: boolean): ContentRow[] {
+  const known = rowsOfCompactions.get(compaction);
   if (known !== undefined) return known;
   const rows: ContentRow[] = [];
-  let said = isUnknown || compaction.summary.length === 0;
+  let hasSummary = isUnknown || compaction.summary.length === 0;
   for (const { layer: _, tokensAfter, tokens: __, reason: ___, ...rest } of compaction.messages) {
     if (rest.outcome !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
-    else if (!said) {
-      said = true;
+    else if (!hasSummary) {
+      hasSummary = true;
       rows.push(summaryRow(compaction));
     }
   }
-  if (!said) rows.unshift(summaryRow(compaction));
-  left.set(compaction, rows);
+  if (!hasSummary) rows.unshift(summaryRow(compaction));
+  rowsOfCompactions.set(compaction, rows);
   return rows;
 }
 
@@ -171,10 +171,10 @@ function summaryRow({ index, summary, summaryTokens }: CompactionView): ContentR
   return { summaryOf: index, role: "summary", kind: "summary", tokens: summaryTokens ?? 0, preview };
 }
 
-/** By what the content of a window is gathered. */
+/** How the rows of a window are grouped. */
 export type Grouping = "tool" | "file" | "role";
 
-/** What one tool, file or role has of a window. */
+/** The share of one tool, file or role. */
 export interface Share {
   readonly name: string;
   readonly messages: number;
@@ -189,7 +189,7 @@ export function groupOf({ kind, role, tool, path }: ContentRow, by: Grouping): s
   return tool ?? (kind === "reasoning" ? "reasoning" : role);
 }
 
-/** What fills a window, the largest share first; rows that are on their way are left out. */
+/** The shares of a window, the largest first; rows still loading are left out. */
 export function sharesOf(rows: Iterable<ContentRow | undefined>, by: Grouping): Share[] {
   const sums = new Map<string, { messages: number; tokens: number }>();
   for (const row of rows) {
@@ -203,51 +203,51 @@ export function sharesOf(rows: Iterable<ContentRow | undefined>, by: Grouping): 
     .sort((one, other) => other.tokens - one.tokens || one.name.localeCompare(other.name));
 }
 
-/** Grows whenever messages or compactions that were waited for have arrived. */
-export const arrivals = signal(0);
-/** Why something that was asked for has not come. */
-export const missed = signal<string | undefined>(undefined);
+/** Changes whenever requested messages or compactions arrive. */
+export const revision = signal(0);
+/** Why a request failed. */
+export const fetchError = signal<string | undefined>(undefined);
 
 let session: string | undefined;
 let messages: (MessageView | undefined)[] = [];
 let compactions = new Map<number, CompactionView>();
-let asked = new Set<string>();
+let requested = new Set<string>();
 
-function ask<T>(key: string, fetch: (session: string) => Promise<T>, keep: (found: T) => void): void {
-  const about = session;
-  if (about === undefined || asked.has(key)) return;
-  asked.add(key);
-  fetch(about).then(
+/** Starts a request unless it is pending. A failed one is not repeated: the page would retry without end. */
+function request<T>(key: string, fetch: (session: string) => Promise<T>, store: (found: T) => void): void {
+  const id = session;
+  if (id === undefined || requested.has(key)) return;
+  requested.add(key);
+  fetch(id).then(
     (found) => {
-      if (session !== about) return;
-      asked.delete(key);
-      keep(found);
-      arrivals.value += 1;
+      if (session !== id) return;
+      requested.delete(key);
+      store(found);
+      revision.value += 1;
     },
-    // What failed is not asked for again: the page would ask without end.
     (error: unknown) => {
-      if (session === about) missed.value = reasonOf(error);
+      if (session === id) fetchError.value = errorText(error);
     },
   );
 }
 
-/** Messages and compactions of one session, fetched when they are first looked at. */
+/** Messages and compactions of one session, fetched on first use. */
 export const originals = {
-  /** Forgets everything unless it is about this session. */
-  about(id: string): void {
+  /** Clears the cache for another session. */
+  use(id: string): void {
     if (id === session) return;
     session = id;
     messages = [];
     compactions = new Map();
-    asked = new Set();
-    missed.value = undefined;
+    requested = new Set();
+    fetchError.value = undefined;
   },
-  /** `undefined` while it is on its way. In a live session what is not there yet is asked for again later. */
+  /** `undefined` while it is loading. A live session's missing message is requested again at the next call. */
   message(index: number): MessageView | undefined {
     const known = messages[index];
     if (known !== undefined) return known;
     const from = Math.floor(index / MAX_MESSAGES) * MAX_MESSAGES;
-    ask(
+    request(
       `messages ${from}`,
       (id) => api.messages(id, from, from + MAX_MESSAGES),
       (page) => {
@@ -259,7 +259,7 @@ export const originals = {
   compaction(index: number): CompactionView | undefined {
     const known = compactions.get(index);
     if (known !== undefined) return known;
-    ask(
+    request(
       `compaction ${index}`,
       (id) => api.compaction(id, index),
       (found) => compactions.set(index, found),

@@ -3,47 +3,47 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
 import { api } from "./data.ts";
-import { Tick } from "./list.tsx";
-import { compaction, openCompaction, session, shown, step, tab } from "./state.ts";
-import { count, firstLine, GLOSSARY, reasonOf, visibleText } from "./text.ts";
+import { Checkbox } from "./list.tsx";
+import { compaction, openCompaction, openMessage, session, step, tab } from "./state.ts";
+import { count, errorText, firstLine, GLOSSARY, visibleText } from "./text.ts";
 
-/** A dialog with the whole text of a message, piece by piece; Escape closes it and gives the focus back. */
+/** A dialog with the full text of a message, loaded in chunks. */
 export function MessageDialog(): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  const pieces = useSignal<readonly ExpandedView[]>([]);
+  const chunks = useSignal<readonly ExpandedView[]>([]);
   const problem = useSignal<string | undefined>(undefined);
-  const about = shown.value;
+  const target = openMessage.value;
   const load = async (offset: number): Promise<void> => {
-    if (about === undefined) return;
+    if (target === undefined) return;
     try {
-      const piece = await api.expand(about.session, about.wanted, offset);
-      // Meanwhile another message may have been opened.
-      if (shown.value === about) pieces.value = offset === 0 ? [piece] : [...pieces.value, piece];
+      const chunk = await api.expand(target.session, target.ref, offset);
+      // Another message may have been opened meanwhile.
+      if (openMessage.value === target) chunks.value = offset === 0 ? [chunk] : [...chunks.value, chunk];
     } catch (error) {
-      if (shown.value === about) problem.value = reasonOf(error);
+      if (openMessage.value === target) problem.value = errorText(error);
     }
   };
   useEffect(() => {
-    pieces.value = [];
+    chunks.value = [];
     problem.value = undefined;
-    if (about === undefined) return;
+    if (target === undefined) return;
     if (dialog.current?.open === false) dialog.current.showModal();
     void load(0);
-  }, [about]);
-  const [first] = pieces.value;
-  const last = pieces.value.at(-1);
+  }, [target]);
+  const [first] = chunks.value;
+  const last = chunks.value.at(-1);
   const next = last?.next;
   return (
     <dialog
       ref={dialog}
       class="message-dialog"
       aria-labelledby="message-title"
-      onClose={() => (shown.value = undefined)}
+      onClose={() => (openMessage.value = undefined)}
       closedby="any"
     >
       <header>
         <div>
-          <h2 id="message-title">{about?.title}</h2>
+          <h2 id="message-title">{target?.title}</h2>
           <p class="facts">{first === undefined ? "" : factsOf(first)}</p>
         </div>
         <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
@@ -55,9 +55,9 @@ export function MessageDialog(): JSX.Element {
         {problem.value !== undefined && <p class="problem">{problem.value}</p>}
         {first === undefined && problem.value === undefined && <p class="empty">…</p>}
         {first?.characters === 0 && <p class="empty">This message has no text.</p>}
-        {pieces.value.flatMap(({ text, offset }) =>
-          blocks(text).map((block, place) => (
-            <pre key={`${offset} ${place}`} dir="auto">
+        {chunks.value.flatMap(({ text, offset }) =>
+          blocks(text).map((block, index) => (
+            <pre key={`${offset} ${index}`} dir="auto">
               {block}
             </pre>
           )),
@@ -72,7 +72,7 @@ export function MessageDialog(): JSX.Element {
   );
 }
 
-/** Lines in blocks, so that the browser lays out only those in sight. */
+/** Blocks of lines: the browser lays out only the visible ones. */
 function blocks(text: string): string[] {
   const lines = visibleText(text).split("\n");
   return Array.from({ length: Math.ceil(lines.length / 100) }, (_, block) =>
@@ -85,7 +85,7 @@ function factsOf({ role, characters, archiveId, redacted }: ExpandedView): strin
     firstLine(role, 24),
     `${count(characters)} characters`,
     archiveId === undefined ? "" : `archive id ${firstLine(archiveId, 80)}`,
-    redacted ? "secrets were taken out" : "",
+    redacted ? "secrets redacted" : "",
   ]
     .filter((part) => part !== "")
     .join(" · ");
@@ -93,45 +93,45 @@ function factsOf({ role, characters, archiveId, redacted }: ExpandedView): strin
 
 const KEYS: readonly (readonly [string, string])[] = [
   ["/", "search the archive"],
-  ["[  ]", "compaction before, compaction after"],
-  ["+  −  0", "fewer calls in the chart, more, all"],
+  ["[  ]", "previous, next compaction"],
+  ["+  −  0", "zoom the chart in, out, show all"],
   ["?", "this list"],
-  ["Tab", "from part to part"],
-  ["← → ↑ ↓", "inside a part: calls, tabs, compactions, rows, lines of a summary"],
+  ["Tab", "next part of the page"],
+  ["← → ↑ ↓", "move in a part: calls, tabs, compactions, rows, lines of a summary"],
   ["Page ↑ ↓", "ten calls, or a page of rows"],
   ["Home  End", "first, last"],
-  ["Enter", "a message whole"],
-  ["Escape", "closes; takes marks away"],
+  ["Enter", "open a message"],
+  ["Escape", "close; clear the selection"],
 ];
 const SETTING = "compact-view-keys";
 
-/** The keys that work everywhere, and the dialog that lists them, turns the single ones off, and explains the words. */
+/** The global shortcuts, and the dialog that lists them, turns single keys off and defines the terms. */
 export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null);
-  const isOn = useSignal(remembered());
-  useEffect(() => remember(isOn.value), [isOn.value]);
+  const isOn = useSignal(readSetting());
+  useEffect(() => writeSetting(isOn.value), [isOn.value]);
   useEffect(() => {
-    const act: Readonly<Record<string, () => void>> = {
-      "/": toSearch,
-      "[": () => turn(-1),
-      "]": () => turn(1),
+    const actions: Readonly<Record<string, () => void>> = {
+      "/": focusSearch,
+      "[": () => moveCompaction(-1),
+      "]": () => moveCompaction(1),
       "+": () => zoom(0.5),
       "-": () => zoom(2),
       "0": () => zoom(Number.POSITIVE_INFINITY),
       "?": () => dialog.current?.showModal(),
     };
-    const pressed = (event: KeyboardEvent): void => {
+    const onKeyDown = (event: KeyboardEvent): void => {
       const isTyping =
         event.target instanceof HTMLElement && event.target.matches("input[type=search], textarea");
-      const run = act[event.key];
+      const run = actions[event.key];
       if (run === undefined || isTyping || !isOn.value || event.ctrlKey || event.metaKey || event.altKey)
         return;
       if (document.querySelector("dialog[open]") !== null) return;
       event.preventDefault();
       run();
     };
-    document.addEventListener("keydown", pressed);
-    return () => document.removeEventListener("keydown", pressed);
+    document.addEventListener("keydown", onKeyDown);
+    return () => document.removeEventListener("keydown", onKeyDown);
   }, []);
   return (
     <>
@@ -142,11 +142,11 @@ export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
         aria-haspopup="dialog"
         onClick={() => dialog.current?.showModal()}
       >
-        Keys and words
+        Keys and terms
       </button>
       <dialog ref={dialog} class="keys-dialog" aria-labelledby="keys-title">
         <header>
-          <h2 id="keys-title">Keys and words</h2>
+          <h2 id="keys-title">Keys and terms</h2>
           <button type="button" class="quiet" onClick={() => dialog.current?.close()}>
             Close
           </button>
@@ -161,7 +161,7 @@ export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
             </div>
           ))}
         </dl>
-        <Tick label="single keys do something" on={isOn} />
+        <Checkbox label="enable single-key shortcuts" on={isOn} />
         <dl class="glossary">
           {Object.entries(GLOSSARY).map(([word, means]) => (
             <div key={word}>
@@ -175,13 +175,13 @@ export function Keys({ zoom }: { zoom(by: number): void }): JSX.Element {
   );
 }
 
-function toSearch(): void {
+function focusSearch(): void {
   tab.value = "archive";
   requestAnimationFrame(() => requestAnimationFrame(() => document.getElementById("search")?.focus()));
 }
 
-/** To the compaction before or after the one that is opened, or the call that is looked at. */
-function turn(by: number): void {
+/** Opens the compaction before or after the open one, or the selected call. */
+function moveCompaction(by: number): void {
   const { compactions = [] } = session.value ?? {};
   if (compactions.length === 0) return;
   const at = step.value;
@@ -192,8 +192,8 @@ function turn(by: number): void {
   openCompaction(Math.max(0, Math.min(compactions.length - 1, next)));
 }
 
-// Storage may be forbidden: the keys then are on until the page is left.
-function remembered(): boolean {
+// Storage may be blocked: then the setting lasts as long as the page.
+function readSetting(): boolean {
   try {
     return localStorage.getItem(SETTING) !== "off";
   } catch {
@@ -201,10 +201,10 @@ function remembered(): boolean {
   }
 }
 
-function remember(isOn: boolean): void {
+function writeSetting(isOn: boolean): void {
   try {
     localStorage.setItem(SETTING, isOn ? "on" : "off");
   } catch {
-    // Nothing to do: it is on or off for this page.
+    // The setting is not stored.
   }
 }

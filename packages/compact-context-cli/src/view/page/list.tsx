@@ -3,50 +3,50 @@ import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ContentRow } from "./data.ts";
 import { count, firstLine, GLOSSARY, KINDS, OUTCOMES, plural } from "./text.ts";
 
-/** What a list box needs to know about its rows; all of them are equally high (`--row` in the style sheet). */
+/** All rows have the same height (`--row` in the style sheet). */
 interface ListProps {
-  /** What a screen reader calls the list. */
+  /** The accessible name. */
   readonly label: string;
   readonly length: number;
-  /** The marked row, -1 for none. */
-  readonly marked: number;
-  /** Another row was marked: by arrow keys or by a click. */
-  mark(index: number): void;
-  /** A row was double-clicked, or Enter was pressed on it. */
+  /** Index of the selected row; -1 for none. */
+  readonly selected: number;
+  /** Called when a key or a click selects a row. */
+  select(index: number): void;
+  /** Called on a double click, and on Enter. */
   open(index: number): void;
-  /** What stands in a row, and its class. */
+  /** The content of a row and its CSS classes. */
   row(index: number): { readonly kind: string; readonly content: ComponentChildren };
-  /** Said in place of rows where there are none. */
+  /** Shown in place of rows where there are none. */
   readonly empty: string;
-  /** There are no rows because they are on their way. */
+  /** True while the rows are loading. */
   readonly isWaiting?: boolean;
-  /** The list begins at its top again when this becomes another. */
-  readonly about: unknown;
-  /** A row to bring into the middle of the sight whenever the object becomes another. */
+  /** A change scrolls to the top. */
+  readonly resetKey: unknown;
+  /** A change scrolls this row to the middle. */
   readonly reveal?: { readonly index: number };
-  /** Named so that others can give it the focus. */
+  /** The element id, to focus the list from elsewhere. */
   readonly id?: string;
 }
 
-/** Rows drawn above and below what is in sight, so that a flick of the wheel shows no gap. */
-const SPARE = 8;
+/** Rows rendered above and below the visible ones, so that fast scrolling shows no gap. */
+const OVERSCAN = 8;
 let lists = 0;
 
-/** A list box of any length of which only the rows in sight are in the document. */
+/** A virtualized list box: only the visible rows are in the document. */
 export function List(props: ListProps): JSX.Element {
-  const { label, length, marked, empty, isWaiting = false, about, reveal, id } = props;
+  const { label, length, selected, empty, isWaiting = false, resetKey, reveal, id } = props;
   const node = useRef<HTMLDivElement>(null);
   const [prefix] = useState(() => {
     lists += 1;
     return `list-${lists}-row-`;
   });
-  const [sight, setSight] = useState({ top: 0, height: 0, row: 30 });
+  const [viewport, setViewport] = useState({ top: 0, height: 0, row: 30 });
   const measure = (): void => {
     const { current } = node;
     if (current === null) return;
     const row = Number.parseFloat(getComputedStyle(current).getPropertyValue("--row")) || 30;
     const { scrollTop: top, clientHeight: height } = current;
-    setSight((known) =>
+    setViewport((known) =>
       known.top === top && known.height === height && known.row === row ? known : { top, height, row },
     );
   };
@@ -59,22 +59,22 @@ export function List(props: ListProps): JSX.Element {
   useLayoutEffect(() => {
     if (node.current !== null) node.current.scrollTop = 0;
     measure();
-  }, [about]);
-  // Who looks at the end stays there.
+  }, [resetKey]);
+  // A list scrolled to its end follows it.
   useLayoutEffect(() => {
-    if (wasAtEnd.current && node.current !== null) node.current.scrollTop = length * sight.row;
+    if (wasAtEnd.current && node.current !== null) node.current.scrollTop = length * viewport.row;
   }, [length]);
   useLayoutEffect(() => {
     if (reveal === undefined || node.current === null) return;
-    node.current.scrollTop = Math.max(0, (reveal.index + 0.5) * sight.row - node.current.clientHeight / 2);
+    node.current.scrollTop = Math.max(0, (reveal.index + 0.5) * viewport.row - node.current.clientHeight / 2);
     measure();
   }, [reveal]);
 
-  const scrolled = (): void => {
+  const onScroll = (): void => {
     const { current } = node;
     if (current !== null) {
       const { scrollTop, clientHeight } = current;
-      wasAtEnd.current = scrollTop > 0 && scrollTop + clientHeight >= length * sight.row - 2;
+      wasAtEnd.current = scrollTop > 0 && scrollTop + clientHeight >= length * viewport.row - 2;
     }
     measure();
   };
@@ -82,30 +82,30 @@ export function List(props: ListProps): JSX.Element {
     const { current } = node;
     if (length === 0 || current === null) return;
     const index = Math.max(0, Math.min(length - 1, to));
-    const top = index * sight.row;
-    current.scrollTop = Math.min(top, Math.max(top + sight.row - current.clientHeight, current.scrollTop));
+    const top = index * viewport.row;
+    current.scrollTop = Math.min(top, Math.max(top + viewport.row - current.clientHeight, current.scrollTop));
     measure();
-    props.mark(index);
+    props.select(index);
   };
-  const pressed = (event: KeyboardEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
     if (event.altKey || event.ctrlKey || event.metaKey) return;
-    const page = Math.max(1, Math.floor(sight.height / sight.row) - 1);
+    const page = Math.max(1, Math.floor(viewport.height / viewport.row) - 1);
     const to = {
-      ArrowDown: marked + 1,
-      ArrowUp: marked - 1,
-      PageDown: marked + page,
-      PageUp: marked - page,
+      ArrowDown: selected + 1,
+      ArrowUp: selected - 1,
+      PageDown: selected + page,
+      PageUp: selected - page,
       Home: 0,
       End: length - 1,
     }[event.key];
     if (to !== undefined) move(to);
-    else if (event.key === "Enter" && marked >= 0) props.open(marked);
+    else if (event.key === "Enter" && selected >= 0) props.open(selected);
     else return;
     event.preventDefault();
   };
 
-  const first = Math.max(0, Math.floor(sight.top / sight.row) - SPARE);
-  const last = Math.min(length, Math.ceil((sight.top + sight.height) / sight.row) + SPARE);
+  const first = Math.max(0, Math.floor(viewport.top / viewport.row) - OVERSCAN);
+  const last = Math.min(length, Math.ceil((viewport.top + viewport.height) / viewport.row) + OVERSCAN);
   return (
     <div
       ref={node}
@@ -115,21 +115,21 @@ export function List(props: ListProps): JSX.Element {
       tabIndex={0}
       aria-label={label}
       aria-busy={isWaiting}
-      aria-activedescendant={marked >= first && marked < last ? `${prefix}${marked}` : undefined}
-      onScroll={scrolled}
-      onKeyDown={pressed}
-      onClick={(event) => at(event, move)}
-      onDblClick={(event) => at(event, props.open)}
+      aria-activedescendant={selected >= first && selected < last ? `${prefix}${selected}` : undefined}
+      onScroll={onScroll}
+      onKeyDown={onKeyDown}
+      onClick={(event) => withRow(event, move)}
+      onDblClick={(event) => withRow(event, props.open)}
     >
-      <div class="rows" role="presentation" style={{ height: `${length * sight.row}px` }}>
-        <Rows {...props} prefix={prefix} first={first} last={last} height={sight.row} />
+      <div class="rows" role="presentation" style={{ height: `${length * viewport.row}px` }}>
+        <Rows {...props} prefix={prefix} first={first} last={last} height={viewport.row} />
       </div>
       {length === 0 && <p class="empty">{isWaiting ? "…" : empty}</p>}
     </div>
   );
 }
 
-interface Drawn {
+interface RenderedRange {
   readonly prefix: string;
   readonly first: number;
   readonly last: number;
@@ -137,18 +137,26 @@ interface Drawn {
   readonly height: number;
 }
 
-/** Does something with the row that an event of the list happened on. */
-function at(event: MouseEvent, act: (index: number) => void): void {
+/** Calls `act` with the index of the row that an event happened on. */
+function withRow(event: MouseEvent, act: (index: number) => void): void {
   const row = event.target instanceof Element ? event.target.closest<HTMLElement>("[data-index]") : null;
   if (row !== null) act(Number(row.dataset.index));
 }
 
-/** The rows in sight. */
-function Rows({ prefix, first, last, height, length, marked, row }: ListProps & Drawn): JSX.Element {
-  const places = Array.from({ length: Math.max(0, last - first) }, (_, place) => first + place);
+/** The rendered rows. */
+function Rows({
+  prefix,
+  first,
+  last,
+  height,
+  length,
+  selected,
+  row,
+}: ListProps & RenderedRange): JSX.Element {
+  const indexes = Array.from({ length: Math.max(0, last - first) }, (_, offset) => first + offset);
   return (
     <>
-      {places.map((index) => {
+      {indexes.map((index) => {
         const { kind, content } = row(index);
         return (
           // biome-ignore lint/a11y/useFocusableInteractive: the list box has the focus and names the active row
@@ -160,7 +168,7 @@ function Rows({ prefix, first, last, height, length, marked, row }: ListProps & 
             data-index={index}
             aria-setsize={length}
             aria-posinset={index + 1}
-            aria-selected={index === marked}
+            aria-selected={index === selected}
             style={{ transform: `translateY(${index * height}px)` }}
           >
             {content}
@@ -171,8 +179,8 @@ function Rows({ prefix, first, last, height, length, marked, row }: ListProps & 
   );
 }
 
-/** Moves the focus among the buttons of a group by arrow keys: one tab stop for all of them. */
-export function rove(event: KeyboardEvent): void {
+/** Roving tabindex: arrow keys move the focus among the buttons of a group, which is one tab stop. */
+export function moveFocus(event: KeyboardEvent): void {
   const group = event.currentTarget as HTMLElement;
   const buttons = [...group.querySelectorAll<HTMLButtonElement>("button[data-rove]")];
   const from = buttons.indexOf(document.activeElement as HTMLButtonElement);
@@ -183,17 +191,17 @@ export function rove(event: KeyboardEvent): void {
   buttons[Math.max(0, Math.min(buttons.length - 1, to))]?.focus();
 }
 
-/** Tokens of the largest row that bars are measured against; a few giants do not make all others invisible. */
+/** Tokens of a full bar; capped, so that a few huge messages do not shrink all other bars. */
 const FULL_BAR = 4000;
 
 interface RowShape extends ContentRow {
-  /** Tokens after a compaction, where the row tells of one. */
+  /** Tokens after the compaction, in a list of one. */
   readonly tokensAfter?: number;
 }
 
 const ROLES = ["user", "assistant", "tool", "system", "developer", "summary"];
 
-/** One message on one line: number, role, what became of it, its beginning, its tokens with a bar. */
+/** A message row: number, role, outcome, preview, tokens with a bar. */
 export function messageRow(
   row: RowShape | undefined,
   more = "",
@@ -235,7 +243,7 @@ export function messageRow(
   return { kind: `message ${more} ${outcomeClass} ${kind === "summary" ? "is-summary" : ""}`, content };
 }
 
-/** What a row is, in a line. */
+/** A one-line description of a row. */
 export function titleOf({ message, summaryOf, role, kind, tokens, tokensAfter, outcome }: RowShape): string {
   const name =
     message === undefined
@@ -249,7 +257,7 @@ export function titleOf({ message, summaryOf, role, kind, tokens, tokensAfter, o
   return `${name}${what} · ${cost}`;
 }
 
-/** The strip under a list that says more about its marked row. */
+/** The strip under a list with details of the selected row. */
 export function Detail({
   row,
   facts = [],
@@ -262,23 +270,23 @@ export function Detail({
   readonly open?: () => void;
 }): JSX.Element {
   const id = row?.archiveId === undefined ? "" : `archive id ${firstLine(row.archiveId, 60)}`;
-  const said = [...facts, id].filter((fact) => fact !== "").join(" · ");
+  const description = [...facts, id].filter((fact) => fact !== "").join(" · ");
   return (
     <div class="detail">
-      <p title={said}>
+      <p title={description}>
         {row === undefined ? hint : <strong>{titleOf(row)}</strong>}
-        {row !== undefined && said !== "" && ` · ${said}`}
+        {row !== undefined && description !== "" && ` · ${description}`}
       </p>
       {open !== undefined && (
         <button type="button" class="quiet" onClick={open}>
-          Show whole
+          Show message
         </button>
       )}
     </div>
   );
 }
 
-/** A word of the page with plain words about it where the pointer rests. */
+/** A term with its definition as a tooltip. */
 export function Term({
   name,
   children,
@@ -294,8 +302,7 @@ export function Term({
   );
 }
 
-/** A box to tick. */
-export function Tick({
+export function Checkbox({
   label,
   on,
 }: {

@@ -4,39 +4,39 @@ import type { SessionHead } from "../session-view.ts";
 import { ArchivePanel } from "./archive.tsx";
 import { zoom } from "./chart.tsx";
 import { CompactionPanel } from "./compaction.tsx";
-import { missed } from "./data.ts";
+import { fetchError } from "./data.ts";
 import { Keys, MessageDialog } from "./dialogs.tsx";
-import { Heading, Life } from "./life.tsx";
-import { rove } from "./list.tsx";
+import { moveFocus } from "./list.tsx";
+import { Heading, Overview } from "./overview.tsx";
 import {
-  choose,
+  announcement,
   connection,
   dropped,
-  placeText,
+  locationHash,
   problem,
   ready,
+  selectSession,
   session,
   sessions,
-  spoken,
   start,
   TABS,
   type Tab,
   tab,
 } from "./state.ts";
-import { count, firstLine, liveWord, plural, short } from "./text.ts";
+import { count, firstLine, liveLabel, plural, short } from "./text.ts";
 import { TimelinePanel } from "./timeline.tsx";
 import { WindowPanel } from "./window.tsx";
 
 function App(): JSX.Element {
-  const about = session.value;
-  const wrong = problem.value ?? missed.value;
+  const active = session.value;
+  const error = problem.value ?? fetchError.value;
   return (
     <>
       <a class="skip" href="#panels">
         Skip to the details
       </a>
       <div id="announcer" class="unseen" role="status" aria-live="polite">
-        {spoken}
+        {announcement}
       </div>
       <aside id="sidebar" aria-label="Sessions">
         <div class="brand">
@@ -50,21 +50,21 @@ function App(): JSX.Element {
         </h2>
         <Sessions />
         <p id="connection" class="connection" role="status">
-          {connection.value === "lost" ? "The server does not answer. Trying again …" : ""}
+          {connection.value === "lost" ? "The server does not answer. Retrying …" : ""}
         </p>
         <Keys zoom={zoom} />
       </aside>
       <main id="main">
-        {wrong !== undefined && (
+        {error !== undefined && (
           <p id="problem" class="problem" role="alert">
-            {wrong}
+            {error}
           </p>
         )}
-        {about === undefined && ready.value && sessions.value.length === 0 && <Nothing />}
-        {about !== undefined && (
+        {active === undefined && ready.value && sessions.value.length === 0 && <Nothing />}
+        {active !== undefined && (
           <div id="session" class="session" data-tab={tab.value}>
             <Heading />
-            <Life />
+            <Overview />
             <Tabs />
             <div id="panels" class="panels" tabIndex={-1}>
               <section
@@ -103,7 +103,7 @@ function Tabs(): JSX.Element {
   const { compactions = [], spans = [] } = session.value ?? {};
   const amounts: Partial<Record<Tab, number>> = { compaction: compactions.length, timeline: spans.length };
   return (
-    <div id="tabs" class="tabs" role="tablist" aria-label="Details" onKeyDown={rove}>
+    <div id="tabs" class="tabs" role="tablist" aria-label="Details" onKeyDown={moveFocus}>
       {TABS.map((each) => (
         <button
           key={each}
@@ -131,10 +131,9 @@ const SOURCES: Readonly<Record<SessionHead["source"], string>> = {
   events: "events",
 };
 
-/** The sessions to choose from, the newest first. */
 function Sessions(): JSX.Element {
   return (
-    <nav id="sessions" aria-labelledby="sessions-title" onKeyDown={rove}>
+    <nav id="sessions" aria-labelledby="sessions-title" onKeyDown={moveFocus}>
       <ul>
         {sessions.value.map((head) => (
           <li key={head.id}>
@@ -143,7 +142,7 @@ function Sessions(): JSX.Element {
         ))}
       </ul>
       {dropped.value > 0 && (
-        <p class="caption">{`${plural(dropped.value, "older session")} let go to make room.`}</p>
+        <p class="caption">{`${plural(dropped.value, "older session")} dropped to save memory.`}</p>
       )}
     </nav>
   );
@@ -159,13 +158,13 @@ function Entry({ head }: { readonly head: SessionHead }): JSX.Element {
       data-session={id}
       aria-current={id === session.value?.id ? "true" : undefined}
       title={firstLine(title)}
-      onClick={() => void choose(id)}
+      onClick={() => void selectSession(id)}
     >
       <span class="title" dir="auto">
         {firstLine(title, 120) || "(no title)"}
       </span>
       <span class="facts">
-        {live && <span class="live">{liveWord(head)}</span>}
+        {live && <span class="live">{liveLabel(head)}</span>}
         {live ? size : `${size} · ${SOURCES[source]}`}
       </span>
       {counts.compactions > 0 && (
@@ -177,24 +176,24 @@ function Entry({ head }: { readonly head: SessionHead }): JSX.Element {
   );
 }
 
-const WAYS: readonly (readonly [string, string])[] = [
-  ["compact view session.jsonl", "a session that exists already, replayed"],
-  ["compact replay session.jsonl --view", "the same, while it is played"],
-  [`COMPACT_TRACING_ARIADNE=${location.origin}/ingest`, "an agent that runs with Compact"],
+const COMMANDS: readonly (readonly [string, string])[] = [
+  ["compact view session.jsonl", "replays a recorded session"],
+  ["compact replay session.jsonl --view", "shows a replay while it runs"],
+  [`COMPACT_TRACING_ARIADNE=${location.origin}/ingest`, "shows a running agent; set this in its environment"],
 ];
 
 function Nothing(): JSX.Element {
   return (
     <section id="nothing" class="nothing">
       <h2>No session yet</h2>
-      <p>This page fills by itself as soon as a session comes in. Three ways to send one:</p>
+      <p>Sessions appear here as soon as they arrive. Three ways to get one:</p>
       <dl>
-        {WAYS.map(([command, does]) => (
+        {COMMANDS.map(([command, description]) => (
           <>
             <dt>
               <code>{command}</code>
             </dt>
-            <dd>{does}</dd>
+            <dd>{description}</dd>
           </>
         ))}
       </dl>
@@ -202,14 +201,14 @@ function Nothing(): JSX.Element {
   );
 }
 
-/** The address follows, at most twice a second: browsers refuse more. */
+/** Updates the location hash, at most twice a second: browsers throttle more. */
 let timer = 0;
 effect(() => {
-  placeText();
+  locationHash();
   if (timer !== 0) return;
   timer = window.setTimeout(() => {
     timer = 0;
-    const hash = placeText();
+    const hash = locationHash();
     if (hash !== "" && hash !== location.hash) history.replaceState(null, "", hash);
   }, 500);
 });

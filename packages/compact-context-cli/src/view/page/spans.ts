@@ -1,25 +1,25 @@
 import type { SpanView } from "../session-view.ts";
 
-/** A span in its tree, with its place in time. */
+/** A span with its depth in the tree and its position in time. */
 export interface SpanRow {
   readonly span: SpanView;
   /** 0 for a root. */
   readonly depth: number;
-  /** Plain words: the compactions are numbered, what happens in one says what it is. */
+  /** A readable name; compactions are numbered. */
   readonly label: string;
-  /** Milliseconds from the beginning of its root; 0 where there are no times. */
+  /** Milliseconds since the start of its root; 0 without times. */
   readonly offset: number;
-  /** Milliseconds from the beginning of the session. */
+  /** Milliseconds since the start of the session. */
   readonly since: number;
   readonly duration: number;
-  /** True for a root that something happened under, and for what is under it. */
+  /** False for a check without effect, see `CHECKS`. */
   readonly busy: boolean;
 }
 
-/** All spans, parents before their children, roots in the order of time; a span whose parent is missing is a root. */
+/** All spans in depth-first order, siblings by time; a span whose parent is missing is a root. */
 export function spanRows(spans: readonly SpanView[]): SpanRow[] {
-  const { roots, children } = branches(spans);
-  const begin = firstTime(spans);
+  const { roots, children } = treeOf(spans);
+  const sessionStart = firstTime(spans);
   const rows: SpanRow[] = [];
   const seen = new Set<string>();
   let compactions = 0;
@@ -39,16 +39,16 @@ export function spanRows(spans: readonly SpanView[]): SpanRow[] {
       depth,
       label: labelOf(span, depth),
       offset,
-      since: start - begin,
+      since: start - sessionStart,
       duration,
       busy: root.busy,
     });
-    for (const child of inTime(children.get(span.id) ?? [])) add(child, root, depth + 1);
+    for (const child of byTime(children.get(span.id) ?? [])) add(child, root, depth + 1);
   };
-  // Spans that are each other's parents hang under no root: they come last.
-  for (const root of [...inTime(roots), ...spans]) {
+  // Spans in a parent cycle have no root: they come last.
+  for (const root of [...byTime(roots), ...spans]) {
     const busy = children.has(root.id) || root.status === "error" || !CHECKS.has(root.name);
-    add(root, { start: startOf(root) ?? begin, busy }, 0);
+    add(root, { start: startOf(root) ?? sessionStart, busy }, 0);
   }
   return rows;
 }
@@ -58,10 +58,10 @@ interface Root {
   readonly busy: boolean;
 }
 
-/** Looks at the window, which lead to nothing where nothing is under them. */
+/** Checks of the window size; without children they had no effect. */
 const CHECKS: ReadonlySet<string> = new Set(["compact.token_estimate", "compact.trigger_decision"]);
 
-function branches(spans: readonly SpanView[]): {
+function treeOf(spans: readonly SpanView[]): {
   readonly roots: SpanView[];
   readonly children: ReadonlyMap<string, SpanView[]>;
 } {
@@ -69,16 +69,12 @@ function branches(spans: readonly SpanView[]): {
   const roots: SpanView[] = [];
   const children = new Map<string, SpanView[]>();
   for (const span of spans) {
+    const siblings = children.get(span.parent ?? "");
     if (span.parent === undefined || !known.has(span.parent)) roots.push(span);
-    else push(children, span.parent, span);
+    else if (siblings === undefined) children.set(span.parent, [span]);
+    else siblings.push(span);
   }
   return { roots, children };
-}
-
-function push(children: Map<string, SpanView[]>, parent: string, span: SpanView): void {
-  const those = children.get(parent);
-  if (those === undefined) children.set(parent, [span]);
-  else those.push(span);
 }
 
 function firstTime(spans: readonly SpanView[]): number {
@@ -92,6 +88,6 @@ function startOf({ start }: SpanView): number | undefined {
   return Number.isNaN(time) ? undefined : time;
 }
 
-function inTime(spans: SpanView[]): SpanView[] {
+function byTime(spans: SpanView[]): SpanView[] {
   return spans.sort((one, other) => (startOf(one) ?? 0) - (startOf(other) ?? 0));
 }

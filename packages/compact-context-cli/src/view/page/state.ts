@@ -6,44 +6,44 @@ import {
   type SessionView,
   VIEW_VERSION,
 } from "../session-view.ts";
-import { api, grown, moreWaits, originals, placesOf, type Wanted } from "./data.ts";
-import { reasonOf, sentence } from "./text.ts";
+import { api, hasMore, type MessageRef, mergeSession, nextOffsets, originals } from "./data.ts";
+import { errorText, sentence } from "./text.ts";
 
 export const TABS = ["window", "compaction", "timeline", "archive"] as const;
 export type Tab = (typeof TABS)[number];
 
-/** A message that is shown whole. */
-interface Shown {
+/** The message in the dialog. */
+interface OpenMessage {
   readonly session: string;
-  readonly wanted: Wanted;
+  readonly ref: MessageRef;
   readonly title: string;
 }
 
-/** All that the page shows; a value is replaced, never changed. */
+/** The state of the page; values are replaced, never mutated. */
 export const sessions = signal<readonly SessionHead[]>([]);
-/** Sessions that the server let go. */
+/** Sessions that the server evicted. */
 export const dropped = signal(0);
 export const session = signal<SessionView | undefined>(undefined);
-/** The call that is looked at, from 0. */
+/** Index of the selected call. */
 export const step = signal(0);
 export const tab = signal<Tab>("window");
-/** The compaction that is opened. */
+/** Index of the open compaction. */
 export const compaction = signal(0);
 export const playing = signal(false);
 export const connection = signal<"connecting" | "open" | "lost">("connecting");
-/** What went wrong last, for a person. */
+/** The message of the last error. */
 export const problem = signal<string | undefined>(undefined);
-/** False until the server has said which sessions there are. */
+/** False until the list of sessions has arrived. */
 export const ready = signal(false);
-/** Said to a screen reader. */
-export const spoken = signal("");
-export const shown = signal<Shown | undefined>(undefined);
+/** Read out by screen readers. */
+export const announcement = signal("");
+export const openMessage = signal<OpenMessage | undefined>(undefined);
 
-/** Moves to a call, inside the session. */
-export function goTo(place: number): void {
+/** Selects a call; an index out of range is clamped. */
+export function goTo(index: number): void {
   const last = (session.value?.steps.length ?? 1) - 1;
   batch(() => {
-    step.value = Math.max(0, Math.min(last, place));
+    step.value = Math.max(0, Math.min(last, index));
     playing.value = false;
   });
 }
@@ -56,31 +56,31 @@ export function openCompaction(index: number): void {
     tab.value = "compaction";
     goTo(found.step);
   });
-  spoken.value = sentence(found);
+  announcement.value = sentence(found);
 }
 
-/** Where one is on the page, as the address keeps it behind `#`; what makes no sense is left out. */
-function readPlace(hash: string): {
+/** Parses the location hash; invalid parts are ignored. */
+function parseHash(hash: string): {
   readonly session?: string;
   readonly tab?: Tab;
   readonly step?: number;
   readonly compaction?: number;
 } {
-  const given = new URLSearchParams(hash.replace(/^#/, ""));
+  const params = new URLSearchParams(hash.replace(/^#/, ""));
   return {
-    session: given.get("session") ?? undefined,
-    tab: TABS.find((each) => each === given.get("tab")),
-    step: ordinal(given.get("call")),
-    compaction: ordinal(given.get("compaction")),
+    session: params.get("session") ?? undefined,
+    tab: TABS.find((each) => each === params.get("tab")),
+    step: ordinal(params.get("call")),
+    compaction: ordinal(params.get("compaction")),
   };
 }
 
-/** Calls and compactions are counted from 1 there, as on the page. */
-export function placeText(): string {
-  const about = session.value;
-  if (about === undefined) return "";
-  const parts = new URLSearchParams({ session: about.id, tab: tab.value });
-  if (step.value < about.steps.length - 1) parts.set("call", String(step.value + 1));
+/** The location hash of the current state; calls and compactions count from 1, as on the page. */
+export function locationHash(): string {
+  const active = session.value;
+  if (active === undefined) return "";
+  const parts = new URLSearchParams({ session: active.id, tab: tab.value });
+  if (step.value < active.steps.length - 1) parts.set("call", String(step.value + 1));
   if (tab.value === "compaction" && compaction.value > 0)
     parts.set("compaction", String(compaction.value + 1));
   return `#${parts}`;
@@ -91,114 +91,117 @@ function ordinal(text: string | null): number | undefined {
   return Number.isSafeInteger(found) && found > 0 ? found - 1 : undefined;
 }
 
-let chosen: string | undefined;
-let fetching = false;
-let again = false;
+/** Id of the selected session. */
+let selected: string | undefined;
+let isFetching = false;
+/** True where the session changed during a request. */
+let isStale = false;
 
 function fail(error: unknown): void {
-  problem.value = reasonOf(error);
+  problem.value = errorText(error);
 }
 
-/** True where more of it waits. */
+/** True where more of the session, or another one, must be fetched. */
 async function fetchOnce(id: string): Promise<boolean> {
   const known = session.value?.id === id ? session.value : undefined;
-  const view = await api.session(id, placesOf(known));
-  if (id !== chosen) return true;
-  if (known === undefined) originals.about(id);
-  const now = grown(known, view);
-  take(known, now);
-  return moreWaits(known, now);
+  const more = await api.session(id, nextOffsets(known));
+  if (id !== selected) return true;
+  originals.use(id);
+  const merged = mergeSession(known, more);
+  showSession(known, merged);
+  return hasMore(known, merged);
 }
 
-/** One request at a time, and one more where news came meanwhile. */
+/** Fetches until the session is complete; concurrent calls share one request and make it repeat. */
 async function fetchSession(): Promise<void> {
-  again = fetching;
-  if (fetching) return;
-  fetching = true;
+  isStale = isFetching;
+  if (isFetching) return;
+  isFetching = true;
   do {
-    again = false;
-    const more = chosen !== undefined && (await fetchOnce(chosen).catch(fail));
-    again ||= more === true;
-  } while (again);
-  fetching = false;
+    isStale = false;
+    const more = selected !== undefined && (await fetchOnce(selected).catch(fail));
+    isStale ||= more === true;
+  } while (isStale);
+  isFetching = false;
 }
 
-/** Shows a session that is new or has grown: who looks at its end stays there. */
-function take(known: SessionView | undefined, now: SessionView): void {
-  const following = known === undefined || step.value >= known.steps.length - 1;
+/** Shows a new or extended session; a selection of the last call follows the end. */
+function showSession(known: SessionView | undefined, now: SessionView): void {
+  const isAtEnd = known === undefined || step.value >= known.steps.length - 1;
   const newest = now.compactions.at(-1);
   if (known !== undefined && newest !== undefined && now.compactions.length > known.compactions.length)
-    spoken.value = sentence(newest);
+    announcement.value = sentence(newest);
   batch(() => {
     session.value = now;
     problem.value = undefined;
     if (known === undefined) compaction.value = 0;
-    if (following) step.value = Math.max(0, now.steps.length - 1);
+    if (isAtEnd) step.value = Math.max(0, now.steps.length - 1);
   });
 }
 
-export async function choose(id: string): Promise<void> {
-  if (id === chosen && session.value?.id === id) return;
-  chosen = id;
+export async function selectSession(id: string): Promise<void> {
+  if (id === selected && session.value?.id === id) return;
+  selected = id;
   playing.value = false;
   problem.value = undefined;
   await fetchSession();
 }
 
-async function list(): Promise<readonly SessionHead[]> {
-  const found: SessionList = await api.sessions();
+async function fetchSessions(): Promise<readonly SessionHead[]> {
+  const list: SessionList = await api.sessions();
   batch(() => {
-    sessions.value = found.sessions;
-    dropped.value = found.dropped;
+    sessions.value = list.sessions;
+    dropped.value = list.dropped;
     ready.value = true;
     connection.value = "open";
   });
-  return found.sessions;
+  return list.sessions;
 }
 
-function news(head: SessionHead): void {
-  const known = sessions.value.some(({ id }) => id === head.id);
-  sessions.value = known
+function updateSession(head: SessionHead): void {
+  const isKnown = sessions.value.some(({ id }) => id === head.id);
+  sessions.value = isKnown
     ? sessions.value.map((each) => (each.id === head.id ? head : each))
     : [head, ...sessions.value];
-  if (chosen === undefined) void choose(head.id);
-  else if (chosen === head.id) void fetchSession();
+  if (selected === undefined) void selectSession(head.id);
+  else if (selected === head.id) void fetchSession();
 }
 
-function hear(notice: LiveNotice): void {
-  if (notice.type === "session") news(notice.session);
+function onNotice(notice: LiveNotice): void {
+  if (notice.type === "session") updateSession(notice.session);
   else if (notice.type === "gone") sessions.value = sessions.value.filter(({ id }) => id !== notice.id);
   else if (notice.version !== VIEW_VERSION)
-    fail(new Error("The server is of another version. Load this page again."));
+    fail(new Error("The server has another version. Reload this page."));
   else {
     connection.value = "open";
-    // After a break the page may have missed anything.
-    if (ready.value) void list().then(fetchSession, fail);
+    // Notices may have been missed while disconnected.
+    if (ready.value) void fetchSessions().then(fetchSession, fail);
   }
 }
 
-/** Fetches what there is, goes to the place in the address, and listens from then on; the browser tries again by itself. */
+/** Fetches the sessions, restores the state of the location hash, and subscribes to changes. */
 export async function start(hash: string): Promise<void> {
-  const place = readPlace(hash);
-  tab.value = place.tab ?? "window";
+  const target = parseHash(hash);
+  tab.value = target.tab ?? "window";
+  // The browser reconnects by itself.
   const source = new EventSource("/api/events");
-  source.onmessage = ({ data }: MessageEvent<string>) => hear(JSON.parse(data) as LiveNotice);
+  source.onmessage = ({ data }: MessageEvent<string>) => onNotice(JSON.parse(data) as LiveNotice);
   source.onerror = () => {
     connection.value = "lost";
   };
   try {
-    const found = await list();
-    const first = found.find(({ id }) => id === place.session) ?? found[0];
-    if (first !== undefined) await choose(first.id);
+    const found = await fetchSessions();
+    const first = found.find(({ id }) => id === target.session) ?? found[0];
+    if (first !== undefined) await selectSession(first.id);
   } catch (error) {
     ready.value = true;
     fail(error);
   }
-  const about = session.value;
-  if (about === undefined) return;
+  const active = session.value;
+  if (active === undefined) return;
   batch(() => {
-    compaction.value = Math.max(0, Math.min(about.compactions.length - 1, place.compaction ?? 0));
-    const opened = place.tab === "compaction" ? about.compactions[compaction.value]?.step : undefined;
-    goTo(place.step ?? opened ?? Number.MAX_SAFE_INTEGER);
+    compaction.value = Math.max(0, Math.min(active.compactions.length - 1, target.compaction ?? 0));
+    const opened = target.tab === "compaction" ? active.compactions[compaction.value]?.step : undefined;
+    goTo(target.step ?? opened ?? Number.MAX_SAFE_INTEGER);
   });
 }

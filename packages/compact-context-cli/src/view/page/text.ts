@@ -7,7 +7,7 @@ export function count(value: number): string {
   return WHOLE.format(value);
 }
 
-/** `840`, `12.3k`, `1.2M`: for tight places. */
+/** `840`, `12.3k`, `1.2M`. */
 export function short(value: number): string {
   if (value < 1000) return count(value);
   const [size, unit] = value < 999_500 ? [value / 1000, "k"] : [value / 1_000_000, "M"];
@@ -34,7 +34,7 @@ export function duration(milliseconds: number): string {
   if (milliseconds < 1000) return `${Math.round(milliseconds)} ms`;
   const seconds = milliseconds / 1000;
   if (seconds < 60) return `${seconds.toFixed(1)} s`;
-  // Rounded before it is split: no minute has sixty seconds.
+  // Rounded before the division, which avoids `1 min 60 s`.
   const whole = Math.round(seconds);
   const minutes = Math.floor(whole / 60);
   if (minutes < 60) return `${minutes} min ${whole % 60} s`;
@@ -44,7 +44,7 @@ export function duration(milliseconds: number): string {
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
 const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** `14:03:09`, in the reader's own time; nothing for what is no time. */
+/** `14:03:09` in local time; empty for an invalid time. */
 function clockTime(iso: string | undefined): string {
   const time = Date.parse(iso ?? "");
   return Number.isNaN(time) ? "" : CLOCK.format(time);
@@ -52,8 +52,8 @@ function clockTime(iso: string | undefined): string {
 
 const SHORT_DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
-/** The time as `clockTime` says it; `4 Nov, 00:03:09` where that is another day than `before`. */
-export function clockAfter(iso: string | undefined, before: string | undefined): string {
+/** `14:03:09`, or `4 Nov, 00:03:09` on another day than `before`. */
+export function clockTimeAfter(iso: string | undefined, before: string | undefined): string {
   const clock = clockTime(iso);
   const [day, earlier] = [iso, before].map((at) => {
     const time = Date.parse(at ?? "");
@@ -62,8 +62,8 @@ export function clockAfter(iso: string | undefined, before: string | undefined):
   return earlier === "" || day === earlier || clock === "" ? clock : `${day}, ${clock}`;
 }
 
-/** What says that more may come: a file is only played. */
-export function liveWord({ live, source }: Pick<SessionHead, "live" | "source">): string {
+/** The label of a running session; a transcript is replayed, not live. */
+export function liveLabel({ live, source }: Pick<SessionHead, "live" | "source">): string {
   if (!live) return "";
   return source === "transcript" ? "replaying" : "live";
 }
@@ -73,40 +73,41 @@ export function dateTime(iso: string | undefined): string {
   const time = Date.parse(iso ?? "");
   return Number.isNaN(time) ? "" : `${DAY.format(time)}, ${CLOCK.format(time)}`;
 }
-// Controls but tab and newline, then what turns or hides text. Joiners stay: scripts and emoji need them.
-const UNSEEN =
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+
+// Control characters except tab and newline, then bidirectional and invisible ones. Joiners stay: scripts and emoji need them.
+const INVISIBLE =
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches them on purpose
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
-/** The text with every character that hides, or turns what follows, written out (`\u202e`); newline and tab stay. */
+/** Escapes invisible and bidirectional control characters (`\u202e`); newline and tab stay. */
 export function visibleText(text: string): string {
-  return text.replaceAll("\r\n", "\n").replace(UNSEEN, (character) => {
+  return text.replaceAll("\r\n", "\n").replace(INVISIBLE, (character) => {
     const code = character.codePointAt(0) ?? 0;
     if (code <= 0xff) return `\\x${code.toString(16).padStart(2, "0")}`;
     return code <= 0xffff ? `\\u${code.toString(16).padStart(4, "0")}` : `\\u{${code.toString(16)}}`;
   });
 }
 
-/** The beginning of a text on one line; only that much of it is looked at. */
+/** The start of a text on one line. */
 export function firstLine(text: string, characters = 240): string {
   const start = text.slice(0, characters).replace(/[\ud800-\udbff]$/, "");
   return visibleText(start.replace(/\s+/g, " ").trim());
 }
 
-/** A piece of a text, and whether it is one of the words that were looked for. */
-interface MarkedPiece {
+/** A piece of a text, and whether it matches the search. */
+interface TextPiece {
   readonly text: string;
   readonly found: boolean;
 }
 
-/** The text in pieces that together are the text. `words`: in lower case. */
-export function marked(text: string, words: readonly string[]): MarkedPiece[] {
+/** Splits a text at the matches of `words`, which are in lower case. */
+export function splitMatches(text: string, words: readonly string[]): TextPiece[] {
   const lower = text.toLowerCase();
-  // Where lower case has another length, places would not agree.
+  // Where lower case changes the length, the offsets would not match.
   if (lower.length !== text.length) return [{ text, found: false }];
-  const pieces: MarkedPiece[] = [];
+  const pieces: TextPiece[] = [];
   for (let from = 0; from < text.length; ) {
-    const [at, length] = nextWord(lower, words, from);
+    const [at, length] = nextMatch(lower, words, from);
     if (at > from) pieces.push({ text: text.slice(from, at), found: false });
     if (length > 0) pieces.push({ text: text.slice(at, at + length), found: true });
     from = at + length;
@@ -114,8 +115,8 @@ export function marked(text: string, words: readonly string[]): MarkedPiece[] {
   return pieces;
 }
 
-/** Where the first of the words stands and how long it is; the end of the text where none does. */
-function nextWord(text: string, words: readonly string[], from: number): [number, number] {
+/** Offset and length of the first match; the end of the text without one. */
+function nextMatch(text: string, words: readonly string[], from: number): [number, number] {
   let best: [number, number] = [text.length, 0];
   for (const word of words) {
     const at = word === "" ? -1 : text.indexOf(word, from);
@@ -124,13 +125,13 @@ function nextWord(text: string, words: readonly string[], from: number): [number
   return best;
 }
 
-/** What an error says, for a person. */
-export function reasonOf(error: unknown): string {
+/** The message of an error, safe to display. */
+export function errorText(error: unknown): string {
   const { message = String(error) } = Object(error) as Partial<Error>;
   return visibleText(message).slice(0, 400);
 }
 
-/** What each layer is called, and what it holds. */
+/** Names and descriptions of the layers. */
 export const LAYERS: Readonly<Record<LayerKey, { readonly name: string; readonly holds: string }>> = {
   tools: { name: "tools", holds: "the schemas of the tools that the model may call" },
   system: { name: "system", holds: "the system prompt" },
@@ -143,15 +144,15 @@ export const LAYERS: Readonly<Record<LayerKey, { readonly name: string; readonly
   messages: { name: "messages", holds: "messages whose layer is not known" },
 };
 
-/** The outcomes in the order of their filters; the sign tells them apart without colour. */
+/** In the order of their filters; the sign distinguishes them without colour. */
 export const OUTCOMES: Readonly<
   Record<Outcome, { readonly word: string; readonly sign: string; readonly means: string }>
 > = {
-  kept: { word: "kept", sign: "●", means: "stays as it was" },
-  cleared: { word: "cleared", sign: "○", means: "the tool's output left, its call and a note stay" },
-  cut: { word: "cut", sign: "◐", means: "the beginning and the end of its text stay" },
-  summarized: { word: "summarized", sign: "≡", means: "left the window; the summary speaks of it" },
-  unknown: { word: "unknown", sign: "?", means: "nobody wrote down what became of it" },
+  kept: { word: "kept", sign: "●", means: "is unchanged" },
+  cleared: { word: "cleared", sign: "○", means: "lost its tool output; its call and a note stay" },
+  cut: { word: "cut", sign: "◐", means: "keeps the start and the end of its text" },
+  summarized: { word: "summarized", sign: "≡", means: "left the window; the summary covers it" },
+  unknown: { word: "unknown", sign: "?", means: "has no recorded outcome" },
 };
 
 export const KINDS: Readonly<Record<MessageKind, string>> = {
@@ -163,7 +164,7 @@ export const KINDS: Readonly<Record<MessageKind, string>> = {
   summary: "summary",
 };
 
-/** Plain words for the terms of the page: shown where the pointer rests, and all together under “Keys and words”. */
+/** Definitions of the page's terms, for tooltips and the dialog “Keys and terms”. */
 export const GLOSSARY: Readonly<Record<string, string>> = {
   window: "The most tokens that the model can read in one call.",
   trigger: "From this many tokens on, a request is compacted before it is sent.",
@@ -174,10 +175,10 @@ export const GLOSSARY: Readonly<Record<string, string>> = {
   "recent turns": "The newest turns stay word for word; a turn is a user message and all that answers it.",
   "tool pairs": "A tool call with its result; the newest of them stay together.",
   "never pruned": "Messages of these roles always stay.",
-  target: "Where a compaction aims; it may be missed.",
+  target: "The size that a compaction aims for; it may be missed.",
   counted: "Tokens as Compact counts them.",
   reported: "Tokens as the provider reported them for the call.",
-  "without compaction": "Tokens that the whole history would have taken.",
+  "without compaction": "Tokens of the whole history.",
   ...Object.fromEntries(Object.values(LAYERS).map(({ name, holds }) => [name, `Holds ${holds}.`])),
   ...Object.fromEntries(Object.values(OUTCOMES).map(({ word, means }) => [word, `The message ${means}.`])),
 };
@@ -187,20 +188,20 @@ const REASONS: Readonly<Record<string, string>> = {
   hard_cap: "the hard cap was reached",
   max_tokens: "the token limit was reached",
   max_tokens_before_summary: "the limit before a summary was reached",
-  manual: "asked for",
+  manual: "requested",
   max_bytes: "too many bytes for one request",
-  cold_cache: "the cache had lapsed anyway",
+  cold_cache: "the cache had expired",
   tool_output: "a tool's output was over its limit",
 };
 
-/** Why a compaction happened, in words. */
-export function reasonWords(reason: string): string {
+/** Why a compaction happened. */
+export function reasonText(reason: string): string {
   return REASONS[reason] ?? reason.replaceAll("_", " ");
 }
 
 /** A compaction in one sentence, for a label. */
 export function sentence({ index, step, tokensBefore, tokensAfter, reason }: CompactionHead): string {
-  const why = reason === undefined ? "" : `: ${reasonWords(reason)}`;
+  const why = reason === undefined ? "" : `: ${reasonText(reason)}`;
   const saved = percent(tokensBefore - tokensAfter, tokensBefore);
   return `Compaction ${index + 1}, before call ${count(step + 1)}${why}. ${count(tokensBefore)} to ${count(tokensAfter)} tokens, ${saved} less.`;
 }

@@ -1,14 +1,14 @@
 import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SpanView } from "../session-view.ts";
-import { List, Tick } from "./list.tsx";
+import { Checkbox, List } from "./list.tsx";
 import { type SpanRow, spanRows } from "./spans.ts";
 import { session } from "./state.ts";
 import { count, dateTime, duration, firstLine, plural, visibleText } from "./text.ts";
 
-/** The spans as a tree with bars, and what one of them says. */
+/** The spans as a tree with bars, and the details of the selected one. */
 export function TimelinePanel(): JSX.Element {
-  const marked = useSignal<SpanView | undefined>(undefined);
+  const selected = useSignal<SpanView | undefined>(undefined);
   const withChecks = useSignal(false);
   const isAligned = useSignal(true);
   const spans = useComputed(() => session.value?.spans ?? []);
@@ -21,7 +21,7 @@ export function TimelinePanel(): JSX.Element {
     1e-6,
   );
   const idle = all.value.length - busy.value.length;
-  const span = rows.some((row) => row.span === marked.value) ? marked.value : undefined;
+  const span = rows.some((row) => row.span === selected.value) ? selected.value : undefined;
   const inside = span === undefined ? [] : all.value.filter((row) => row.span.parent === span.id);
   const caption =
     rows.length === all.value.length
@@ -31,9 +31,9 @@ export function TimelinePanel(): JSX.Element {
     <div class="stack">
       <div class="filters">
         <p class="caption">{all.value.length === 0 ? "" : caption}</p>
-        <Tick label="each tree from its own beginning" on={isAligned} />
+        <Checkbox label="start each tree at zero" on={isAligned} />
         {idle > 0 && (
-          <Tick
+          <Checkbox
             label={plural(idle, "check that changed nothing", "checks that changed nothing")}
             on={withChecks}
           />
@@ -44,11 +44,11 @@ export function TimelinePanel(): JSX.Element {
           <Ruler longest={longest} />
           <List
             label="Spans"
-            empty="No span has come in yet."
+            empty="No spans yet."
             length={rows.length}
-            about={`${session.value?.id} ${withChecks.value}`}
-            marked={rows.findIndex((row) => row.span === span)}
-            mark={(index) => (marked.value = rows[index]?.span)}
+            resetKey={`${session.value?.id} ${withChecks.value}`}
+            selected={rows.findIndex((row) => row.span === span)}
+            select={(index) => (selected.value = rows[index]?.span)}
             open={() => document.getElementById("inspector")?.focus()}
             row={(index) => spanRow(rows[index], aligned, longest)}
           />
@@ -86,7 +86,7 @@ function spanRow(
   const { span, depth, label, offset, since, duration: took } = row;
   const start = Math.min(100, ((isAligned ? offset : since) / longest) * 100);
   const width = Math.min((took / longest) * 100, 100 - start);
-  const words = span.durationMs === undefined ? "" : took === 0 ? "moment" : duration(took);
+  const words = span.durationMs === undefined ? "" : took === 0 ? "instant" : duration(took);
   const isFailed = span.status === "error";
   const content = (
     <>
@@ -112,7 +112,7 @@ function colourOf(name: string): string {
   return name.includes("error") || name.includes("warning") ? "of-error" : "";
 }
 
-/** What one span says: its times, then its attributes, those of one group together; else what those inside say. */
+/** The times of a span and its attributes by group; without attributes, those of its children. */
 function Inspector({
   span,
   inside,
@@ -124,7 +124,7 @@ function Inspector({
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus
     <section id="inspector" class="inspector" aria-label="Span" tabIndex={0}>
       {span === undefined ? (
-        <p class="empty">Choose a span to see what it says.</p>
+        <p class="empty">Select a span to see its attributes.</p>
       ) : (
         <>
           <h3>{visibleText(span.name)}</h3>
@@ -167,7 +167,7 @@ function Group({ name, pairs }: { readonly name: string; readonly pairs: readonl
   );
 }
 
-/** `policy.trigger_pct` stands under `policy`. */
+/** Groups attributes by prefix: `policy.trigger_pct` is in `policy`. */
 function groups(attributes: SpanView["attributes"]): (readonly [string, readonly Pair[]])[] {
   const found = new Map<string, Pair[]>([["", []]]);
   for (const { name, value } of attributes) {
@@ -180,7 +180,7 @@ function groups(attributes: SpanView["attributes"]): (readonly [string, readonly
   return [...found].filter(([, pairs]) => pairs.length > 0);
 }
 
-/** Values from here on get lines of their own. */
+/** Characters from which a value takes the full width. */
 const LONG = 60;
 
 function Pairs({ pairs }: { readonly pairs: readonly Pair[] }): JSX.Element {

@@ -2,64 +2,64 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SessionView } from "../session-view.ts";
 import {
-  arrivals,
   type ContentRow,
   compactionAt,
   type Grouping,
   groupOf,
   originals,
+  revision,
   type Share,
   sharesOf,
   type WindowContent,
   windowContent,
 } from "./data.ts";
-import { Detail, List, messageRow, Term, Tick, titleOf } from "./list.tsx";
-import { openCompaction, session, shown, step } from "./state.ts";
+import { Checkbox, Detail, List, messageRow, Term, titleOf } from "./list.tsx";
+import { openCompaction, openMessage, session, step } from "./state.ts";
 import { count, firstLine, percent, plural } from "./text.ts";
 
 const NOTHING: WindowContent = { length: 0, isUnknown: false, row: () => undefined };
 const GROUPINGS: readonly Grouping[] = ["tool", "file", "role"];
-/** Most groups that are listed; those after them together are the last line. */
+/** Groups listed; the rest are summed in the last line. */
 const MAX_SHARES = 40;
 
-/** What the window holds at the call that is looked at, message by message, and what fills it. */
+/** The messages in the window at the selected call, and the shares of its groups. */
 export function WindowPanel(): JSX.Element | null {
-  const marked = useSignal(-1);
+  const selected = useSignal(-1);
   const grouping = useSignal<Grouping>("tool");
   const group = useSignal<string | undefined>(undefined);
   const bySize = useSignal(false);
-  const about = session.value;
-  if (about === undefined) return null;
-  // What was waited for is here.
-  void arrivals.value;
+  const active = session.value;
+  if (active === undefined) return null;
+  // Renders again when requested data arrives.
+  void revision.value;
   const at = step.value;
-  const last = compactionAt(about, at);
+  const last = compactionAt(active, at);
   const opened = last === undefined ? undefined : originals.compaction(last);
   const isWaiting = last !== undefined && opened === undefined;
   const content = isWaiting
     ? NOTHING
-    : windowContent(about, at, { compaction: opened, message: originals.message });
+    : windowContent(active, at, { compaction: opened, message: originals.message });
   const all = Array.from({ length: content.length }, (_, index) => content.row(index));
   const shares = sharesOf(all, grouping.value);
-  const chosen = shares.some(({ name }) => name === group.value) ? group.value : undefined;
-  const rows = chosenRows(all, { by: grouping.value, chosen, bySize: bySize.value });
-  const row = rows[marked.value];
+  const activeGroup = shares.some(({ name }) => name === group.value) ? group.value : undefined;
+  const rows = filteredRows(all, { by: grouping.value, group: activeGroup, bySize: bySize.value });
+  const row = rows[selected.value];
   const open = (index: number): void => {
     const found = rows[index];
     if (found?.message !== undefined)
-      shown.value = { session: about.id, wanted: { message: found.message }, title: titleOf(found) };
+      openMessage.value = { session: active.id, ref: { message: found.message }, title: titleOf(found) };
     else if (found?.summaryOf !== undefined) openCompaction(found.summaryOf);
   };
   return (
     <div class="stack">
       <div class="filters">
-        <p class="caption">{captionOf(about, content, { step: at, last, isWaiting })}</p>
-        {chosen !== undefined && (
+        <p class="caption">{captionOf(active, content, { step: at, last, isWaiting })}</p>
+        {activeGroup !== undefined && (
           <button type="button" class="filter" aria-pressed="true" onClick={() => (group.value = undefined)}>
-            {`only ${firstLine(chosen, 60)} ×`}
+            {`only ${firstLine(activeGroup, 60)} ×`}
           </button>
         )}
-        <Tick label="largest first" on={bySize} />
+        <Checkbox label="largest first" on={bySize} />
       </div>
       <div class="beside">
         <div class="column">
@@ -68,54 +68,52 @@ export function WindowPanel(): JSX.Element | null {
             empty="Nothing is in the window yet."
             length={rows.length}
             isWaiting={isWaiting}
-            about={`${about.id} ${chosen} ${bySize.value}`}
-            marked={marked.value}
-            mark={(index) => (marked.value = index)}
+            resetKey={`${active.id} ${activeGroup} ${bySize.value}`}
+            selected={selected.value}
+            select={(index) => (selected.value = index)}
             open={open}
-            row={(index) => messageRow(plain(rows[index]))}
+            row={(index) => messageRow(withoutKept(rows[index]))}
           />
           <Detail
             row={row}
-            hint="Enter, or a double click, shows a message whole."
-            open={row === undefined ? undefined : () => open(marked.value)}
+            hint="Press Enter or double-click to open a message."
+            open={row === undefined ? undefined : () => open(selected.value)}
           />
         </div>
         <Shares
           shares={shares}
-          fixed={fixedShares(about, at)}
+          fixed={fixedShares(active, at)}
           by={grouping.value}
-          chosen={chosen}
+          selected={activeGroup}
           group={(by) => {
             grouping.value = by;
             group.value = undefined;
           }}
-          choose={(name) => (group.value = name === chosen ? undefined : name)}
+          select={(name) => (group.value = name === activeGroup ? undefined : name)}
         />
       </div>
     </div>
   );
 }
 
-/** In the window a kept message is nothing special. */
-function plain(row: ContentRow | undefined): ContentRow | undefined {
-  if (row?.outcome !== "kept") return row;
-  const { outcome: _, ...rest } = row;
-  return rest;
+/** Hides the outcome of a kept message. */
+function withoutKept(row: ContentRow | undefined): ContentRow | undefined {
+  return row?.outcome === "kept" ? { ...row, outcome: undefined } : row;
 }
 
-function chosenRows(
+function filteredRows(
   all: readonly (ContentRow | undefined)[],
-  { by, chosen, bySize }: { readonly by: Grouping; readonly chosen?: string; readonly bySize: boolean },
+  { by, group, bySize }: { readonly by: Grouping; readonly group?: string; readonly bySize: boolean },
 ): readonly (ContentRow | undefined)[] {
   const rows =
-    chosen === undefined ? all : all.filter((row) => row !== undefined && groupOf(row, by) === chosen);
+    group === undefined ? all : all.filter((row) => row !== undefined && groupOf(row, by) === group);
   return bySize ? rows.toSorted((one, other) => (other?.tokens ?? 0) - (one?.tokens ?? 0)) : rows;
 }
 
-/** What is sent beside the messages. */
+/** The shares of tools and system prompt. */
 function fixedShares({ layers, steps }: SessionView, at: number): Share[] {
-  return layers.flatMap((layer, place) => {
-    const tokens = steps[at]?.tokens[place] ?? 0;
+  return layers.flatMap((layer, index) => {
+    const tokens = steps[at]?.tokens[index] ?? 0;
     return (layer === "tools" || layer === "system") && tokens > 0
       ? [{ name: layer === "tools" ? "tool schemas" : "system prompt", messages: 0, tokens }]
       : [];
@@ -126,15 +124,15 @@ interface SharesProps {
   readonly shares: readonly Share[];
   readonly fixed: readonly Share[];
   readonly by: Grouping;
-  readonly chosen: string | undefined;
+  readonly selected: string | undefined;
   group(by: Grouping): void;
-  choose(name: string): void;
+  select(name: string): void;
 }
 
-/** What fills the window, the largest first; a line chooses its messages. */
-function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.Element {
+/** The shares of the window, the largest first; each filters the messages. */
+function Shares({ shares, fixed, by, selected, group, select }: SharesProps): JSX.Element {
   const whole = [...shares, ...fixed].reduce((sum, { tokens }) => sum + tokens, 0);
-  const most = Math.max(1, ...shares.map(({ tokens }) => tokens), ...fixed.map(({ tokens }) => tokens));
+  const max = Math.max(1, ...shares.map(({ tokens }) => tokens), ...fixed.map(({ tokens }) => tokens));
   const line = (share: Share): JSX.Element => (
     <>
       <span class="share-name" dir="auto" title={firstLine(share.name, 200)}>
@@ -144,7 +142,7 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
       <span class="tokens">{count(share.tokens)}</span>
       <span class="part">{percent(share.tokens, whole)}</span>
       <span class="bar" aria-hidden="true">
-        <span class="left" style={{ width: `${(share.tokens / most) * 100}%` }} />
+        <span class="left" style={{ width: `${(share.tokens / max) * 100}%` }} />
       </span>
     </>
   );
@@ -181,8 +179,8 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
             <button
               type="button"
               class="share"
-              aria-pressed={share.name === chosen}
-              onClick={() => choose(share.name)}
+              aria-pressed={share.name === selected}
+              onClick={() => select(share.name)}
             >
               {line(share)}
             </button>
@@ -204,19 +202,19 @@ function Shares({ shares, fixed, by, chosen, group, choose }: SharesProps): JSX.
 }
 
 function captionOf(
-  about: SessionView,
+  active: SessionView,
   { length, isUnknown }: WindowContent,
   at: { readonly step: number; readonly last: number | undefined; readonly isWaiting: boolean },
 ): string {
-  const messages = about.steps[at.step]?.messages ?? 0;
+  const messages = active.steps[at.step]?.messages ?? 0;
   const { last } = at;
   if (at.isWaiting) return "…";
   const sent = `Sent with call ${count(at.step + 1)}: ${plural(length, "message")}`;
   if (messages === 0 && length === 0)
-    return "The messages of this session are not told here, only their tokens by layer.";
+    return "This session's messages are not known, only their tokens by layer.";
   if (last === undefined) return `${sent}, the whole session so far.`;
   if (isUnknown)
-    return `What compaction ${count(last + 1)} left of these ${plural(length, "message")} is not known: its archive does not say.`;
+    return `What compaction ${count(last + 1)} left of these ${plural(length, "message")} is not known: its archive did not record it.`;
   const of = messages === 0 ? "" : ` of ${count(messages)}`;
-  return `${sent}${of}, as compaction ${count(last + 1)} left them and what came since.`;
+  return `${sent}${of}, as left by compaction ${count(last + 1)}, with the messages since.`;
 }

@@ -4,17 +4,17 @@ import { useEffect } from "preact/hooks";
 import type { SessionView, StepView } from "../session-view.ts";
 import { Chart, isZoomed, zoom } from "./chart.tsx";
 import { Term } from "./list.tsx";
-import { goTo, playing, session, spoken, step } from "./state.ts";
-import { clockAfter, count, firstLine, LAYERS, liveWord, percent, plural, sentence } from "./text.ts";
+import { announcement, goTo, playing, session, step } from "./state.ts";
+import { clockTimeAfter, count, firstLine, LAYERS, liveLabel, percent, plural, sentence } from "./text.ts";
 
-/** The session's title and what it came to. */
+/** The session's title and key facts. */
 export function Heading(): JSX.Element | null {
-  const about = session.value;
-  const name = about === undefined ? "" : firstLine(about.title, 200) || "(no title)";
+  const active = session.value;
+  const name = active === undefined ? "" : firstLine(active.title, 200) || "(no title)";
   useEffect(() => {
     if (name !== "") document.title = `${name.slice(0, 60)} · compact view`;
   }, [name]);
-  if (about === undefined) return null;
+  if (active === undefined) return null;
   return (
     <header id="heading" class="heading">
       <div class="words">
@@ -22,8 +22,8 @@ export function Heading(): JSX.Element | null {
           {name}
         </h2>
         <p class="facts">
-          {about.live && <span class="live">{liveWord(about)}</span>}
-          {factsOf(about).join(" · ")}
+          {active.live && <span class="live">{liveLabel(active)}</span>}
+          {factsOf(active).join(" · ")}
         </p>
       </div>
     </header>
@@ -42,11 +42,11 @@ function factsOf({ format, model, window, counts, cost, dropped, source }: Sessi
     counts.compactions === 0 ? "no compaction" : plural(counts.compactions, "compaction"),
     cost === undefined ? "" : costOf(cost),
     source === "archive" ? "read from an archive" : "",
-    dropped > 0 ? `${count(dropped)} older spans and calls let go` : "",
+    dropped > 0 ? `${count(dropped)} older spans and calls dropped` : "",
   ].filter((fact) => fact !== "");
 }
 
-/** Simulated, so it says about. */
+/** Simulated, hence "about". */
 function costOf({ compact, none }: NonNullable<SessionView["cost"]>): string {
   const own = `prompts about $${compact.toFixed(2)}`;
   return none !== undefined && none > compact
@@ -54,8 +54,8 @@ function costOf({ compact, none }: NonNullable<SessionView["cost"]>): string {
     : own;
 }
 
-/** The chart with the legend, the slider, and the same figures as a table. */
-export function Life(): JSX.Element {
+/** The chart with its legend and slider, and the same figures as a table. */
+export function Overview(): JSX.Element {
   const isTable = useSignal(false);
   return (
     <section class="life" id="life" aria-labelledby="life-title">
@@ -75,7 +75,7 @@ export function Life(): JSX.Element {
           aria-controls="table"
           onClick={() => (isTable.value = !isTable.value)}
         >
-          {isTable.value ? "As a picture" : "As a table"}
+          {isTable.value ? "As a chart" : "As a table"}
         </button>
       </Scrubber>
     </section>
@@ -84,13 +84,13 @@ export function Life(): JSX.Element {
 
 const NO_STEP: StepView = { index: 0, messages: 0, tokens: [], total: 0 };
 
-/** The legend, which says what each layer has at the call that is looked at. */
+/** The legend, with the tokens of each layer at the selected call. */
 function Readout(): JSX.Element {
   const used = useComputed(() => {
     const { layers = [], steps = [] } = session.value ?? {};
-    return layers.flatMap((layer, place) =>
-      steps.some(({ tokens, before }) => (tokens[place] ?? 0) > 0 || (before?.[place] ?? 0) > 0)
-        ? [{ layer, place }]
+    return layers.flatMap((layer, index) =>
+      steps.some(({ tokens, before }) => (tokens[index] ?? 0) > 0 || (before?.[index] ?? 0) > 0)
+        ? [{ layer, index }]
         : [],
     );
   });
@@ -103,7 +103,7 @@ function Readout(): JSX.Element {
         <span class="call">
           {steps.length === 0 ? "No call yet" : `Call ${count(step.value + 1)} of ${count(steps.length)}`}
         </span>
-        <span class="when">{clockAfter(now.at, steps[0]?.at)}</span>
+        <span class="when">{clockTimeAfter(now.at, steps[0]?.at)}</span>
       </p>
       <p class="total">
         <strong>{count(now.total)}</strong>
@@ -119,8 +119,8 @@ function Readout(): JSX.Element {
         </p>
       )}
       <dl>
-        {used.value.toReversed().map(({ layer, place }) => {
-          const tokens = now.tokens[place] ?? 0;
+        {used.value.toReversed().map(({ layer, index }) => {
+          const tokens = now.tokens[index] ?? 0;
           const { name, holds } = LAYERS[layer];
           return (
             <div
@@ -143,11 +143,11 @@ function Readout(): JSX.Element {
   );
 }
 
-/** A whole session is played in about this many milliseconds, but no call is shown longer than `LONGEST`. */
-const WHOLE = 24_000;
-const LONGEST = 450;
+/** Milliseconds to play a whole session; no call is shown longer than `MAX_CALL_MS`. */
+const PLAY_MS = 24_000;
+const MAX_CALL_MS = 450;
 
-/** The slider under the chart, and the button that moves it by itself. */
+/** The slider under the chart, and its play button. */
 function Scrubber({ children }: { readonly children: JSX.Element }): JSX.Element {
   const { steps = [] } = session.value ?? {};
   const at = step.value;
@@ -179,20 +179,20 @@ function Scrubber({ children }: { readonly children: JSX.Element }): JSX.Element
         disabled={steps.length < 2}
         onInput={({ currentTarget }) => goTo(Number(currentTarget.value))}
         onKeyDown={(event) => {
-          // The native page step is a tenth of the session: too far in long ones to see what happens.
-          const far = { PageUp: 10, PageDown: -10 }[event.key];
-          if (far === undefined) return;
+          // The native page step is a tenth of the range: too far in a long session.
+          const page = { PageUp: 10, PageDown: -10 }[event.key];
+          if (page === undefined) return;
           event.preventDefault();
-          goTo(at + far);
+          goTo(at + page);
         }}
       />
-      <button type="button" class="quiet turn" aria-label="Fewer calls, larger" onClick={() => zoom(0.5)}>
+      <button type="button" class="quiet turn" aria-label="Zoom in" onClick={() => zoom(0.5)}>
         +
       </button>
       <button
         type="button"
         class="quiet turn"
-        aria-label="All calls"
+        aria-label="Show all calls"
         disabled={!isZoomed()}
         onClick={() => zoom(Number.POSITIVE_INFINITY)}
       >
@@ -203,25 +203,25 @@ function Scrubber({ children }: { readonly children: JSX.Element }): JSX.Element
   );
 }
 
-/** Moves on by itself, and tells a screen reader of the compactions that are passed. */
+/** Advances with time, and announces the compactions it passes. */
 function play(): void {
   let last = performance.now();
-  let due = 0;
+  let elapsed = 0;
   const frame = (now: number): void => {
-    const about = session.value;
-    if (!playing.value || about === undefined) return;
-    const end = about.steps.length - 1;
-    due += now - last;
+    const active = session.value;
+    if (!playing.value || active === undefined) return;
+    const end = active.steps.length - 1;
+    elapsed += now - last;
     last = now;
-    const each = Math.min(LONGEST, WHOLE / Math.max(1, end));
-    const steps = Math.floor(due / each);
-    due -= steps * each;
+    const each = Math.min(MAX_CALL_MS, PLAY_MS / Math.max(1, end));
+    const steps = Math.floor(elapsed / each);
+    elapsed -= steps * each;
     const from = step.value;
     const next = Math.min(end, from + steps);
     step.value = next;
-    const passed = about.compactions.findLast((one) => one.step > from && one.step <= next);
-    if (passed !== undefined) spoken.value = sentence(passed);
-    if (next === end && !about.live) playing.value = false;
+    const passed = active.compactions.findLast((one) => one.step > from && one.step <= next);
+    if (passed !== undefined) announcement.value = sentence(passed);
+    if (next === end && !active.live) playing.value = false;
     else requestAnimationFrame(frame);
   };
   requestAnimationFrame(frame);
@@ -229,19 +229,19 @@ function play(): void {
 
 const PAGE = 100;
 
-/** The chart's figures as a table, a page of calls at a time. */
+/** The chart's figures as a table, in pages of calls. */
 function Table(): JSX.Element | null {
   const page = useSignal(Math.floor(step.value / PAGE));
-  const about = session.value;
-  if (about === undefined) return null;
-  const { layers, compactions } = about;
+  const active = session.value;
+  if (active === undefined) return null;
+  const { layers, compactions } = active;
   const from = page.value * PAGE;
-  const steps = about.steps.slice(from, from + PAGE);
-  const hasReported = about.steps.some(({ reported }) => reported !== undefined);
+  const steps = active.steps.slice(from, from + PAGE);
+  const hasReported = active.steps.some(({ reported }) => reported !== undefined);
   const names = ["call", "time", ...layers.map((layer) => LAYERS[layer].name), "total"];
   if (hasReported) names.push("reported", "from cache", "cost");
-  const turn = (by: number, label: string, isOut: boolean): JSX.Element => (
-    <button type="button" class="quiet" disabled={isOut} onClick={() => (page.value += by)}>
+  const pageButton = (by: number, label: string, isDisabled: boolean): JSX.Element => (
+    <button type="button" class="quiet" disabled={isDisabled} onClick={() => (page.value += by)}>
       {label}
     </button>
   );
@@ -249,11 +249,11 @@ function Table(): JSX.Element | null {
     // biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, and keys scroll only what has the focus
     <section id="table" class="table" aria-label="The window, call by call" tabIndex={0}>
       <div class="pages">
-        {turn(-1, "Earlier", page.value === 0)}
+        {pageButton(-1, "Earlier", page.value === 0)}
         <p class="caption">
-          {`Calls ${count(from + 1)} to ${count(from + steps.length)} of ${plural(about.steps.length, "call")}`}
+          {`Calls ${count(from + 1)} to ${count(from + steps.length)} of ${plural(active.steps.length, "call")}`}
         </p>
-        {turn(1, "Later", from + PAGE >= about.steps.length)}
+        {pageButton(1, "Later", from + PAGE >= active.steps.length)}
       </div>
       <table>
         <thead>
@@ -271,9 +271,9 @@ function Table(): JSX.Element | null {
             return (
               <tr key={each.index}>
                 <th scope="row">{count(each.index + 1)}</th>
-                <td>{clockAfter(each.at, about.steps[each.index - 1]?.at)}</td>
-                {each.tokens.map((tokens, place) => (
-                  <td key={layers[place]}>{count(tokens)}</td>
+                <td>{clockTimeAfter(each.at, active.steps[each.index - 1]?.at)}</td>
+                {each.tokens.map((tokens, index) => (
+                  <td key={layers[index]}>{count(tokens)}</td>
                 ))}
                 <td>{count(each.total)}</td>
                 {hasReported && <Reported step={each} />}
