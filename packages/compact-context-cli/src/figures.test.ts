@@ -176,7 +176,7 @@ describe("figures", () => {
   it("the window is the agent's own where the file tells it, else the model's", async () => {
     const own = put("own.jsonl", claude({ compactedAt: 167_000 }));
     expect(await json(["inspect", own])).toMatchObject({ window: 167_000, window_from: "session" });
-    expect((await run(["inspect", own])).out).toContain("window 167,000 (the agent's own)");
+    expect((await run(["inspect", own])).out).toContain("window 167,000 (set by the agent)");
     const usual = put("usual.jsonl", claude({}));
     expect(await json(["inspect", usual])).toMatchObject({ window_from: "model" });
     expect(await json(["inspect", own, "--window", "50k"])).toMatchObject({

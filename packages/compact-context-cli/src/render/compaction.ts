@@ -20,11 +20,12 @@ import {
   truncate,
 } from "./text.ts";
 
-// What `compact FILE` and `compact plan` print of a compaction.
+// The reports of `compact FILE` and `compact plan`.
 
+/** Lines of the summary that are shown. */
 const SUMMARY_LINES = 14;
 
-/** What a person sees of a compaction: before and after, what was kept, how the summary begins. */
+/** The report of a compaction: sizes before and after, actions, notes, the start of the summary. */
 export function compactionView(outcome: Outcome, settings: Settings, terminal: Terminal): string[] {
   const { report, summary } = outcome.result;
   const { fixedTokens, tokensBefore } = settings;
@@ -36,36 +37,37 @@ export function compactionView(outcome: Outcome, settings: Settings, terminal: T
       terminal,
     ),
     "",
-    ...fatesOf(report, terminal),
-    ...[clearedNote, askNote, relaxedNote, aimNote, rangeNote]
+    ...actionTable(report, terminal),
+    ...[clearedNote, requestNote, relaxedNote, targetNote, rangeNote]
       .flatMap((note) => note(report, settings))
       .concat(reportLines(settings))
       .flatMap((text) => paragraph(text, terminal.width)),
     "",
-    ...(summary === undefined ? noSummary(report, terminal) : summaryView(summary, report, terminal)),
+    ...(summary === undefined ? missingSummary(report, terminal) : summaryView(summary, report, terminal)),
     `  ${terminal.paint("faint", `done in ${formatDuration(outcome.elapsedMs)}`)}`,
     "",
   ];
 }
 
-const FATES: readonly (readonly [PlannedAction, string])[] = [
+const ACTIONS: readonly (readonly [PlannedAction, string])[] = [
   ["keep", "kept as it is"],
   ["clear", "tool output cleared"],
   ["elide", "truncated in the middle"],
   ["summarize", "into the summary"],
 ];
 
-/** One line for each thing that happened to messages. */
-function fatesOf(report: CompactionReport, terminal: Terminal): string[] {
+/** One row for each action that messages underwent. */
+function actionTable(report: CompactionReport, terminal: Terminal): string[] {
   const entries = report.plan?.entries ?? [];
-  const rows = FATES.flatMap(([action, label]): Row[] => {
-    const of = entries.filter((entry) => entry.action === action);
-    if (of.length === 0) return [];
-    const before = tokensOf(of, "tokens");
-    const after = action === "summarize" ? report.summaryTokens : tokensOf(of, "tokensAfter");
-    const alone = action === "keep" || (action === "summarize" && report.clearedCount > 0);
-    const change = alone ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
-    return [[label, plural(of.length, "message"), `${change} tokens`]];
+  const rows = ACTIONS.flatMap(([action, label]): Row[] => {
+    const affected = entries.filter((entry) => entry.action === action);
+    if (affected.length === 0) return [];
+    const before = tokensOf(affected, "tokens");
+    const after = action === "summarize" ? report.summaryTokens : tokensOf(affected, "tokensAfter");
+    // A summary that also covers cleared outputs is not comparable with the messages.
+    const hasNoAfter = action === "keep" || (action === "summarize" && report.clearedCount > 0);
+    const change = hasNoAfter ? formatCount(before) : `${formatCount(before)} → ${formatCount(after)}`;
+    return [[label, plural(affected.length, "message"), `${change} tokens`]];
   });
   return table(rows, ["left", "right", "left"], terminal);
 }
@@ -74,12 +76,10 @@ function tokensOf(entries: readonly PlannedMessage[], field: "tokens" | "tokensA
   return entries.reduce((total, entry) => total + entry[field], 0);
 }
 
-function askNote({ newestAsk }: CompactionReport): string[] {
+function requestNote({ newestAsk }: CompactionReport): string[] {
   if (newestAsk === "own_words")
-    return ["The newest request keeps its own words; what was pasted or injected is cut."];
-  return newestAsk === "cut"
-    ? ["The newest request is too long to stay whole: it keeps its head and tail."]
-    : [];
+    return ["The newest request keeps what the user typed; pasted and injected text is truncated."];
+  return newestAsk === "cut" ? ["The newest request is too long: only its start and end are kept."] : [];
 }
 
 function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[] {
@@ -90,22 +90,23 @@ function relaxedNote({ plan }: CompactionReport, { config }: Settings): string[]
   ];
 }
 
-/** What a summary says of cleared outputs makes it longer than the messages that it stands for. */
+/** Explains a summary that is longer than the messages it replaces: it also covers cleared outputs. */
 function clearedNote({ clearedCount, summaryTokens, prunedCount }: CompactionReport): string[] {
   if (clearedCount === 0 || summaryTokens === 0) return [];
   const covered = prunedCount === 0 ? "the cleared outputs" : "those messages and the cleared outputs";
   return [`The summary has ${formatCount(summaryTokens)} tokens: it covers ${covered}.`];
 }
 
-/** Which aim was taken where nobody named one, and any that was missed. */
-function aimNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
+/** Reports a missed target, and a default one. */
+function targetNote({ tokensAfter, plan }: CompactionReport, settings: Settings): string[] {
   const { target, targetIsDefault } = settings;
   if (plan !== undefined && tokensAfter > target) {
-    const beside = settings.unseenTokens > target / 2 ? "what stands beside the messages" : "what must stay";
-    return [`The aim was ${formatCount(target)} tokens; ${beside} leaves too little of it.`];
+    const required =
+      settings.unseenTokens > target / 2 ? "the request outside the messages" : "what must be kept";
+    return [`The target of ${formatCount(target)} tokens was missed: ${required} takes too much of it.`];
   }
   return targetIsDefault
-    ? [`The aim was ${formatCount(target)} tokens: ${aimWords(settings)}; --target sets another.`]
+    ? [`The target was ${formatCount(target)} tokens: ${aimWords(settings)}; --target sets another.`]
     : [];
 }
 
@@ -126,22 +127,22 @@ function summaryView(summary: string, report: CompactionReport, terminal: Termin
     `  ${terminal.paint("strong", by)}`,
     ...shown.map((line) => `  ${edge} ${truncate(line, terminal.width - 5)}`),
     ...(more > 0
-      ? [`  ${edge} ${terminal.paint("faint", `… ${plural(more, "more line")}: --summary prints it whole`)}`]
+      ? [`  ${edge} ${terminal.paint("faint", `… ${plural(more, "more line")}; --summary prints all of it`)}`]
       : []),
     "",
   ];
 }
 
-function noSummary(report: CompactionReport, terminal: Terminal): string[] {
+function missingSummary(report: CompactionReport, terminal: Terminal): string[] {
   if (report.prunedCount === 0) return [];
   return [
-    `  ${terminal.paint("warn", "No summary could be written; the archive has what left the list.")}`,
+    `  ${terminal.paint("warn", "No summary could be written; the archive holds the removed messages.")}`,
     "",
   ];
 }
 
-/** What a person sees when nothing was changed, and why; `again` is the command that may be given a target. */
-export function untouchedView(settings: Settings, terminal: Terminal, again: string): string[] {
+/** Why nothing was compacted; `command` is the one to repeat with a target. */
+export function untouchedView(settings: Settings, terminal: Terminal, command: string): string[] {
   const { tokensBefore, target, window, budget, config, isFarFromFull } = settings;
   const say = (text: string): string[] => [...paragraph(text, terminal.width), ""];
   const size = `${formatCount(tokensBefore)} tokens`;
@@ -155,19 +156,19 @@ export function untouchedView(settings: Settings, terminal: Terminal, again: str
       ),
       ...reported,
       "",
-      "  To make it smaller all the same:",
-      `    ${terminal.paint("faint", `${again} --target 50%`)}`,
+      "  To compact it anyway:",
+      `    ${terminal.paint("faint", `${command} --target 50%`)}`,
       "",
     ];
   }
   const why =
     tokensBefore <= target
-      ? `the session has ${size}, the aim is ${formatCount(target)}`
-      : `all of its ${size} must stay`;
+      ? `the session has ${size}, the target is ${formatCount(target)}`
+      : `all of its ${size} must be kept`;
   return say(`Nothing to do: ${why}.`);
 }
 
-/** The public shape of `compact <file> --json`: the first fifteen names are a contract, the rest may grow. */
+/** The output of `compact <file> --json`: the first fifteen fields are stable, more may be added. */
 export function compactionJson(
   transcript: Transcript,
   outcome: Outcome,
@@ -209,7 +210,7 @@ export function compactionJson(
   };
 }
 
-/** One state of a session, by layer, with what stands beside the messages. */
+/** The size of a session by layer; `fixedTokens` are those outside its messages. */
 export interface LayerState {
   readonly layers: LayerSizes;
   readonly fixedTokens: number;
@@ -224,12 +225,12 @@ interface LayerRow extends Omit<BarEntry, "tokens"> {
 const LABEL = 14;
 const NUMBER = 9;
 const PERCENT = 6;
-/** Room behind the bars for what was saved. */
+/** Cells behind the bars, for the saving. */
 const SAVED = 8;
-/** Cells from which on there is room for shares beside the counts. */
+/** Terminal width from which shares fit beside the counts. */
 const WITH_SHARES = 72;
 
-/** Two bars to one scale, the whole before and the whole after, with what was saved. */
+/** Two bars on one scale, the total before and after, with the saving. */
 export function totalBars(before: number, after: number, terminal: Terminal): string[] {
   const saved = before === 0 ? "" : ` −${formatPercent(Math.max(0, before - after), before)}`;
   const cells = terminal.width - 2 - 8 - SAVED - NUMBER - " tokens".length;
@@ -241,16 +242,16 @@ export function totalBars(before: number, after: number, terminal: Terminal): st
   return [line("before", before, "remainder", ""), line("after", after, "good", saved), ""];
 }
 
-/** Before and after by layer: tokens, share of the whole, a bar each, messages. */
+/** A table by layer: tokens, share and bar before and after, messages. */
 export function layerComparison(before: LayerState, after: LayerState, terminal: Terminal): string[] {
   const rows = rowsOf(before, after);
-  const most = Math.max(1, ...rows.flatMap((row) => [row.before, row.after]));
+  const max = Math.max(1, ...rows.flatMap((row) => [row.before, row.after]));
   const messages = Math.max(...rows.map((row) => row.messages.length), "messages".length);
   const percent = terminal.width < WITH_SHARES ? 0 : PERCENT + 1;
   const room = terminal.width - 2 - LABEL - 2 * (NUMBER + percent + 2) - messages - 2;
   const cells = room >= 12 ? Math.floor(room / 2) - 1 : 0;
   const side = (tokens: number, whole: number, style: Style): string => {
-    const drawn = bar(tokens, most, cells);
+    const drawn = bar(tokens, max, cells);
     const blank = " ".repeat(cells - drawn.length);
     const share = percent === 0 ? "" : padStart(formatPercent(tokens, whole), percent);
     return `${padStart(formatCount(tokens), NUMBER)}${terminal.paint("faint", share)} ${terminal.paint(style, drawn)}${blank} `;
@@ -287,7 +288,7 @@ function arrow(before: number, after: number): string {
   return `${formatCount(before)} → ${formatCount(after)}`;
 }
 
-/** One state by layer: tokens, share, bar, messages. */
+/** A table by layer: tokens, share, bar, messages. */
 export function layerTable(state: LayerState, terminal: Terminal): string[] {
   const names = LAYER_NAMES.filter((name) => name !== "summary" || state.layers.summary.messages > 0);
   const fixed: BarEntry = { label: "system, tools", style: "faint", tokens: state.fixedTokens, messages: "" };
@@ -305,16 +306,16 @@ interface BarEntry {
   readonly messages: string;
 }
 
-/** Labelled token counts with their share of a whole, a bar, and how many messages they are of. */
+/** A table of token counts with their share of `whole`, a bar, and the number of messages. */
 export function barTable(entries: readonly BarEntry[], whole: number, terminal: Terminal): string[] {
-  const most = Math.max(1, ...entries.map((entry) => entry.tokens));
+  const max = Math.max(1, ...entries.map((entry) => entry.tokens));
   const cells = Math.max(8, Math.min(40, terminal.width - 54));
   const rows = entries.map(
     (entry): Row => [
       entry.label,
       formatCount(entry.tokens),
       { text: formatPercent(entry.tokens, whole), style: "faint" },
-      { text: padEnd(bar(entry.tokens, most, cells), cells), style: entry.style },
+      { text: padEnd(bar(entry.tokens, max, cells), cells), style: entry.style },
       entry.messages,
     ],
   );

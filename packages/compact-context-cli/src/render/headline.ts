@@ -7,16 +7,16 @@ import type { Transcript } from "../transcripts/transcript.ts";
 import { typedRequest } from "../view/message-view.ts";
 import { firstWords, formatCount, oneLine, plural, truncate, wrap } from "./text.ts";
 
-// The first lines about a session: which one it is, what its provider reported, what is wrong with its file.
+// The first lines of a report: the session, the tokens its provider reported, the problems of its file.
 
-/** The session's own title, or the first words that its user typed. */
+/** The session's title, or the start of its first request. */
 export function titleOf(transcript: Transcript): string {
   const messages = transcript.segments.flatMap((segment) => segment.messages);
-  const typed = messages.map(typedRequest).find((text) => text !== undefined);
-  return firstWords(transcript.title ?? typed ?? sessionNameOf(transcript));
+  const request = messages.map(typedRequest).find((text) => text !== undefined);
+  return firstWords(transcript.title ?? request ?? sessionNameOf(transcript));
 }
 
-/** Which session this is, then format, model and window. */
+/** Title, format, model and window. */
 export function headline(transcript: Transcript, settings: Settings, terminal: Terminal): string[] {
   const facts = [
     transcript.format,
@@ -33,24 +33,24 @@ export function headline(transcript: Transcript, settings: Settings, terminal: T
 
 function windowNote({ windowFrom, model }: Settings): string {
   if (windowFrom === "model" || windowFrom === "command") return "";
-  if (windowFrom === "session") return " (the agent's own)";
+  if (windowFrom === "session") return " (set by the agent)";
   if (windowFrom !== "default") return ` (${windowFrom})`;
-  return model === undefined ? " (assumed; --model or --window say otherwise)" : " (assumed: unknown model)";
+  return model === undefined ? " (assumed; set --model or --window)" : " (assumed: unknown model)";
 }
 
-/** What was counted and what the provider reported, one sentence each; nothing where nothing was reported. */
+/** Compares the counted tokens with those the provider reported; empty where none were. */
 export function reportLines({ reported, unseenTokens }: Settings): string[] {
   if (reported === undefined) return [];
   const { record, reported: tokens, counted, isEarlier } = reported;
   const where = isEarlier ? "its last compaction" : `message #${record.index + 1}`;
-  const told = `The provider counted ${formatCount(tokens)} tokens before ${where}, Compact ${formatCount(counted)}`;
-  if (unseenTokens === 0) return [`${told}. The larger figure is used.`];
+  const comparison = `The provider counted ${formatCount(tokens)} tokens before ${where}, Compact ${formatCount(counted)}`;
+  if (unseenTokens === 0) return [`${comparison}. The larger figure is used.`];
   return [
-    `${told}. The other ${formatCount(unseenTokens)} are system prompt, tools and whatever else the file does not hold.`,
+    `${comparison}. The other ${formatCount(unseenTokens)} are the system prompt, tools and whatever the file does not contain.`,
   ];
 }
 
-/** What is wrong with the file, a few lines of it; nothing is left out in silence. */
+/** The first problems of the file, and how many more there are. */
 export function problemLines(transcript: Transcript, terminal: Terminal): string[] {
   const { problems } = transcript;
   if (problems.length === 0) return [];
@@ -68,7 +68,7 @@ export function problemLines(transcript: Transcript, terminal: Terminal): string
   ];
 }
 
-/** What a message says, as one short line: its text, else its calls, results or media. `names`: tools by call id. */
+/** A one-line preview of a message: its text, else its calls, results or media. `names`: tools by call id. */
 export function messageGist(message: Message, names: ReadonlyMap<string, string>): string {
   const text = firstWords(messageText(message));
   if (text !== "") return text;
@@ -96,7 +96,7 @@ function partGist(part: Part, names: ReadonlyMap<string, string>): string {
   }
 }
 
-/** The tool's name by call id. */
+/** Tool names by call id. */
 export function callNames(messages: readonly Message[]): Map<string, string> {
   const names = new Map<string, string>();
   for (const message of messages) {

@@ -8,20 +8,20 @@ export interface Cell {
 
 export type Row = readonly (Cell | string)[];
 
-/** How a column stands; when the table is too wide for the screen a wrapped one takes more lines, and a flexible one is cut. */
+/** The alignment of a column. In a table that is too wide, a wrapped column takes more lines and a flexible one is truncated. */
 type Column = "left" | "right" | "flexible" | "wrapped";
 
 const GAP = "  ";
 
-/** What gives way, one after the other: the columns of a kind, down to so many cells. */
-const GIVING_WAY: readonly (readonly [kind: Column, cells: number])[] = [
+/** The order in which columns shrink, and their minimum width at each stage. */
+const SHRINK_STAGES: readonly (readonly [kind: Column, minimum: number])[] = [
   ["wrapped", 24],
   ["flexible", 8],
   ["wrapped", 12],
   ["flexible", 0],
 ];
 
-/** Rows in columns as wide as their longest cell, as far as the screen has room; a column that has none is left out. */
+/** Lays out rows; columns are as wide as their longest cell where the screen permits, and omitted where they do not fit. */
 export function table(
   rows: readonly Row[],
   columns: readonly Column[],
@@ -47,7 +47,7 @@ export function table(
   });
 }
 
-/** The first row, which names the columns. */
+/** The header row. */
 export function columnNames(...names: string[]): Cell[] {
   return names.map((text) => ({ text, style: "faint" }));
 }
@@ -56,18 +56,18 @@ function asCell(cell: Cell | string): Cell {
   return typeof cell === "string" ? { text: cell } : cell;
 }
 
-/** How a long list is shown: a run of `from` alike and more keeps so many at each end, unless `all` are asked for. */
+/** Folds runs of at least `from` similar items, keeping `kept` at each end, unless `all` is set. */
 interface Folding<T> {
   alike(one: T, other: T): boolean;
   readonly from: number;
   readonly kept: number;
   readonly all: boolean;
   row(item: T): Row;
-  /** The row that stands for the middle of a run. */
+  /** The row that replaces the middle of a run. */
   fold(items: readonly T[]): Row;
 }
 
-/** The rows of a list, long runs folded in the middle. */
+/** The rows of a list with long runs folded. */
 export function foldedRows<T>(items: readonly T[], folding: Folding<T>): Row[] {
   const { alike, from, kept, all, row, fold } = folding;
   const runs: T[][] = [];
@@ -83,26 +83,26 @@ export function foldedRows<T>(items: readonly T[], folding: Folding<T>): Row[] {
   );
 }
 
-/** The cells of each column; undefined for one that has no room. */
+/** The width of each column; undefined for one that does not fit. */
 function fitted(
   columns: readonly Column[],
   widths: readonly number[],
   room: number,
 ): readonly (number | undefined)[] {
-  const given: (number | undefined)[] = [...widths];
+  const fittedWidths: (number | undefined)[] = [...widths];
   let excess = widths.reduce((sum, width) => sum + width, 0) + GAP.length * (widths.length - 1) - room;
-  for (const [kind, least] of GIVING_WAY) {
+  for (const [kind, minimum] of SHRINK_STAGES) {
     columns.forEach((column, index) => {
-      const width = given[index] ?? 0;
-      if (excess <= 0 || column !== kind || width <= least) return;
-      given[index] = least === 0 ? undefined : Math.max(least, width - excess);
-      excess -= least === 0 ? width + GAP.length : Math.min(excess, width - least);
+      const width = fittedWidths[index] ?? 0;
+      if (excess <= 0 || column !== kind || width <= minimum) return;
+      fittedWidths[index] = minimum === 0 ? undefined : Math.max(minimum, width - excess);
+      excess -= minimum === 0 ? width + GAP.length : Math.min(excess, width - minimum);
     });
   }
-  return given;
+  return fittedWidths;
 }
 
-/** The lines of a cell, and what stands beside lines of others. */
+/** The lines of a cell, and the filler beside longer cells. */
 function layOut(
   { text, style }: Cell,
   column: Column | undefined,
@@ -117,7 +117,7 @@ function layOut(
   return { texts, blank: " ".repeat(width) };
 }
 
-/** A text beside its label, which has so many cells; further lines stand under the text. */
+/** A text beside a label of `cells` cells; further lines are indented below it. */
 export function labelled(
   label: string,
   text: string,
@@ -131,14 +131,13 @@ export function labelled(
 
 const EIGHTHS = ["", "▏", "▎", "▍", "▌", "▋", "▊", "▉"];
 
-/** A bar of at most `width` cells for `value` of `most`; anything above zero is seen. */
-export function bar(value: number, most: number, width: number): string {
-  if (value <= 0 || most <= 0 || width <= 0) return "";
-  const eighths = Math.min(width * 8, Math.max(1, Math.round((value / most) * width * 8)));
+/** A bar of at most `width` cells for `value` of `max`; any value above zero is visible. */
+export function bar(value: number, max: number, width: number): string {
+  if (value <= 0 || max <= 0 || width <= 0) return "";
+  const eighths = Math.min(width * 8, Math.max(1, Math.round((value / max) * width * 8)));
   return "█".repeat(Math.floor(eighths / 8)) + (EIGHTHS[eighths % 8] ?? "");
 }
 
-/** Kinds of emphasis; without colours every one gives back its text. */
 export type Style =
   | "strong"
   | "faint"
@@ -166,7 +165,7 @@ const FORMATS = {
   remainder: "blue",
 } as const satisfies Readonly<Record<Style, keyof typeof colours>>;
 
-/** Paints for a terminal that shows colours: not in a pipe, not with `NO_COLOR`, not on a dumb terminal. */
+/** Returns plain text in a pipe, with `NO_COLOR`, and on a dumb terminal. */
 export function createPaint(isTerminal: boolean, env: Readonly<Record<string, string | undefined>>): Paint {
   const shown = colours.createColors(isTerminal && (env.NO_COLOR ?? "") === "" && env.TERM !== "dumb");
   return (style, text) => (text === "" ? "" : shown[FORMATS[style]](text));

@@ -3,21 +3,21 @@ import stringWidth from "string-width";
 
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** Characters of one cell each, whatever stands beside them: Latin letters, dashes, dots, arrows, lines and bars. */
+/** Characters of one cell each in any context: Latin letters, dashes, dots, arrows, lines and bars. */
 const NARROW = /^[ -~\u00a1-\u00ac\u00ae-\u02ff\u2010-\u2027\u2190-\u21ff\u2212\u2500-\u259f]*$/;
 
-/** Cells that a text takes on a terminal; it must hold no control characters. */
+/** The number of terminal cells of a text without control characters. */
 export function displayWidth(text: string): number {
   return NARROW.test(text) ? text.length : stringWidth(text);
 }
 
-/** Cells that a cut goes back at most to end behind a whole word. */
+/** Cells that `truncate` gives up at most to end at a word boundary. */
 const WORD = 16;
 
-/** The text cut to at most `width` cells, ending in `…` where something is missing; behind a word where one ends near. */
+/** Truncates a text to `width` cells, ending in `…`, at a word boundary where one is near. */
 export function truncate(text: string, width: number): string {
   if (width <= 0) return "";
-  // No character takes less than no cells: what is far longer need not be looked at.
+  // The length check avoids measuring a very long text.
   if (text.length <= width * 16 && displayWidth(text) <= width) return text;
   let used = 0;
   let cut = 0;
@@ -33,17 +33,17 @@ export function truncate(text: string, width: number): string {
   return `${whole.trimEnd()}…`;
 }
 
-/** Filled up with spaces to `width` cells. */
+/** Pads with spaces to `width` cells. */
 export function padEnd(text: string, width: number): string {
   return text + " ".repeat(Math.max(0, width - displayWidth(text)));
 }
 
-/** Filled up with spaces in front to `width` cells. */
+/** Pads with leading spaces to `width` cells. */
 export function padStart(text: string, width: number): string {
   return " ".repeat(Math.max(0, width - displayWidth(text))) + text;
 }
 
-/** The text as lines of at most `width` cells, broken at spaces alone: a longer word, such as a path, has a line of its own. */
+/** Wraps a text at spaces to lines of `width` cells; a longer word, such as a path, gets its own line. */
 export function wrap(text: string, width: number): string[] {
   const lines: string[] = [];
   let line = "";
@@ -58,22 +58,22 @@ export function wrap(text: string, width: number): string[] {
   return [...lines, line];
 }
 
-/** A sentence as lines that stand `indent` cells to the right and fit a screen of `width` cells. */
+/** Wraps and indents a text for a screen of `width` cells. */
 export function paragraph(text: string, width: number, indent = 2): string[] {
   return wrap(text, width - indent - 2).map((line) => " ".repeat(indent) + line);
 }
 
-/** Text of others on one line: white space joined, everything a terminal would act on made visible. */
+/** Untrusted text on one line: whitespace collapsed, control characters escaped. */
 export function oneLine(text: string): string {
   return escapeControl(text.replace(/[ \t\r\n]+/g, " ").trim());
 }
 
-/** The beginning of a text on one line; only that much of it is looked at. */
+/** The start of a text on one line; only that part is processed. */
 export function firstWords(text: string, characters = 400): string {
   return oneLine(text.slice(0, characters).replace(/[\ud800-\udbff]$/, ""));
 }
 
-/** The value as JSON that is safe to print to a terminal: who parses it gets the same value. */
+/** JSON that is safe to print to a terminal: control characters are escaped, the parsed value is the same. */
 export function safeJson(value: unknown, indent = 2): string {
   return replaceUnseen(JSON.stringify(value, undefined, indent), (character) =>
     Array.from(
@@ -83,15 +83,15 @@ export function safeJson(value: unknown, indent = 2): string {
   );
 }
 
-/** Text of others as lines that are safe to print; tabs become spaces. */
+/** Untrusted text as printable lines; tabs become spaces. */
 export function safeLines(text: string): string[] {
   return escapeControl(text.replaceAll("\r\n", "\n")).replaceAll("\t", "  ").split("\n");
 }
 
-/** Keys whose values are somebody else's: messages as the library has them, and counts by names of a file. */
+/** Keys whose values keep their names: library messages, and counts by names from a file. */
 const AS_IS: ReadonlySet<string> = new Set(["message", "left_out", "kinds", "value"]);
 
-/** The value with all keys in snake_case, the one spelling of machine output. */
+/** Converts all keys to snake_case, the convention of `--json`. */
 export function snakeKeys(value: unknown, asIs: ReadonlySet<string> = AS_IS): unknown {
   if (Array.isArray(value)) return value.map((entry) => snakeKeys(entry, asIs));
   if (typeof value !== "object" || value === null) return value;
@@ -109,7 +109,7 @@ export function formatCount(count: number): string {
     .replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** `840`, `12.3k`, `1.2M`: three figures, for tight places. */
+/** `840`, `12.3k`, `1.2M`. */
 export function formatShort(count: number): string {
   if (count < 1000) return formatCount(count);
   const [value, unit] = count < 999_500 ? [count / 1000, "k"] : [count / 1_000_000, "M"];
@@ -122,7 +122,7 @@ export function formatPercent(part: number, whole: number): string {
   const percent = (part / whole) * 100;
   if (percent === 100) return "100%";
   if (percent < 0.1) return "<0.1%";
-  // Nearly all is not all.
+  // 100% is reserved for the whole.
   return `${(percent < 100 ? Math.min(percent, 99.9) : percent).toFixed(1)}%`;
 }
 
@@ -156,7 +156,7 @@ export function formatDuration(milliseconds: number): string {
   return hours < 48 ? `${hours} h ${minutes % 60} min` : `${Math.round(hours / 24)} days`;
 }
 
-/** How long ago, in one unit: `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
+/** `just now`, `5 min ago`, `3 h ago`, `12 days ago`. */
 export function formatAge(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return "just now";
@@ -169,19 +169,19 @@ export function formatAge(milliseconds: number): string {
 const AMOUNT = /^(\d+(?:\.\d+)?)\s*(k|m)?$/i;
 const PERCENT = /^(\d+(?:\.\d+)?)\s*%$/;
 
-/** `20000`, `20k`, `1.5M`, `20,000` or `20_000` as tokens; throws `InvalidUsage` naming the flag. */
+/** Parses `20000`, `20k`, `1.5M`, `20,000` or `20_000`; throws `InvalidUsage` with the flag. */
 export function parseTokens(text: string, flag: string): number {
   const match = AMOUNT.exec(text.replace(/(?<=\d)[,_](?=\d{3})/g, "").trim());
   const factor = { k: 1000, m: 1_000_000 }[match?.[2]?.toLowerCase() ?? ""] ?? 1;
   const tokens = Math.round(Number(match?.[1] ?? Number.NaN) * factor);
   if (Number.isSafeInteger(tokens) && tokens > 0) return tokens;
-  throw new CompactError("InvalidUsage", `${flag} ${text}: not a number of tokens above zero`, {
+  throw new CompactError("InvalidUsage", `${flag} ${text}: not a positive number of tokens`, {
     place: flag,
     hint: `Write it as ${flag} 20000, ${flag} 20k or ${flag} 1.5M.`,
   });
 }
 
-/** Tokens as `parseTokens` reads them, or a share such as `25%` of `whole`. */
+/** Parses tokens as `parseTokens` does, or a share such as `25%` of `whole`. */
 export function parseTokensOrShare(text: string, flag: string, whole: number): number {
   const percent = PERCENT.exec(text.trim());
   if (percent === null) return parseTokens(text, flag);
@@ -189,6 +189,6 @@ export function parseTokensOrShare(text: string, flag: string, whole: number): n
   if (share > 0 && share <= 100) return Math.max(1, Math.floor((whole * share) / 100));
   throw new CompactError("InvalidUsage", `${flag} ${text}: not a share between 0% and 100%`, {
     place: flag,
-    hint: `Write it as ${flag} 25%, the share of the tokens before.`,
+    hint: `Write it as ${flag} 25%, a share of the tokens before.`,
   });
 }
