@@ -60,7 +60,7 @@ function messagesOf({ messages, text }: FixtureOptions): { views: MessageView[];
       text?.(index) ?? `Message ${index + 1}: src/policy/partition.ts line ${index * 7} decides what stays.`,
   );
   const views = texts.map((each, index) => ({
-    index,
+    message: index,
     role: role(index),
     kind: kind(index),
     tool: index % 40 === 0 ? undefined : "read_file",
@@ -112,7 +112,7 @@ function play(views: readonly MessageView[], window: number): Made {
 }
 
 function outcome(view: MessageView, word: MessageOutcome["outcome"], all: number): MessageOutcome {
-  const { index, role: who, kind: what, tokens, archiveId, preview } = view;
+  const { message: index, role: who, kind: what, tokens, archiveId, preview } = view;
   const gone = { kept: tokens, cleared: 24, cut: 400, summarized: 0, unknown: tokens }[word];
   const layer: LayerKey = index >= all - 4 ? "recent" : what === "toolResult" ? "toolPairs" : "remainder";
   return {

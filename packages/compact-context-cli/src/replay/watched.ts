@@ -8,7 +8,7 @@ import { titleOf } from "../render/headline.ts";
 import { sessionNameOf } from "../sessions/job.ts";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
-import { hitView } from "../view/originals.ts";
+import { searchArchive } from "../view/originals.ts";
 import { createPlayedRecord, type PlayedSession } from "../view/played-session.ts";
 import type { Originals } from "../view/session-record.ts";
 import type { CostView } from "../view/session-view.ts";
@@ -97,8 +97,7 @@ function searchOf(
       .steps(REPLAYED)
       .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
     await whole;
-    const { hits, problems } = await archive.search(text, { sessionId: REPLAYED, limit });
-    return { hits: hits.map((hit) => hitView(hit, session)), problems: problems.length };
+    return searchArchive(archive, { sessionId: REPLAYED, shownAs: session, text, limit });
   };
 }
 

@@ -21,7 +21,7 @@ import {
   tokensByLayer,
   typedRequest,
 } from "./message-view.ts";
-import { type CompactedMessage, createOriginals, hitView } from "./originals.ts";
+import { type CompactedMessage, createOriginals, searchArchive } from "./originals.ts";
 import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
 import type { CompactionHead, LayerKey } from "./session-view.ts";
 
@@ -62,10 +62,7 @@ export function createArchivedRecord(
     countMessage: (message) => loaded.counter.countMessage(message),
     redact: (text) => text,
     find: (id) => archive.findMessage(sessionId, id),
-    async search(text, limit) {
-      const { hits, problems } = await archive.search(text, { sessionId, limit });
-      return { hits: hits.map((hit) => hitView(hit, sessionId)), problems: problems.length };
-    },
+    search: (text, limit) => searchArchive(archive, { sessionId, shownAs: sessionId, text, limit }),
   });
   const record = createRecord({
     id: sessionId,

@@ -216,7 +216,7 @@ function addCompaction(
   pending: PendingCompaction,
   { event, before, after }: CompactionEnd,
 ): CompactionHead {
-  const { startedAt, reason, policy, archival, failures } = pending;
+  const { startedAt, reason, policy, summary, archival, failures } = pending;
   const { properties } = event;
   const last = record.steps.at(-1);
   const tokensBefore = numberIn(properties, "tokens_before") ?? last?.total ?? 0;
@@ -237,7 +237,8 @@ function addCompaction(
     tokensAfter,
     ...messageCounts(pending, properties),
     policy,
-    ...summaryFacts(pending),
+    summaryTokens: numberIn(summary?.properties, "summary_tokens"),
+    summarizer: textIn(summary?.properties, "summarizer"),
     archiveStep,
     failures,
   });
@@ -294,13 +295,6 @@ function outcomesIn({ properties }: TracedEvent): MessageOutcome[] {
         from === to ? `message ${from + 1} of the list` : `messages ${from + 1} to ${to + 1} of the list`,
     };
   });
-}
-
-function summaryFacts({ summary }: PendingCompaction): Partial<CompactionHead> {
-  return {
-    summaryTokens: numberIn(summary?.properties, "summary_tokens"),
-    summarizer: textIn(summary?.properties, "summarizer"),
-  };
 }
 
 function messageCounts(

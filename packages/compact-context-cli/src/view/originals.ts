@@ -6,10 +6,10 @@ import {
 } from "compact-context/internal/core/message";
 import { createLruMap } from "compact-context/internal/errors";
 import { readableMessage } from "compact-context/internal/recall/recall";
-import type { SearchHit } from "compact-context/internal/search/archive";
+import type { Archive } from "compact-context/internal/search/archive";
 import { expandedChunk, kindOf, shortPreview, textIn } from "./message-view.ts";
 import type { FoundOriginals, Originals } from "./session-record.ts";
-import type { CompactionHead, MessageOutcome, SearchHitView } from "./session-view.ts";
+import type { CompactionHead, MessageOutcome } from "./session-view.ts";
 import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "./source-index.ts";
 
 /** An uncompacted message of a session. */
@@ -87,7 +87,7 @@ export function createOriginals(session: SessionTexts): Originals {
       if (found === undefined) return undefined;
       const { message } = found;
       return {
-        index,
+        message: index,
         role: message.role,
         tokens: session.countMessage(message),
         at: message.meta?.timestamp,
@@ -128,9 +128,22 @@ export function createOriginals(session: SessionTexts): Originals {
   };
 }
 
-/** A hit of an archive's search, for the page. */
-export function hitView({ archiveId, role, step, snippet }: SearchHit, session: string): SearchHitView {
-  return { session, archiveId, role, step, snippet };
+/** Searches the archive of a session; hits name the session as `shownAs`. */
+export async function searchArchive(
+  archive: Archive,
+  { sessionId, shownAs, text, limit }: Record<"sessionId" | "shownAs" | "text", string> & { limit: number },
+): Promise<FoundOriginals> {
+  const { hits, problems } = await archive.search(text, { sessionId, limit });
+  return {
+    hits: hits.map(({ archiveId, role, step, snippet }) => ({
+      session: shownAs,
+      archiveId,
+      role,
+      step,
+      snippet,
+    })),
+    problems: problems.length,
+  };
 }
 
 /** Finds the first message with an archive id; computes ids only as far as needed. */

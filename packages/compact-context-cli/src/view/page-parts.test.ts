@@ -196,17 +196,18 @@ describe("a session", () => {
       summary: [{ text: "So far.", kind: "line", sources: [] }],
     } as unknown as CompactionView;
     const message = (index: number): MessageView => ({
-      index,
+      message: index,
       role: "user",
       kind: "text",
       tokens: 1,
       preview: "",
     });
-    const content = windowContent(session([step(0, [1]), step(1, [1]), step(2, [1])]), 2, {
+    const { rows } = windowContent(
+      session([step(0, [1]), step(1, [1]), step(2, [1])]),
+      2,
       compaction,
       message,
-    });
-    const rows = Array.from({ length: content.length }, (_, index) => content.row(index));
+    );
     expect(rows.map((row) => row?.message ?? row?.kind)).toEqual([0, "summary", 2, 3, 4]);
     expect(rows.map((row) => row?.tokens)).toEqual([3, 0, 3, 1, 1]);
   });

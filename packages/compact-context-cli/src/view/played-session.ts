@@ -107,7 +107,12 @@ export function createPlayedRecord(session: PlayedSession, changed: () => void):
     onCall(raw, { messages, report, summary }, elapsedMs) {
       const at = raw.at(-1)?.meta?.timestamp;
       const compaction = report.compacted
-        ? record.addCompaction(headOf(report, { step: record.steps.length, at, elapsedMs, policy }))
+        ? record.addCompaction({
+            step: record.steps.length,
+            at,
+            durationMs: elapsedMs,
+            ...headOf(report, policy),
+          })
         : undefined;
       const planned = report.plan?.entries ?? [];
       if (compaction !== undefined) {
@@ -155,32 +160,21 @@ function shareOf({ id, layer, role, tokens }: PlannedMessage): LayerShare {
 
 function headOf(
   report: CompactionReport,
-  more: {
-    readonly step: number;
-    readonly at: string | undefined;
-    readonly elapsedMs: number;
-    readonly policy: Policy;
-  },
-): Omit<CompactionHead, "index"> {
-  const { archive, summarizer } = report;
-  const outcomes = countOutcomes(
-    (report.plan?.entries ?? []).map((entry) => ({ outcome: outcomeOf(entry.action) })),
-  );
+  policy: Policy,
+): Omit<CompactionHead, "index" | "step" | "at" | "durationMs"> {
+  const { plan, failures } = report;
   return {
-    step: more.step,
-    at: more.at,
-    durationMs: more.elapsedMs,
     reason: report.reason,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
     messagesBefore: report.messagesBefore,
     messagesAfter: report.messagesAfter,
-    outcomes,
-    policy: policyLines(more.policy, report.plan?.keep),
-    summarizer,
+    outcomes: countOutcomes((plan?.entries ?? []).map(({ action }) => ({ outcome: outcomeOf(action) }))),
+    policy: policyLines(policy, plan?.keep),
+    summarizer: report.summarizer,
     summaryTokens: report.summaryTokens,
-    archiveStep: archive?.step,
-    failures: report.failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
+    archiveStep: report.archive?.step,
+    failures: failures.map(({ error, fallback }) => `${errorMessage(error)}; ${fallback} instead`),
   };
 }
 

@@ -5,7 +5,7 @@ import type {
   CompactionView,
   ExpandedView,
   MessageView,
-  SearchHitView,
+  SearchView,
   SessionHead,
   SessionView,
   SpanView,
@@ -38,10 +38,7 @@ interface ExpandQuery {
   readonly offset: number;
 }
 
-export interface FoundOriginals {
-  readonly hits: readonly SearchHitView[];
-  readonly problems: number;
-}
+export type FoundOriginals = Omit<SearchView, "query">;
 
 /** A step without what the record computes. */
 type StepDraft = Omit<StepView, "index" | "total">;

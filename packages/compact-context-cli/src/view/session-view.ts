@@ -193,7 +193,7 @@ export type MessageKind = "text" | "toolCall" | "toolResult" | "reasoning" | "me
 
 export interface MessageView extends ShownMessage {
   /** Index in the session. */
-  readonly index: number;
+  readonly message: number;
   /** ISO 8601. */
   readonly at?: string;
 }

@@ -60,6 +60,6 @@ export function zoomedRange(
   return { min: from, max: from + width };
 }
 
-function sum(numbers: readonly number[]): number {
+export function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, each) => total + each, 0);
 }

@@ -10,6 +10,7 @@ import type {
   SourceView,
   SummaryPiece,
 } from "../session-view.ts";
+import { sum } from "./columns.ts";
 import type { MessageRef } from "./data.ts";
 import { originals, revision } from "./data.ts";
 import { Detail, List, messageRow, moveFocus, Term, titleOf } from "./list.tsx";
@@ -101,17 +102,7 @@ function Head({
       {failures.map((failure) => (
         <p key={failure} class="failure">{`! ${firstLine(failure)}`}</p>
       ))}
-      {at?.before !== undefined && (
-        <div class="layer-bars">
-          <Bar
-            name="before"
-            active={active}
-            tokens={at.before}
-            whole={wholeOf(active, at.before, at.total)}
-          />
-          <Bar name="after" active={active} tokens={at.tokens} whole={wholeOf(active, at.before, at.total)} />
-        </div>
-      )}
+      {at?.before !== undefined && <LayerBars active={active} before={at.before} after={at.tokens} />}
     </div>
   );
 }
@@ -138,44 +129,40 @@ function factsOf(head: CompactionHead): string[] {
   ].filter((fact) => fact !== "");
 }
 
-function wholeOf({ window }: SessionView, before: readonly number[], total: number): number {
-  return Math.max(
-    window,
-    1,
-    total,
-    before.reduce((sum, each) => sum + each, 0),
-  );
+interface LayerBarsProps {
+  readonly active: SessionView;
+  readonly before: readonly number[];
+  readonly after: readonly number[];
 }
 
-/** The tokens by layer as a stacked bar. */
-function Bar({
-  name,
-  active,
-  tokens,
-  whole,
-}: {
-  readonly name: string;
-  readonly active: SessionView;
-  readonly tokens: readonly number[];
-  readonly whole: number;
-}): JSX.Element {
-  const parts = tokens.map((each, index) => ({ each, layer: active.layers[index] ?? "messages" }));
-  const label = parts
-    .filter(({ each }) => each > 0)
-    .map(({ each, layer }) => `${LAYERS[layer].name} ${count(each)}`);
+/** The tokens by layer before and after, as stacked bars on one scale. */
+function LayerBars({ active, before, after }: LayerBarsProps): JSX.Element {
+  const max = Math.max(active.window, 1, sum(before), sum(after));
+  const bar = (name: string, tokens: readonly number[]): JSX.Element => {
+    const parts = tokens.map((each, index) => ({ each, layer: active.layers[index] ?? "messages" }));
+    const label = parts
+      .filter(({ each }) => each > 0)
+      .map(({ each, layer }) => `${LAYERS[layer].name} ${count(each)}`);
+    return (
+      <div class="layer-bar">
+        <span class="name">{name}</span>
+        <span class="track" role="img" aria-label={`${name}: ${label.join(", ")}`}>
+          {parts.map(({ each, layer }) => (
+            <span
+              key={layer}
+              class="piece"
+              title={`${LAYERS[layer].name}: ${count(each)}`}
+              style={{ "--layer": `var(--layer-${layer})`, width: `${(each / max) * 100}%` }}
+            />
+          ))}
+        </span>
+      </div>
+    );
+  };
   return (
-    <div class="layer-bar">
-      <span class="name">{name}</span>
-      <span class="track" role="img" aria-label={`${name}: ${label.join(", ")}`}>
-        {parts.map(({ each, layer }) => (
-          <span
-            key={layer}
-            class="piece"
-            title={`${LAYERS[layer].name}: ${count(each)}`}
-            style={{ "--layer": `var(--layer-${layer})`, width: `${(each / whole) * 100}%` }}
-          />
-        ))}
-      </span>
+    <div class="layer-bars">
+      {bar("before", before)}
+      {bar("after", after)}
     </div>
   );
 }
@@ -320,7 +307,7 @@ function Filters({
     <fieldset class="filters" aria-label="Show messages that were">
       {outcomes.map((outcome) => {
         const those = messages.filter((each) => each.outcome === outcome);
-        const tokens = those.reduce((total, each) => total + each.tokens, 0);
+        const tokens = sum(those.map((each) => each.tokens));
         const { word, sign, means } = OUTCOMES[outcome];
         const isOn = !hidden.has(outcome);
         return (

@@ -88,58 +88,32 @@ function lengthOf({ steps, compactions, spans }: SessionView): number {
 export type ContentRow = Omit<MessageOutcome, "layer" | "outcome" | "tokensAfter" | "reason"> &
   Partial<Pick<MessageOutcome, "outcome">>;
 
-/** The rows of the window at a step; they are created on demand. */
+/** The window at a step. */
 export interface WindowContent {
-  readonly length: number;
+  /** `undefined` for a message that is loading. */
+  readonly rows: readonly (ContentRow | undefined)[];
   /** True where the outcome of the last compaction is unknown: the rows are those before it. */
   readonly isUnknown: boolean;
-  /** `undefined` while the message is loading. */
-  row(index: number): ContentRow | undefined;
 }
 
 /** The last compaction at or before a step. */
 export function compactionAt(session: SessionView, step: number): number | undefined {
-  let found: number | undefined;
-  for (const { index, step: at } of session.compactions) if (at <= step) found = index;
-  return found;
+  return session.compactions.findLast(({ step: at }) => at <= step)?.index;
 }
 
 /** The window at a step: what the last compaction left, then the messages since. */
 export function windowContent(
   session: SessionView,
   step: number,
-  {
-    compaction,
-    message,
-  }: {
-    readonly compaction: CompactionView | undefined;
-    readonly message: (index: number) => MessageView | undefined;
-  },
+  compaction: CompactionView | undefined,
+  message: (index: number) => MessageView | undefined,
 ): WindowContent {
   const end = session.steps[step]?.messages ?? 0;
   const isUnknown = compaction?.messages.some(({ outcome }) => outcome === "unknown") === true;
   const head = compaction === undefined ? [] : compactedRows(compaction, isUnknown);
   const start = compaction === undefined ? 0 : (session.steps[compaction.step]?.messages ?? 0);
-  return {
-    length: head.length + Math.max(0, end - start),
-    isUnknown,
-    row(index) {
-      if (index < head.length) return head[index];
-      const found = message(start + index - head.length);
-      return found === undefined ? undefined : rowOf(found);
-    },
-  };
-}
-
-const rowsOfMessages = new WeakMap<MessageView, ContentRow>();
-
-/** Cached, so that an unchanged message keeps its row. */
-function rowOf(message: MessageView): ContentRow {
-  const known = rowsOfMessages.get(message);
-  if (known !== undefined) return known;
-  const row = { ...message, message: message.index };
-  rowsOfMessages.set(message, row);
-  return row;
+  const since = Array.from({ length: Math.max(0, end - start) }, (_, offset) => message(start + offset));
+  return { rows: [...head, ...since], isUnknown };
 }
 
 const rowsOfCompactions = new WeakMap<CompactionView, ContentRow[]>();
@@ -251,7 +225,7 @@ export const originals = {
       `messages ${from}`,
       (id) => api.messages(id, from, from + MAX_MESSAGES),
       (page) => {
-        for (const message of page.messages) messages[message.index] = message;
+        for (const message of page.messages) messages[message.message] = message;
       },
     );
     return undefined;

@@ -42,36 +42,32 @@ export function duration(milliseconds: number): string {
 }
 
 const CLOCK = new Intl.DateTimeFormat("en-GB", { hour: "2-digit", minute: "2-digit", second: "2-digit" });
-const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
+const DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
+const DATE = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short", year: "numeric" });
 
-/** `14:03:09` in local time; empty for an invalid time. */
-function clockTime(iso: string | undefined): string {
+/** In local time; empty for an invalid time. */
+function format(iso: string | undefined, formatter: Intl.DateTimeFormat): string {
   const time = Date.parse(iso ?? "");
-  return Number.isNaN(time) ? "" : CLOCK.format(time);
+  return Number.isNaN(time) ? "" : formatter.format(time);
 }
-
-const SHORT_DAY = new Intl.DateTimeFormat("en-GB", { day: "numeric", month: "short" });
 
 /** `14:03:09`, or `4 Nov, 00:03:09` on another day than `before`. */
 export function clockTimeAfter(iso: string | undefined, before: string | undefined): string {
-  const clock = clockTime(iso);
-  const [day, earlier] = [iso, before].map((at) => {
-    const time = Date.parse(at ?? "");
-    return Number.isNaN(time) ? "" : SHORT_DAY.format(time);
-  });
-  return earlier === "" || day === earlier || clock === "" ? clock : `${day}, ${clock}`;
+  const [day, dayBefore] = [format(iso, DAY), format(before, DAY)];
+  const clock = format(iso, CLOCK);
+  return clock === "" || dayBefore === "" || day === dayBefore ? clock : `${day}, ${clock}`;
+}
+
+/** `3 Nov 2026, 14:03:09`. */
+export function dateTime(iso: string | undefined): string {
+  const date = format(iso, DATE);
+  return date === "" ? "" : `${date}, ${format(iso, CLOCK)}`;
 }
 
 /** The label of a running session; a transcript is replayed, not live. */
 export function liveLabel({ live, source }: Pick<SessionHead, "live" | "source">): string {
   if (!live) return "";
   return source === "transcript" ? "replaying" : "live";
-}
-
-/** `3 Nov 2026, 14:03:09`. */
-export function dateTime(iso: string | undefined): string {
-  const time = Date.parse(iso ?? "");
-  return Number.isNaN(time) ? "" : `${DAY.format(time)}, ${CLOCK.format(time)}`;
 }
 
 // Control characters except tab and newline, then bidirectional and invisible ones. Joiners stay: scripts and emoji need them.

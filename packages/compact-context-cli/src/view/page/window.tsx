@@ -17,7 +17,7 @@ import { Checkbox, Detail, List, messageRow, Term, titleOf } from "./list.tsx";
 import { openCompaction, openMessage, session, step } from "./state.ts";
 import { count, firstLine, percent, plural } from "./text.ts";
 
-const NOTHING: WindowContent = { length: 0, isUnknown: false, row: () => undefined };
+const NOTHING: WindowContent = { rows: [], isUnknown: false };
 const GROUPINGS: readonly Grouping[] = ["tool", "file", "role"];
 /** Groups listed; the rest are summed in the last line. */
 const MAX_SHARES = 40;
@@ -36,13 +36,10 @@ export function WindowPanel(): JSX.Element | null {
   const last = compactionAt(active, at);
   const opened = last === undefined ? undefined : originals.compaction(last);
   const isWaiting = last !== undefined && opened === undefined;
-  const content = isWaiting
-    ? NOTHING
-    : windowContent(active, at, { compaction: opened, message: originals.message });
-  const all = Array.from({ length: content.length }, (_, index) => content.row(index));
-  const shares = sharesOf(all, grouping.value);
+  const content = isWaiting ? NOTHING : windowContent(active, at, opened, originals.message);
+  const shares = sharesOf(content.rows, grouping.value);
   const activeGroup = shares.some(({ name }) => name === group.value) ? group.value : undefined;
-  const rows = filteredRows(all, { by: grouping.value, group: activeGroup, bySize: bySize.value });
+  const rows = filteredRows(content.rows, { by: grouping.value, group: activeGroup, bySize: bySize.value });
   const row = rows[selected.value];
   const open = (index: number): void => {
     const found = rows[index];
@@ -203,7 +200,7 @@ function Shares({ shares, fixed, by, selected, group, select }: SharesProps): JS
 
 function captionOf(
   active: SessionView,
-  { length, isUnknown }: WindowContent,
+  { rows: { length }, isUnknown }: WindowContent,
   at: { readonly step: number; readonly last: number | undefined; readonly isWaiting: boolean },
 ): string {
   const messages = active.steps[at.step]?.messages ?? 0;
