@@ -15,7 +15,7 @@ import { main } from "./main.ts";
 import type { CliPorts } from "./ports.ts";
 import type { CompactionView, SessionList, SessionView } from "./view/session-view.ts";
 
-// The page's files are there once they are compiled; what serves them is the same without.
+// The page's files exist only after a build; the server does not need them.
 vi.mock("./view/server.ts", async (load) => ({
   ...(await load<object>()),
   readPageFiles: async () => new Map(),
@@ -47,7 +47,7 @@ function conversation(): object[] {
   ]).flat();
 }
 
-/** Questions that a tool's long output answers. */
+/** Questions with long tool outputs. */
 function tools(count: number): object[] {
   return Array.from({ length: count }, (_, index) => [
     { role: "user", content: `question ${index}: ${"words ".repeat(40)}` },
@@ -61,7 +61,7 @@ function tools(count: number): object[] {
   ]).flat();
 }
 
-/** What `--json` says of a compaction. */
+/** Fields of `--json`. */
 interface Report {
   readonly tokens_before: number;
   readonly tokens_after: number;
@@ -78,8 +78,8 @@ interface Running {
   stop(): Promise<number>;
 }
 
-/** Ports whose screens are kept. */
-function silent(): { readonly ports: CliPorts; out(): string; err(): string } {
+/** Ports that capture their output. */
+function capturing(): { readonly ports: CliPorts; out(): string; err(): string } {
   const written = { out: "", err: "" };
   const screen = (name: "out" | "err") => ({
     write: (text: string) => {
@@ -104,10 +104,10 @@ function silent(): { readonly ports: CliPorts; out(): string; err(): string } {
   };
 }
 
-/** Runs the command until it is stopped, with a page that has opened its link. */
+/** Runs the command, with a page signed in, until it is stopped. */
 async function run(...words: string[]): Promise<Running> {
   let stop = (): void => undefined;
-  const { ports, out, err } = silent();
+  const { ports, out, err } = capturing();
   const code = main(words, {
     ...ports,
     stopped: () =>
@@ -115,9 +115,9 @@ async function run(...words: string[]): Promise<Running> {
         stop = resolve;
       }),
   });
-  const said = (): string => out() + err();
-  await expect.poll(said).toContain("/open?token=");
-  const link = /http:\S+\/open\?token=\S+/.exec(said())?.[0] ?? "";
+  const printed = (): string => out() + err();
+  await expect.poll(printed).toContain("/open?token=");
+  const link = /http:\S+\/open\?token=\S+/.exec(printed())?.[0] ?? "";
   const opened = await fetch(link, { redirect: "manual" });
   const cookie = opened.headers.get("set-cookie")?.split(";")[0] ?? "";
   return {
@@ -137,7 +137,7 @@ async function run(...words: string[]): Promise<Running> {
 const heads = async (running: Running) => (await running.get<SessionList>("/api/sessions")).sessions;
 
 describe("compact view", () => {
-  it("tells what the provider reported of a call: tokens, those from its cache, cost", async () => {
+  it("has the figures the provider reported for a call: tokens, cached tokens, cost", async () => {
     const metrics = {
       inputTokens: 900,
       outputTokens: 2,
@@ -159,7 +159,7 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("plays a transcript", async () => {
+  it("replays a transcript", async () => {
     const running = await run("view", "session.json", "--window", "4k");
     await expect.poll(async () => (await heads(running))[0]?.live).toBe(false);
     const [head] = await heads(running);
@@ -173,7 +173,7 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("reads an archive, and shows what is added to it", async () => {
+  it("reads an archive, and updates when it changes", async () => {
     const running = await run("view", "archive");
     const [head] = await heads(running);
     expect(head).toMatchObject({ id: "agent", source: "archive", window: 4000 });
@@ -189,10 +189,10 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  describe("of what compact FILE archived", () => {
+  describe("of an archive written by compact FILE", () => {
     const compact = async (name: string, count: number): Promise<Report> => {
       writeFileSync(join(folder, "grown.json"), JSON.stringify({ model: "gpt-4o", messages: tools(count) }));
-      const running = silent();
+      const running = capturing();
       const code = await main(
         ["grown.json", "--window", "4k", "--target", "25%", "--archive", name, "--json"],
         running.ports,
@@ -200,7 +200,7 @@ describe("compact view", () => {
       expect(code).toBe(0);
       return JSON.parse(running.out()) as Report;
     };
-    const told = async (running: Running) => {
+    const sessionOf = async (running: Running) => {
       const [{ id = "" } = {}] = (await running.get<{ sessions: { id: string }[] }>("/api/sessions"))
         .sessions;
       const view = await running.get<SessionView>(`/api/sessions/${id}`);
@@ -210,10 +210,10 @@ describe("compact view", () => {
       return { view, opened: await Promise.all(opened) };
     };
 
-    it("tells the outcome of each message and the tokens that the command told, step by step", async () => {
+    it("has the outcome of each message and the tokens that the command reported, step by step", async () => {
       const reports = [await compact("filed", 10), await compact("filed", 14)];
       const running = await run("view", "filed");
-      const { view, opened } = await told(running);
+      const { view, opened } = await sessionOf(running);
       expect(view).toMatchObject({ model: "gpt-4o" });
       expect(view.compactions).toHaveLength(2);
       for (const [index, report] of reports.entries()) {
@@ -241,7 +241,7 @@ describe("compact view", () => {
       expect(await running.stop()).toBe(0);
     });
 
-    it("says that outcomes are not known where the record does not hold them, with the tokens that it holds", async () => {
+    it("shows unknown outcomes where the record has none, with the tokens of the record", async () => {
       const reports = [await compact("older", 10), await compact("older", 14)];
       for (const step of ["001", "002"]) {
         const session = readdirSync(join(folder, "older")).find((one) => one.startsWith("grown-")) ?? "";
@@ -251,7 +251,7 @@ describe("compact view", () => {
         writeFileSync(file, JSON.stringify(older));
       }
       const running = await run("view", "older");
-      const { view, opened } = await told(running);
+      const { view, opened } = await sessionOf(running);
       expect(view.layers).toContain("messages");
       for (const [index, report] of reports.entries()) {
         const head = view.compactions[index];
@@ -284,7 +284,7 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("goes on whatever an event is called and holds", async () => {
+  it("accepts events of any name and content", async () => {
     const at = "2026-01-01T00:00:00.000Z";
     const event = { session_id: "odd", started_at: at, ended_at: at, status: "ok", properties: {} };
     const lines = [
@@ -300,7 +300,7 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("takes what a running agent sends to the address that it prints", async () => {
+  it("receives what a running agent sends to the printed address", async () => {
     const running = await run("view", "archive");
     const url = /COMPACT_TRACING_ARIADNE=(\S+)/.exec(running.out())?.[1];
     const manager = new CompactManager({
@@ -318,14 +318,14 @@ describe("compact view", () => {
     expect(await running.stop()).toBe(0);
   });
 
-  it("waits for events where nothing is archived yet, and says so", async () => {
+  it("waits for events where the archive is empty", async () => {
     const running = await run("view");
     expect(await heads(running)).toEqual([]);
     expect(running.out()).toContain("/ingest");
     expect(await running.stop()).toBe(0);
   });
 
-  it("compact replay --view begins when the page is open, and prints what came of it", async () => {
+  it("compact replay --view starts when the page is open, and prints the report", async () => {
     const running = await run("replay", "session.json", "--window", "4k", "--view", "--json");
     expect(await heads(running)).toEqual([]);
     const events = await running.get<Response>("/api/events");
@@ -340,10 +340,10 @@ describe("compact view", () => {
     [["view", "session.json", "--port", "70000"], "--port 70000: not a port number"],
     [["view", "session.json", "--port", "x"], "--port x: not a port number"],
     [["view", "--archive", "nowhere"], "there is no archived session in"],
-    // A file that opens and refuses to be read, for every user.
+    // A file that can be opened but not read, by any user.
     ...(existsSync(UNREADABLE) ? [[["view", UNREADABLE], `${UNREADABLE} is empty`] as const] : []),
   ];
-  it.each(refused)("%j says what is wrong", async (words, message) => {
+  it.each(refused)("%j reports the error", async (words, message) => {
     let err = "";
     const screen = { write: () => undefined, isTerminal: false, columns: undefined };
     const empty = mkdtempSync(join(folder, "empty-"));

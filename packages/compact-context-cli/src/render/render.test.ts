@@ -34,7 +34,7 @@ describe("width", () => {
     expect(displayWidth("👩‍👩‍👧‍👦👍🏽🇫🇷")).toBe(6);
   });
 
-  it("is that of string-width for every character below the wide ones, and for all of them in one line", () => {
+  it("equals that of string-width for every character below the wide ones, alone and in one line", () => {
     const characters = Array.from({ length: 0x2e80 - 0x20 }, (_, index) =>
       String.fromCharCode(0x20 + index),
     ).filter((character) => !/\p{Cc}/u.test(character));
@@ -42,7 +42,7 @@ describe("width", () => {
     expect(displayWidth(characters.join(""))).toBe(stringWidth(characters.join("")));
   });
 
-  it("cuts to the width with a sign that something is missing", () => {
+  it("truncates to the width with an ellipsis", () => {
     expect(truncate("hello world", 8)).toBe("hello…");
     expect(truncate("a extraordinarily", 8)).toBe("a extra…");
     expect(truncate("👩‍👩‍👧‍👦👩‍👩‍👧‍👦👩‍👩‍👧‍👦", 5)).toBe("👩‍👩‍👧‍👦👩‍👩‍👧‍👦…");
@@ -52,7 +52,7 @@ describe("width", () => {
     expect(truncate("abc", 0)).toBe("");
   });
 
-  it("never gives back more cells than asked for", () => {
+  it("never returns more cells than requested", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.nat(40), (text, width) => {
         expect(displayWidth(truncate(text, width))).toBeLessThanOrEqual(width);
@@ -67,7 +67,7 @@ describe("width", () => {
     expect(padEnd("long", 2)).toBe("long");
   });
 
-  it("wraps at spaces and never inside words, losing nothing", () => {
+  it("wraps at spaces, never inside words, and loses nothing", () => {
     expect(wrap("the quick brown fox", 10)).toEqual(["the quick", "brown fox"]);
     expect(wrap("abcdefghij", 4)).toEqual(["abcdefghij"]);
     fc.assert(
@@ -81,7 +81,7 @@ describe("width", () => {
 });
 
 describe("numbers", () => {
-  it("writes counts, shares, sizes and times for people", () => {
+  it("formats counts, shares, sizes and times", () => {
     expect([0, 999, 1000, 12345, 1234567].map(formatCount)).toEqual([
       "0",
       "999",
@@ -132,7 +132,7 @@ describe("numbers", () => {
 });
 
 describe("bars", () => {
-  it("are as long as their share, at most the width, and seen for anything above zero", () => {
+  it("are as long as their share, at most the width, and visible above zero", () => {
     expect(bar(50, 100, 10)).toBe("█████");
     expect(bar(1, 1_000_000, 10)).toBe("▏");
     expect(bar(0, 100, 10)).toBe("");
@@ -158,14 +158,14 @@ describe("tables", () => {
   it("paints text without counting the paint as width", () => {
     const paint = createPaint(true, {});
     const [line = ""] = table([[{ text: "a", style: "bad" }, "b", "c"]], columns, { width: 40, paint });
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches them on purpose
     expect(line.replace(/\u001b\[\d+m/g, "")).toBe("  a  b  c");
     expect(line).not.toBe("  a  b  c");
   });
 });
 
 describe("colours", () => {
-  it("are for terminals only, and NO_COLOR and dumb terminals have none", () => {
+  it("are for terminals only, not with NO_COLOR and not on dumb terminals", () => {
     expect(createPaint(true, {})("good", "x")).toBe("\u001b[32mx\u001b[39m");
     expect(createPaint(false, {})("good", "x")).toBe("x");
     expect(createPaint(true, { NO_COLOR: "1" })("good", "x")).toBe("x");
@@ -174,7 +174,7 @@ describe("colours", () => {
   });
 });
 
-describe("text of others", () => {
+describe("untrusted text", () => {
   const attacks = [
     ["OSC 52 clipboard", "a\u001b]52;c;aGk=\u0007b"],
     ["title", "\u001b]0;owned\u0007"],
@@ -187,27 +187,27 @@ describe("text of others", () => {
     ["zero width", "pass\u200bword"],
   ] as const;
 
-  it.each(attacks)("%s is made visible", (_, text) => {
+  it.each(attacks)("%s is escaped", (_, text) => {
     for (const shown of [oneLine(text), firstWords(text), safeLines(text).join("\n")]) {
-      // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+      // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches them on purpose
       expect(shown).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e]/);
     }
   });
 
-  it.each(attacks)("%s is written as an escape in JSON, which says the same", (_, text) => {
+  it.each(attacks)("%s is escaped in JSON, and the parsed value is the same", (_, text) => {
     const value = { text, astral: "\u{e0041}", lines: ["a\n\tb", "👩‍💻 é"] };
     const json = safeJson(value);
-    // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: it matches them on purpose
     expect(json).not.toMatch(/[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u202e\u{e0041}]/u);
     expect(JSON.parse(json)).toEqual(value);
   });
 
-  it("a message cannot forge a line of our own", () => {
+  it("a message cannot forge a line of the report", () => {
     expect(oneLine("hi\nWritten  /etc/passwd")).toBe("hi Written /etc/passwd");
     expect(firstWords("a\r\nb")).toBe("a b");
   });
 
-  it("looks at the beginning of a long text only, and never at half a character", () => {
+  it("reads only the start of a long text, and never half a character", () => {
     expect(firstWords("x".repeat(1000), 10)).toBe("x".repeat(10));
     expect(firstWords("ab🚀", 3)).toBe("ab");
   });

@@ -33,7 +33,7 @@ const chat = (count: number): object[] =>
     { role: "assistant", content: `answer to topic${index}` },
   ]).flat();
 
-/** What a manager keeps of a session, and the whole conversation. */
+/** The archive that a manager wrote, and the whole conversation. */
 async function archived(): Promise<{ source: ArchiveSource; messages: readonly object[] }> {
   const storage = createMemoryDriver();
   const manager = new CompactManager(
@@ -72,7 +72,7 @@ async function opened(source: ArchiveSource) {
 const kept = archived();
 
 describe("a session of an archive", () => {
-  it("tells every compaction with the outcome of each message, the newest by the state", async () => {
+  it("has every compaction with the outcome of each message, the newest from the session state", async () => {
     const { source, messages } = await kept;
     const { get, view } = await opened(source);
     expect(view.compactions.length).toBeGreaterThan(2);
@@ -82,7 +82,7 @@ describe("a session of an archive", () => {
       const compaction = await get<CompactionView>(`/api/sessions/s%2F1/compactions/${head.index}`);
       const counts: Record<string, number> = {};
       for (const { outcome } of compaction.messages) counts[outcome] = (counts[outcome] ?? 0) + 1;
-      // What the manager told of it and what its lists say is the same.
+      // The events and the lists agree.
       expect(counts.summarized).toBe(head.outcomes?.summarized);
       expect(counts.cleared ?? 0).toBe(head.outcomes?.cleared ?? 0);
       expect(counts.unknown).toBeUndefined();
@@ -102,7 +102,7 @@ describe("a session of an archive", () => {
     );
   });
 
-  it("tells a step for each estimate, with the summary's share", async () => {
+  it("has a step for each estimate, with the tokens of the summary", async () => {
     const { view } = await opened((await kept).source);
     const layer = (name: LayerKey): number => view.layers.indexOf(name);
     expect(view.steps.map(({ index }) => index)).toEqual([...view.steps.keys()]);
@@ -110,13 +110,13 @@ describe("a session of an archive", () => {
     expect(cliff?.before?.reduce((sum, tokens) => sum + tokens, 0)).toBe(view.compactions[0]?.tokensBefore);
     expect(cliff?.total).toBe(view.compactions[0]?.tokensAfter);
     expect(cliff?.tokens[layer("summary")]).toBe(view.compactions[0]?.summaryTokens);
-    // What the compaction left is told by layer; what came before it and since is not.
+    // Layers are known for what the compaction left, not for the messages before it and since.
     expect(cliff?.tokens[layer("recent")]).toBeGreaterThan(0);
     expect(cliff?.tokens[layer("messages")]).toBe(0);
     expect(view.steps[0]?.tokens[layer("messages")]).toBeGreaterThan(0);
   });
 
-  it("ARC-4 finds and expands, secrets taken out, and nothing of another session", async () => {
+  it("ARC-4 searches and expands redacted messages, and none of another session", async () => {
     const { get } = await opened((await kept).source);
     const found = await get<SearchView>("/api/search?q=topic3&session=s%2F1");
     const [hit] = found.hits;
@@ -130,7 +130,7 @@ describe("a session of an archive", () => {
     expect(await get("/api/expand?session=s%2F1&id=0000000000")).toBeUndefined();
   });
 
-  it("an archive without events tells its lists", async () => {
+  it("an archive without events has one step for each list", async () => {
     const { source } = await kept;
     const silent = { ...source.archive, streamEvents: async function* () {} };
     const { view } = await opened({ ...source, archive: silent });

@@ -3,7 +3,7 @@ import { hasMore, mergeSession, nextOffsets } from "./page/data.ts";
 import { createRecord } from "./session-record.ts";
 import type { SessionView } from "./session-view.ts";
 
-/** A session whose spans come to 35 million characters. */
+/** A session with 35 million characters of spans. */
 function longRecord() {
   const record = createRecord({
     id: "long",
@@ -34,7 +34,7 @@ function longRecord() {
   return record;
 }
 
-it("a long session comes in pieces, none of them large, until the page has all of it", () => {
+it("a long session comes in small pages until the page has all of it", () => {
   const record = longRecord();
   const sizes: number[] = [];
   let known: SessionView | undefined;
@@ -51,7 +51,7 @@ it("a long session comes in pieces, none of them large, until the page has all o
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBeGreaterThan(30_000_000);
 });
 
-it("nothing more is asked for where an answer brought nothing", () => {
+it("an empty response ends the requests", () => {
   const known = longRecord().view({ steps: 0, compactions: 0, spans: 0 });
   expect(hasMore(undefined, known)).toBe(true);
   expect(

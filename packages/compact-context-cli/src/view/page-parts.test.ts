@@ -54,7 +54,7 @@ function session(steps: readonly StepView[], more: Partial<SessionView> = {}): S
 }
 
 describe("the chart", () => {
-  it("stacks the layers, and a compaction is two columns at one place", () => {
+  it("stacks the layers, and a compaction has two columns at one position", () => {
     const steps = [step(0, [10, 20]), step(1, [10, 10], { before: [10, 70] })];
     expect(chartColumns(session(steps))).toMatchObject({
       x: [0, 1, 1],
@@ -65,7 +65,7 @@ describe("the chart", () => {
     });
   });
 
-  it("draws one call over the whole width, and nothing for none", () => {
+  it("draws a single call over the whole width, and nothing without calls", () => {
     expect(chartColumns(session([step(0, [50, 0])]))).toMatchObject({
       x: [0, 1],
       stack: [
@@ -84,7 +84,7 @@ describe("the chart", () => {
     expect(columns.reported).toEqual([5, 5, 5, 5]);
   });
 
-  it("has room for the window's name and for requests over the window", () => {
+  it("has room for the window's label and for requests over the window", () => {
     expect(maxTokens(session([]), 120)).toBe(120);
     expect(maxTokens(session([step(0, [10], { before: [400] })]), 120)).toBeGreaterThan(400);
     expect(maxTokens(session([], { window: 0 }), 120)).toBe(1);
@@ -101,14 +101,14 @@ describe("the chart", () => {
 });
 
 describe("text from outside", () => {
-  it("is shown with nothing hidden in it", () => {
+  it("is shown without invisible characters", () => {
     expect(visibleText("a\u001b[31m\u202e\ud800\u0000\tb\r\nc")).toBe("a\\x1b[31m\\u202e\\ud800\\x00\tb\nc");
     expect(visibleText("👩\u200d💻 ن\u200cن")).toBe("👩\u200d💻 ن\u200cن");
     expect(firstLine("  a\n\n b  ", 10)).toBe("a b");
     expect(firstLine("x😀", 2)).toBe("x");
   });
 
-  it("is never changed by marks", () => {
+  it("is not changed by highlighting", () => {
     expect(splitMatches("src/Plan.ts", ["plan"])).toEqual([
       { text: "src/", found: false },
       { text: "Plan", found: true },
@@ -156,14 +156,14 @@ describe("numbers", () => {
 describe("a time", () => {
   const at = (day: number, hour: number): string => new Date(2026, 6, day, hour, 0, 9).toISOString();
 
-  it("has its day where that is another than the one before", () => {
+  it("includes the day where it differs from the one before", () => {
     expect(clockTimeAfter(at(7, 23), at(7, 22))).toBe("23:00:09");
     expect(clockTimeAfter(at(8, 0), at(7, 23))).toBe("8 Jul, 00:00:09");
     expect(clockTimeAfter(at(8, 0), undefined)).toBe("00:00:09");
     expect(clockTimeAfter(undefined, at(7, 23))).toBe("");
   });
 
-  it("is not live where a file is only played", () => {
+  it("is not live while a file is replayed", () => {
     expect(liveLabel({ live: true, source: "transcript" })).toBe("replaying");
     expect(liveLabel({ live: true, source: "events" })).toBe("live");
     expect(liveLabel({ live: false, source: "transcript" })).toBe("");
@@ -171,14 +171,14 @@ describe("a time", () => {
 });
 
 describe("a session", () => {
-  it("grows behind what was there, and what was asked for again is replaced", () => {
+  it("is extended, and overlapping items are replaced", () => {
     const known = session([step(0, [1]), step(1, [2])]);
     const more = session([step(1, [3]), step(2, [4])], { from: { steps: 1, compactions: 0, spans: 0 } });
     expect(mergeSession(known, more).steps.map(({ total }) => total)).toEqual([1, 3, 4]);
     expect(mergeSession(session([], { id: "other" }), more)).toBe(more);
   });
 
-  it("holds what the last compaction left, and what came since", () => {
+  it("has what the last compaction left and the messages since", () => {
     const outcome = (message: number, word: MessageOutcome["outcome"]): MessageOutcome => ({
       message,
       role: "user",
@@ -214,7 +214,7 @@ describe("a session", () => {
 });
 
 describe("what fills the window", () => {
-  it("is gathered by tool, file and role, the largest first", () => {
+  it("is grouped by tool, file and role, the largest first", () => {
     const row = { role: "tool", kind: "toolResult", preview: "" } as const;
     const rows = [
       { ...row, tool: "read", path: "a.ts", tokens: 5 },
@@ -244,7 +244,7 @@ describe("spans", () => {
     ...more,
   });
 
-  it("stand under their parents in the order of time, each with its place", () => {
+  it("follow their parents by time, each with its offset", () => {
     const rows = spanRows([span("b", 20, { parent: "r" }), span("a", 12, { parent: "r" }), span("r", 10)]);
     expect(rows.map((row) => [row.span.id, row.depth, row.offset])).toEqual([
       ["r", 0, 0],
@@ -253,7 +253,7 @@ describe("spans", () => {
     ]);
   });
 
-  it("are all shown once, whatever they say about their parents", () => {
+  it("are all shown once, whatever their parents are", () => {
     const ids = fc.constantFrom("a", "b", "c", "d", "gone");
     fc.assert(
       fc.property(
@@ -266,7 +266,7 @@ describe("spans", () => {
     );
   });
 
-  it("that only looked and found nothing to do are told apart", () => {
+  it("that are checks without effect are recognized", () => {
     const rows = spanRows([span("x", 1, { name: "compact.token_estimate" }), span("y", 2)]);
     expect(rows.map(({ busy }) => busy)).toEqual([false, true]);
   });

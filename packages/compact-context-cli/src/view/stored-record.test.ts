@@ -23,7 +23,7 @@ const record = {
 const count = plan.entries.length;
 
 describe("a summary record of the archive", () => {
-  it("reads back what was made of a plan, also once it was JSON", () => {
+  it("round-trips the outcomes of a plan through JSON", () => {
     const read = storedRecord(JSON.parse(JSON.stringify(record)) as object, count);
     expect(read).toMatchObject({ text: "so far", summaryTokens: 3, fixed: { system: 7, tools: 11 } });
     expect(read.outcomes?.map(({ tokens, tokensAfter }) => [tokens, tokensAfter])).toEqual(
@@ -43,10 +43,10 @@ describe("a summary record of the archive", () => {
     ["another action", { ...record, fates: [{ ...first, action: "toString" }, ...rest] }],
     ["no tokens", { ...record, fates: [{ action: "keep" }, ...rest] }],
     ["tokens below zero", { ...record, fates: [{ ...first, tokensAfter: -1 }, ...rest] }],
-    ["no list", { ...record, fates: { length: count } }],
-    ["a list in the place of an entry", { ...record, fates: [[], ...rest] }],
+    ["an object in place of the list", { ...record, fates: { length: count } }],
+    ["a list in place of an entry", { ...record, fates: [[], ...rest] }],
   ];
-  it.each(odd)("tells no outcome at all where one of them cannot be relied on: %s", (_, value) => {
+  it.each(odd)("has no outcomes where any is invalid: %s", (_, value) => {
     expect(storedRecord(value, count).outcomes).toBeUndefined();
   });
 });

@@ -25,7 +25,7 @@ const found = (line: string): (number | undefined)[] =>
   pieces(line)[0]?.sources.map(({ message }) => message) ?? [];
 
 describe("the sources of a summary", () => {
-  it("a line leads to the message whose words it repeats, first of all to who is named", () => {
+  it("a line leads to the message whose words it repeats, preferring the named speaker", () => {
     expect(found("> Please never touch the lockfile")).toEqual([0]);
     expect(found("- never touch the lockfile")).toEqual([0]);
     expect(found("[assistant] never touch the lockfile")).toEqual([3]);
@@ -33,7 +33,7 @@ describe("the sources of a summary", () => {
     expect(found("What nobody in this conversation ever said to anybody.")).toEqual([]);
   });
 
-  it("says whether all of its words stand there, and finds what comes from several messages", () => {
+  it("distinguishes exact from likely matches, and finds several sources", () => {
     const [exact] = pieces("- the trigger compares … fires at 85 percent");
     expect(exact?.sources).toEqual([{ message: 1, match: "exact" }]);
     const [mixed] = pieces("always run the linter first; fires at 85 percent");
@@ -43,12 +43,12 @@ describe("the sources of a summary", () => {
     ]);
   });
 
-  it("leads to nothing that is still there, and to whoever else said the same", () => {
+  it("ignores messages that were not replaced", () => {
     const [line] = pieces("- never touch the lockfile", (place) => place !== 0);
     expect(line?.sources).toEqual([{ message: 3, match: "exact" }]);
   });
 
-  it("finds messages in every part of a long session, one of a few words among them", async () => {
+  it("finds messages in every part of a long session, including a very short one", async () => {
     const texts = Array.from({ length: 400 }, (_, message) => ({
       message,
       role: "tool",
@@ -63,13 +63,13 @@ describe("the sources of a summary", () => {
     expect(line?.sources).toEqual([{ message: 400, match: "exact" }]);
   });
 
-  it("headings and blank lines have none", () => {
+  it("headings and blank lines have no sources", () => {
     const found = pieces("## The trigger compares tokens\n\nThe trigger compares tokens\n");
     expect(found.map(({ kind }) => kind)).toEqual(["heading", "blank", "line"]);
     expect(found.map((piece) => piece.sources.length)).toEqual([0, 0, 1]);
   });
 
-  it("the pieces put together are the summary again", () => {
+  it("the pieces joined are the summary", () => {
     fc.assert(
       fc.property(
         fc.array(fc.oneof(fc.string(), fc.constant("\n"), fc.constant(`${"word ".repeat(40)}. `))),
