@@ -97,7 +97,7 @@ function searchOf(
       .steps(REPLAYED)
       .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
     await whole;
-    return searchArchive(archive, { sessionId: REPLAYED, shownAs: session, text, limit });
+    return searchArchive(archive, { sessionId: REPLAYED, session, text, limit });
   };
 }
 

@@ -62,7 +62,7 @@ export function createArchivedRecord(
     countMessage: (message) => loaded.counter.countMessage(message),
     redact: (text) => text,
     find: (id) => archive.findMessage(sessionId, id),
-    search: (text, limit) => searchArchive(archive, { sessionId, shownAs: sessionId, text, limit }),
+    search: (text, limit) => searchArchive(archive, { sessionId, session: sessionId, text, limit }),
   });
   const record = createRecord({
     id: sessionId,

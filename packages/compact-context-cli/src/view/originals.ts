@@ -62,7 +62,7 @@ const REDACTED_LENGTH = 2000;
 export function createOriginals(session: SessionTexts): Originals {
   const { messages, compactions, redact } = session;
   const toolOf = createToolLookup(messages, redact);
-  const positionOf = createPositionLookup(messages);
+  const positionOf = createIdLookup(messages);
   const preview = (text: string): string => shortPreview(redact(text.slice(0, REDACTED_LENGTH)));
   let indexing: Promise<SourceIndex> | undefined;
 
@@ -128,28 +128,20 @@ export function createOriginals(session: SessionTexts): Originals {
   };
 }
 
-/** Searches the archive of a session; hits name the session as `shownAs`. */
+/** Searches a session of an archive; the hits name it `session`. */
 export async function searchArchive(
   archive: Archive,
-  { sessionId, shownAs, text, limit }: Record<"sessionId" | "shownAs" | "text", string> & { limit: number },
+  { sessionId, session, text, limit }: Record<"sessionId" | "session" | "text", string> & { limit: number },
 ): Promise<FoundOriginals> {
   const { hits, problems } = await archive.search(text, { sessionId, limit });
   return {
-    hits: hits.map(({ archiveId, role, step, snippet }) => ({
-      session: shownAs,
-      archiveId,
-      role,
-      step,
-      snippet,
-    })),
+    hits: hits.map(({ archiveId, role, step, snippet }) => ({ session, archiveId, role, step, snippet })),
     problems: problems.length,
   };
 }
 
 /** Finds the first message with an archive id; computes ids only as far as needed. */
-function createPositionLookup(
-  messages: () => readonly Original[],
-): (archiveId: string) => number | undefined {
+function createIdLookup(messages: () => readonly Original[]): (archiveId: string) => number | undefined {
   const positions = new Map<string, number>();
   let read = 0;
   return (id) => {
@@ -183,8 +175,7 @@ export function newestPositions<T>(
 ): (number | undefined)[] {
   const used = new Map<readonly number[], number>();
   const newestFirst = list.toReversed().map((item) => {
-    const candidates = candidatesOf(item);
-    if (candidates === undefined) return undefined;
+    const candidates = candidatesOf(item) ?? [];
     const count = (used.get(candidates) ?? 0) + 1;
     used.set(candidates, count);
     return candidates.at(-count);
@@ -210,7 +201,7 @@ interface ToolFacts {
   readonly path?: string;
 }
 
-const PATH_ARGUMENTS = [
+const PATH_FIELDS = [
   "file_path",
   "path",
   "filePath",
@@ -230,7 +221,7 @@ function createToolLookup(
   let read = 0;
   const factsOf = (call: ToolCallPart): ToolFacts => {
     const value = argumentsValue(call);
-    const path = PATH_ARGUMENTS.map((field) => textIn(value, field)).find((text) => text !== undefined);
+    const path = PATH_FIELDS.map((field) => textIn(value, field)).find((text) => text !== undefined);
     return { tool: call.name, path: path === undefined ? undefined : redact(path.slice(0, 240)) };
   };
   return (message) => {

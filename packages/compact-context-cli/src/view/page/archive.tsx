@@ -62,7 +62,7 @@ export function ArchivePanel(): JSX.Element {
             document.getElementById("hits")?.focus();
           }}
         >
-          <label class="unseen" for="search">
+          <label class="visually-hidden" for="search">
             Search the archive
           </label>
           <input

@@ -237,7 +237,7 @@ function optionsOf(now: SessionView, width: number, height: number): uPlot.Optio
   };
 }
 
-/** Ticks stand on whole calls only. */
+/** Axis ticks are whole calls. */
 const INCREMENTS = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000, 5000, 10_000, 20_000, 50_000];
 
 function callsAt(_: uPlot, splits: number[]): string[] {

@@ -35,7 +35,7 @@ function App(): JSX.Element {
       <a class="skip" href="#panels">
         Skip to the details
       </a>
-      <div id="announcer" class="unseen" role="status" aria-live="polite">
+      <div id="announcer" class="visually-hidden" role="status" aria-live="polite">
         {announcement}
       </div>
       <aside id="sidebar" aria-label="Sessions">

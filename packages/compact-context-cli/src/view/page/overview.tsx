@@ -59,7 +59,7 @@ export function Overview(): JSX.Element {
   const isTable = useSignal(false);
   return (
     <section class="life" id="life" aria-labelledby="life-title">
-      <h2 id="life-title" class="unseen">
+      <h2 id="life-title" class="visually-hidden">
         The context window over the session
       </h2>
       <div id="chart" class="chart">

@@ -101,7 +101,7 @@ function spanRow(
         <span class={`span-bar ${colourOf(span.name)}`} style={{ left: `${start}%`, width: `${width}%` }} />
       </span>
       <span class="took">{words}</span>
-      {isFailed && <span class="unseen">failed</span>}
+      {isFailed && <span class="visually-hidden">failed</span>}
     </>
   );
   return { kind: `span ${isFailed ? "failed" : ""} ${depth === 0 ? "root" : ""}`, content };
