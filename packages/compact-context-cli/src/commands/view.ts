@@ -1,4 +1,4 @@
-import { watch } from "node:fs";
+import { createReadStream, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -162,7 +162,6 @@ function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (
 }
 
 const HEAD_BYTES = 64 * 1024;
-const CHUNK_BYTES = 256 * 1024;
 /** Characters; a longer line is not an event and is skipped. */
 const MAX_LINE = 4_000_000;
 const EVENTS_POLL_MS = 500;
@@ -249,17 +248,12 @@ async function readAppended(
 ): Promise<number> {
   const { size } = await stat(path).catch(() => ({ size: from }));
   if (size <= from) return size;
-  const file = await open(path);
-  try {
-    let offset = from;
-    while (offset < size && !stopped.aborted) {
-      const { bytesRead, buffer } = await file.read(Buffer.alloc(CHUNK_BYTES), 0, CHUNK_BYTES, offset);
-      if (bytesRead === 0) break;
-      offset += bytesRead;
-      onChunk(buffer.subarray(0, bytesRead));
-    }
-    return offset;
-  } finally {
-    await file.close();
+  let offset = from;
+  const chunks: AsyncIterable<Uint8Array> = createReadStream(path, { start: from, end: size - 1 });
+  for await (const chunk of chunks) {
+    if (stopped.aborted) break;
+    offset += chunk.length;
+    onChunk(chunk);
   }
+  return offset;
 }
