@@ -5,10 +5,9 @@ import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
 import { firstMisfit } from "./detect.ts";
 import { geminiCodec } from "./gemini.ts";
-import { openaiResponsesCodec } from "./items.ts";
+import { openaiAgentsCodec, openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
 import { readNative } from "./native.ts";
-import { openaiAgentsCodec } from "./openai-agents.ts";
 import { openaiChatCodec } from "./openai-chat.ts";
 import { piCodec } from "./pi.ts";
 

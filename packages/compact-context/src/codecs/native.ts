@@ -95,18 +95,13 @@ function isProtected(bag: unknown): boolean {
   });
 }
 
-/** Neutral meta from an entry's own fields and its bags of extra data; undefined when there is nothing to say. */
-export function readMeta(entry: NativeObject, bags: readonly unknown[]): MessageMeta | undefined {
+/** Neutral meta from an entry's fields, its `meta`, its `metadata` and other bags; undefined when there is nothing to say. */
+export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);
-  const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
+  const kept = [entry.meta, entry.metadata, ...bags].some(isProtected);
   if (!kept && timestamp === undefined && model === undefined) return undefined;
   return defined({ protected: kept || undefined, timestamp, model });
-}
-
-/** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */
-export function metaBags(entry: NativeObject): readonly unknown[] {
-  return [entry.meta, entry.metadata];
 }
 
 /** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */
