@@ -10,9 +10,8 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type Reading } from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -41,7 +40,7 @@ import { type Step, toSteps } from "./steps.ts";
  * AI SDK messages, both the model's (`content`) and the interface's (`parts`), decided entry by entry; `protected` is
  * read from `providerOptions.compact` of the first and `metadata` of the second.
  */
-export const aiSdkCodec: Codec = createCodec({
+export const aiSdkCodec: NativeCodec = createCodec({
   format: "ai-sdk",
   read,
   rewrite: (native, parts) =>

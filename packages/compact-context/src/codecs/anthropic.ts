@@ -6,9 +6,8 @@ import {
   type Role,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { createCodec, type Reading } from "./create-codec.ts";
+import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -40,7 +39,7 @@ import { type Step, toSteps } from "./steps.ts";
  * Anthropic Messages; `protected` is read from the entry's `meta` or `metadata`. System and developer messages of
  * other formats become entries of role `system`, to be lifted into the request's own `system` field.
  */
-export const anthropicCodec: Codec = createCodec({
+export const anthropicCodec: NativeCodec = createCodec({
   format: "anthropic",
   read,
   rewrite: (native, parts) => {

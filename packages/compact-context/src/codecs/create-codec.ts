@@ -149,15 +149,31 @@ interface CodecSpec {
   readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
 }
 
+/** A codec that also tells where in an entry each part was read. */
+export interface NativeCodec extends Codec {
+  /** Throws as `decode` does; `placeOf` names an entry by its index, for errors and paths. */
+  read(list: readonly unknown[], previous: readonly Message[], placeOf: PlaceOf): ReadList;
+}
+
+type PlaceOf = (index: number) => string;
+
+interface ReadList {
+  readonly messages: Message[];
+  /** By message, with the parts that have no id yet. */
+  readonly slots: readonly (readonly Slot[])[];
+}
+
 /** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
-export function createCodec(spec: CodecSpec): Codec {
+export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,
     decode: (list, previous = []) => {
       requireList(list);
       requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
-      return readNative("messages", () => decodeList(spec, list, previous));
+      const placeOf: PlaceOf = (index) => `messages[${previous.length + index}]`;
+      return readNative("messages", () => readList(spec, list, previous, placeOf).messages);
     },
+    read: (list, previous, placeOf) => readList(spec, list, previous, placeOf),
     encode: (messages) => {
       requireMessages(messages);
       return readNative("messages", () => encodeList(spec, messages));
@@ -169,13 +185,20 @@ export function createCodec(spec: CodecSpec): Codec {
   };
 }
 
-function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonly Message[]): Message[] {
+function readList(
+  spec: CodecSpec,
+  list: readonly unknown[],
+  previous: readonly Message[],
+  placeOf: PlaceOf,
+): ReadList {
   const uniqueId = createIds(previous);
   const pairing = createPairing(previous);
   const hashes: (string | undefined)[] = [];
+  const slotsOf: (readonly Slot[])[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
-    const place = `messages[${previous.length + index}]`;
+    const place = placeOf(index);
     const { role, slots, id: nativeId, meta } = spec.read(objectAt(native, place), place);
+    slotsOf.push(slots);
     const read = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
@@ -187,7 +210,7 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
     return nativeId === undefined || nativeId === id ? message : { ...message, callerId: nativeId };
   });
   keepHashes(messages, hashes);
-  return messages;
+  return { messages, slots: slotsOf };
 }
 
 interface TakenIds {
@@ -220,7 +243,7 @@ function lastNumber({ ids, numbered }: TakenIds, base: string): number {
 }
 
 /** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
-function createIds(previous: readonly Message[]): (base: string) => string {
+export function createIds(previous: readonly Message[]): (base: string) => string {
   const before = idsOf(previous);
   /** Every id that was given out, with the newest number behind it. */
   const taken = new Map<string, number>();

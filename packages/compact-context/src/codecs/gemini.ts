@@ -8,9 +8,8 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type Reading } from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -40,7 +39,7 @@ import { piecesOf, type Step, toSteps } from "./steps.ts";
  * Gemini contents; `protected` is read from the content's `meta` or `metadata`. System and developer messages of other
  * formats become contents of role `system`, to be lifted into the request's `systemInstruction`.
  */
-export const geminiCodec: Codec = createCodec({
+export const geminiCodec: NativeCodec = createCodec({
   format: "gemini",
   read,
   rewrite: (native, parts) =>

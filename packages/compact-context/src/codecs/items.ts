@@ -8,9 +8,8 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type Reading } from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -50,12 +49,12 @@ const RESPONSES: Dialect = { callId: "call_id", spelled: (block) => block, build
 const AGENTS: Dialect = { callId: "callId", spelled: inSdkSpelling, build: buildAgents };
 
 /** Items of the Responses API; `protected` is read from the item's `meta` or `metadata`. */
-export const openaiResponsesCodec: Codec = itemCodec("openai-responses", RESPONSES);
+export const openaiResponsesCodec: NativeCodec = itemCodec("openai-responses", RESPONSES);
 
 /** Items of the OpenAI Agents SDK; `protected` is read from `providerData` or its `meta`, or the item's own `meta`. */
-export const openaiAgentsCodec: Codec = itemCodec("openai-agents", AGENTS);
+export const openaiAgentsCodec: NativeCodec = itemCodec("openai-agents", AGENTS);
 
-function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialect): Codec {
+function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialect): NativeCodec {
   return createCodec({
     format,
     read: (item, place) => readItem(item, place, dialect),

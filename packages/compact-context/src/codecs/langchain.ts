@@ -8,9 +8,8 @@ import {
   type TextPart,
   type ToolCallPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type Reading } from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
 import { buildInstance, viewMessage } from "./langchain-instances.ts";
 import {
@@ -45,7 +44,7 @@ import { type Step, toSteps } from "./steps.ts";
  * LangChain messages as instances, serialised, or plain; `protected` is read from `additional_kwargs` or
  * `response_metadata`, from a `meta` in one of them, or from `metadata`.
  */
-export const langchainCodec: Codec = createCodec({
+export const langchainCodec: NativeCodec = createCodec({
   format: "langchain",
   read,
   rewrite,
@@ -60,7 +59,7 @@ function read(entry: NativeObject, place: string): Reading {
     meta: metaOf(fields),
     slots:
       role === "tool"
-        ? [resultSlot(fields, place)]
+        ? [resultSlot(entry, fields, place)]
         : [
             ...reasoningSlots(fields, place),
             ...spokenSlots(fields.content, callIds(fields), `${place}.content`),
@@ -173,12 +172,12 @@ function readCall(call: NativeObject, place: string): ToolCallPart {
   return callPart(call.id, stringAt(raw.name ?? "", `${place}.name`), raw.args ?? raw.arguments ?? {});
 }
 
-function resultSlot(fields: NativeObject, place: string): Slot {
+function resultSlot(entry: NativeObject, fields: NativeObject, place: string): Slot {
   const content = resultContent(fields.content, (blocks) =>
     spokenSlots(blocks, new Set(), `${place}.content`),
   );
   const failed = fields.status === "error";
-  return slot(fields, resultPart(fields.tool_call_id, content, failed, fields.name), place);
+  return slot(entry, resultPart(fields.tool_call_id, content, failed, fields.name), place);
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {

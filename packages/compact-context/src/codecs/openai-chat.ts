@@ -7,9 +7,8 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { isObject } from "../errors.ts";
-import { createCodec, type Reading } from "./create-codec.ts";
+import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -40,7 +39,7 @@ import {
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /** Chat Completions messages and their clones; `protected` is read from the entry's `meta` or `metadata`. */
-export const openaiChatCodec: Codec = createCodec({
+export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
   rewrite,

@@ -6,8 +6,7 @@ import {
   type Part,
   type Role,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
-import { type BuildContext, createCodec, type Reading } from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   copyWith,
   filled,
@@ -37,7 +36,7 @@ import { piecesOf, type Step, toSteps } from "./steps.ts";
  * Messages of the pi agent, custom roles included (they reach the model as user text); `protected` is read from the
  * message's `meta`, `metadata` or `details`.
  */
-export const piCodec: Codec = createCodec({
+export const piCodec: NativeCodec = createCodec({
   format: "pi",
   read,
   rewrite,

@@ -15,12 +15,12 @@ import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import {
   type Cell,
   type Entry,
-  fieldsOf,
   isSystem,
   lacksCallId,
   lacksResultId,
   type ReadList,
   typeOf,
+  wireFields,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
 import { at, atEntry, badCells, type Rule, rulesOf } from "./rule.ts";
@@ -219,7 +219,7 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
 
 /** The id that the wire itself gives an entry. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
-  return filled(fieldsOf(format, native).id);
+  return filled(wireFields(format, native).id);
 }
 
 /** Reasoning that a provider ties to what came before it. */

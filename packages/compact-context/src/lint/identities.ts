@@ -1,4 +1,3 @@
-import { viewMessage } from "../codecs/langchain-instances.ts";
 import { copyWith } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
 import { reusedCalls, startsWrong, trailingSystem } from "./anthropic.ts";
@@ -19,6 +18,7 @@ import {
   type ReadList,
   typeOf,
   withCallId,
+  withFields,
   withResultId,
   wordsOf,
 } from "./entries.ts";
@@ -107,7 +107,7 @@ export const partTwins: Step = (bench) => {
       dropEntry(editor, entry, { rule, explanation: `a copy of "${id}"` });
     } else {
       editor.note(entry, { rule, action: "rewritten", explanation: `the id "${id}" is taken` });
-      editor.replace(entry, withoutId(list, entry));
+      editor.replace(entry, withFields(list.format, entry.native, { id: undefined }));
     }
   }
   return editor.finish();
@@ -132,12 +132,6 @@ function firstTexts({ format, entries }: ReadList): (id: string) => string | und
     if (text !== undefined) texts.set(id, text);
     return text;
   };
-}
-
-function withoutId({ format }: ReadList, { native }: Entry): unknown {
-  return format === "langchain"
-    ? viewMessage(native, "message").write({ id: undefined })
-    : copyWith(native, { id: undefined });
 }
 
 /** Gives a call and its result another id. */
