@@ -184,7 +184,7 @@ function buildMedia(part: MediaPart): unknown {
 
 function buildResult(part: ToolResultPart, name: string): unknown {
   const response = { [part.isError === true ? "error" : "output"]: resultText(part) };
-  return { functionResponse: defined({ id: part.id, name, response, parts: mediaParts(part) }) };
+  return { functionResponse: defined({ id: part.id || undefined, name, response, parts: mediaParts(part) }) };
 }
 
 function buildStep(step: Step, context: BuildContext): unknown {

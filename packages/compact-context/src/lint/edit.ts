@@ -131,30 +131,15 @@ const OPENING = "[conversation continues]";
 /** What stands between two user messages where the template wants the assistant to have spoken. */
 export const NO_REPLY = "[no reply was recorded]";
 
-/** A block that answers the call, for formats in which results are blocks of an entry. */
-export function answerBlock(format: Format, call: PlacedCall): unknown {
-  const { id, name } = call.part;
-  if (format === "anthropic")
-    return { type: "tool_result", tool_use_id: id, content: NO_RESULT, is_error: true };
-  if (format === "ai-sdk")
-    return {
-      type: "tool-result",
-      toolCallId: id,
-      toolName: name,
-      output: { type: "error-text", value: NO_RESULT },
-    };
-  const block = objectOf(call.cell.value);
-  const own = filled(objectOf(block.functionCall ?? block.function_call).id);
-  const named = own === undefined ? { name } : { id: own, name };
-  return { functionResponse: { ...named, response: { error: NO_RESULT } } };
-}
-
-/** A whole entry that answers the call; undefined for calls whose answer nobody can make up. */
+/** An entry that answers the call; undefined for calls whose answer nobody can make up. */
 export function answerEntry(format: Format, call: PlacedCall): unknown {
   const { value } = call.cell;
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
   const { timestamp } = call.entry.message.meta ?? {};
-  const { id, name } = call.part;
+  const { name } = call.part;
+  // Gemini's calls need no id: one that was made up by us is not told.
+  const { functionCall, function_call: snake } = objectOf(value);
+  const id = format === "gemini" ? (filled(objectOf(functionCall ?? snake).id) ?? "") : call.part.id;
   const answer: Message = defined({
     id: `answer_${id}`,
     role: "tool",
@@ -162,6 +147,12 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
     meta: timestamp === undefined ? undefined : { timestamp },
   });
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
+}
+
+/** The block of that entry, for formats in which results are blocks. */
+export function answerBlock(format: Format, call: PlacedCall): unknown {
+  const { content, parts } = objectOf(answerEntry(format, call));
+  return [content, parts].find(Array.isArray)?.[0];
 }
 
 function answerItem(format: Format, value: unknown): unknown {
@@ -207,7 +198,6 @@ export function emptyHost(format: Format): NativeObject {
 
 /** A user entry that opens a conversation. */
 export function openingEntry(format: Format): unknown {
-  return format === "gemini"
-    ? { role: "user", parts: [{ text: OPENING }] }
-    : { role: "user", content: OPENING };
+  const opening: Message = { id: "opening", role: "user", parts: [{ type: "text", text: OPENING }] };
+  return codecFor(format).encode([opening])[0];
 }

@@ -117,10 +117,7 @@ function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {
     editor.swap(call, failed);
     return;
   }
-  const native =
-    format === "ai-sdk"
-      ? { ...emptyHost(format), content: [answerBlock(format, call)] }
-      : answerEntry(format, call);
+  const native = answerEntry(format, call);
   if (native === undefined) {
     const explanation = "a call without a result that nobody can make up";
     takeOut(editor, call, { rule: "generic/dead-call", explanation });
