@@ -1,6 +1,6 @@
 import type { Format, Message, Part } from "compact-context";
-import { createIds } from "compact-context/internal/codecs/create-codec";
 import { codecFor } from "compact-context/internal/codecs/formats";
+import { createIds } from "compact-context/internal/codecs/ids";
 import { textPart } from "compact-context/internal/codecs/slots";
 import {
   contentHash,
@@ -30,9 +30,9 @@ export interface Reading extends Pick<Message, "role" | "parts" | "native" | "me
 
 /** Messages with unique ids: the entry's own, or a fingerprint of the content. */
 export function messagesFrom(readings: readonly Reading[]): Message[] {
-  const uniqueId = createIds([]);
+  const ids = createIds([]);
   return readings.map(({ role, parts, native, id, meta = {} }) =>
-    withMeta({ id: uniqueId(id ?? contentHash({ role, parts })), role, parts, native }, meta),
+    withMeta({ id: ids.unique(id ?? contentHash({ role, parts })), role, parts, native }, meta),
   );
 }
 
