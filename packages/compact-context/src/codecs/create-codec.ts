@@ -48,15 +48,15 @@ interface CodecSpec {
 /** A codec that also tells where in an entry each part was read. */
 export interface NativeCodec extends Codec {
   /** Throws as `decode` does; `placeOf` names an entry by its index, for errors and paths. */
-  read(list: readonly unknown[], previous: readonly Message[], placeOf: PlaceOf): ReadList;
+  read(list: readonly unknown[], previous: readonly Message[], placeOf: PlaceOf): ReadMessage[];
 }
 
 type PlaceOf = (index: number) => string;
 
-interface ReadList {
-  readonly messages: Message[];
-  /** By message, with the parts that have no id yet. */
-  readonly slots: readonly (readonly Slot[])[];
+export interface ReadMessage {
+  readonly message: Message;
+  /** With the parts as the wire has them: those of the message may have ids that these lack. */
+  readonly slots: readonly Slot[];
 }
 
 /** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
@@ -67,9 +67,13 @@ export function createCodec(spec: CodecSpec): NativeCodec {
       requireList(list);
       requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
       const placeOf: PlaceOf = (index) => `messages[${previous.length + index}]`;
-      return readNative("messages", () => readList(spec, list, previous, placeOf).messages);
+      return readNative("messages", () => decodeList(spec, list, previous, placeOf));
     },
-    read: (list, previous, placeOf) => readList(spec, list, previous, placeOf),
+    read(list, previous, placeOf) {
+      const slots: (readonly Slot[])[] = [];
+      const messages = decodeList(spec, list, previous, placeOf, slots);
+      return messages.map((message, index) => ({ message, slots: slots[index] ?? [] }));
+    },
     encode: (messages) => {
       requireMessages(messages);
       return readNative("messages", () => encodeList(spec, messages));
@@ -81,19 +85,20 @@ export function createCodec(spec: CodecSpec): NativeCodec {
   };
 }
 
-function readList(
+/** `kept` gets the slots of each message: where nobody wants them, they do not live longer than their message takes. */
+function decodeList(
   spec: CodecSpec,
   list: readonly unknown[],
   previous: readonly Message[],
   placeOf: PlaceOf,
-): ReadList {
+  kept?: (readonly Slot[])[],
+): Message[] {
   const ids = createIds(previous);
   const hashes: (string | undefined)[] = [];
-  const slotsOf: (readonly Slot[])[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
     const place = placeOf(index);
     const { role, slots, id: nativeId, meta } = spec.read(objectAt(native, place), place);
-    slotsOf.push(slots);
+    kept?.push(slots);
     const read = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
@@ -105,7 +110,7 @@ function readList(
     return nativeId === undefined || nativeId === id ? message : { ...message, callerId: nativeId };
   });
   keepHashes(messages, hashes);
-  return { messages, slots: slotsOf };
+  return messages;
 }
 
 function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {

@@ -16,7 +16,6 @@ import {
   invalidMessages,
   isBlockList,
   mediaFromValue,
-  mediaReference,
   mediaUrl,
   mediaWords,
   type NativeObject,
@@ -73,8 +72,9 @@ const ROLES: Readonly<Record<string, Role>> = {
 
 /** Reads one item: a message, a call, a result, reasoning, or something opaque. */
 function readItem(item: NativeObject, place: string, dialect: Dialect): Reading {
+  const { role, slots } = readBody(item, place, dialect);
   const meta = dialect === AGENTS ? readMeta(item, item.providerData) : readMeta(item);
-  return { ...readBody(item, place, dialect), id: filled(item.id), meta };
+  return { role, slots, id: filled(item.id), meta };
 }
 
 function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<Reading, "role" | "slots"> {
@@ -132,14 +132,10 @@ function readMedia(block: NativeObject, kind: string): MediaPart {
   ]);
   const reference = firstOf(block, ["file_id", "fileId"]) ?? (isObject(source) ? source.id : undefined);
   const extra = { name: filled(block.filename) ?? reference, detail: block.detail };
-  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind] ?? "application/*";
-  if (typeof source === "string") return mediaFromValue(source, mediaType, extra);
-  if (!isObject(source)) return mediaReference(mediaType, extra);
+  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind];
+  if (!isObject(source)) return mediaFromValue(source, mediaType ?? "application/*", extra);
   const inner = firstOf(source, ["url", "data"]);
-  const innerType = filled(source.mediaType) ?? mediaType;
-  return typeof inner === "string"
-    ? mediaFromValue(inner, innerType, extra)
-    : mediaReference(mediaType, extra);
+  return mediaFromValue(inner, filled(source.mediaType) ?? mediaType ?? "application/*", extra);
 }
 
 function firstOf(object: NativeObject, keys: readonly string[]): unknown {

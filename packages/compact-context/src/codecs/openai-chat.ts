@@ -92,16 +92,10 @@ function readMedia(block: NativeObject, type: string): MediaPart | undefined {
   if (!isObject(value)) return undefined;
   if (type === "input_audio")
     return mediaFromData(jsonText(value.data), `audio/${jsonText(value.format) || "*"}`);
-  return type === "file" ? readFile(value) : undefined;
-}
-
-function readFile(file: NativeObject): MediaPart {
-  const { file_data: data, filename, file_id: id } = file;
-  const name = { name: filename ?? id };
-  if (typeof data !== "string") return mediaReference("application/*", name);
-  return data.startsWith("data:")
-    ? mediaFromUrl(data, "application/pdf", name)
-    : mediaFromData(data, "application/pdf", name);
+  if (type !== "file") return undefined;
+  const { file_data: data, filename, file_id: id } = value;
+  const mediaType = typeof data === "string" ? "application/pdf" : "application/*";
+  return mediaFromValue(data, mediaType, { name: filename ?? id });
 }
 
 function reasoningSlots(entry: NativeObject, place: string): readonly Slot[] {

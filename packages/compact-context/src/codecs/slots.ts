@@ -63,8 +63,9 @@ export function textPart(text: string): TextPart {
 
 /** A call; the id is "" where the wire has none. */
 export function callPart(id: unknown, name: string, args: unknown, served = false): ToolCallPart {
-  const providerExecuted = served || undefined;
-  return defined({ type: "toolCall", id: filled(id) ?? "", name, arguments: args, providerExecuted });
+  const call = { type: "toolCall", id: filled(id) ?? "", name, arguments: args } as const;
+  if (!served && args !== undefined) return call;
+  return defined({ ...call, providerExecuted: served || undefined });
 }
 
 /** A result; the id is "" where the wire has none. */
@@ -74,8 +75,10 @@ export function resultPart(
   failed: boolean,
   name?: unknown,
 ): ToolResultPart {
-  const isError = failed || undefined;
-  return defined({ type: "toolResult", id: filled(id) ?? "", name: filled(name), content, isError });
+  const result = { type: "toolResult", id: filled(id) ?? "", content } as const;
+  const named = filled(name);
+  if (named === undefined) return failed ? { ...result, isError: true } : result;
+  return failed ? { ...result, name: named, isError: true } : { ...result, name: named };
 }
 
 /** Reasoning, bound to its place where a seal stands with it. */

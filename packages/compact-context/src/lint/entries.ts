@@ -51,17 +51,17 @@ function read(
   positionOf: (index: number) => number,
 ): Entry[] {
   const placeOf = (index: number): string => `messages[${positionOf(index)}]`;
-  const { messages, slots } = codecFor(format).read(natives, previous, placeOf);
-  return messages.map((message, index) => {
-    const native = natives[index] as NativeObject;
-    let next = 0;
-    const cells = (slots[index] ?? []).map(({ block, parts, path }): Cell => {
-      const start = next;
-      next += parts.length;
-      return { value: block, path, parts: message.parts.slice(start, next) };
+  return codecFor(format)
+    .read(natives, previous, placeOf)
+    .map(({ message, slots }, index) => {
+      let next = 0;
+      const cells = slots.map(({ block, parts, path }): Cell => {
+        const start = next;
+        next += parts.length;
+        return { value: block, path, parts: message.parts.slice(start, next) };
+      });
+      return { native: natives[index] as NativeObject, position: positionOf(index), message, cells };
     });
-    return { native, position: positionOf(index), message, cells };
-  });
 }
 
 function readOneByOne(list: readonly unknown[], format: Format): ReadList {
