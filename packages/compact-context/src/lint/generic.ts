@@ -23,11 +23,13 @@ import {
   wireFields,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
-import { at, atEntry, badCells, type Rule, rulesOf } from "./rule.ts";
+import { at, atEntry, badCells, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 
 const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-agents", "langchain", "pi"];
+
+const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
 
 /** What makes a list invalid whoever reads it. */
 export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
@@ -36,24 +38,18 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "An entry is not of the format: no object, or a field that every entry needs is missing.",
     link: "The message types of the format's own SDK",
     mend: "The block is dropped, or the whole entry; what it held is in `removed`.",
-    check: ({ faults }) =>
-      faults
-        .filter(({ path }) => !path.endsWith(".role"))
-        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+    check: (list) => faultsOf(list).filter(({ path }) => !path.endsWith(".role")),
   },
   {
     id: "generic/unknown-role",
     explanation: "The format has no such role.",
     link: "The message types of the format's own SDK",
     mend: "The entry is dropped; what it held is in `removed`.",
-    check: ({ faults }) =>
-      faults
-        .filter(({ path }) => path.endsWith(".role"))
-        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+    check: (list) => faultsOf(list).filter(({ path }) => path.endsWith(".role")),
   },
   {
     id: "generic/empty-list",
-    formats: ["openai-chat", "anthropic", "gemini", "ai-sdk"],
+    formats: EMPTY_REFUSED,
     explanation: "A list without messages is refused; for Anthropic and Gemini, system text is none.",
     link: "The request reference of the provider: messages must not be empty",
     mend: "A synthetic user message opens the conversation.",
@@ -170,7 +166,9 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
+function faultsOf({ faults }: ReadList): Finding[] {
+  return faults.map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` }));
+}
 
 /** True for a list without anything that counts as a message. */
 export function isEmptyList({ format, entries, length }: ReadList): boolean {

@@ -253,17 +253,12 @@ const GEMINI_RULES: readonly Rule[] = rulesOf(FORMATS, [
 /** Only the first call of a step carries a signature; models that sign none are left alone. */
 function unsignedCalls({ entries }: ReadList): Finding[] {
   const start = entries.findLastIndex((entry) => entry.message.role === "user");
-  const steps = entries.slice(start + 1).flatMap((entry) => {
+  const called = entries.flatMap(({ cells }) => cells.filter(({ value }) => isCall(value)));
+  if (!called.some(({ value }) => isSigned(value))) return [];
+  return entries.slice(start + 1).flatMap((entry) => {
     const first = entry.cells.find(({ value }) => isCall(value));
-    return first === undefined ? [] : [{ entry, cell: first }];
+    return first === undefined || isSigned(first.value) ? [] : [at(entry, first.path)];
   });
-  const unsigned = steps.filter(({ cell }) => !isSigned(cell.value));
-  const anySigned = entries.some((entry) =>
-    entry.cells.some(({ value }) => isCall(value) && isSigned(value)),
-  );
-  return anySigned
-    ? unsigned.map(({ entry, cell }: { entry: Entry; cell: { path: string } }) => at(entry, cell.path))
-    : [];
 }
 
 function isCall(value: unknown): boolean {
