@@ -156,7 +156,8 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
   langchain: {
     callId: "id",
     resultId: "tool_call_id",
-    needsCallId: always,
+    // A block of the Responses API names its call so.
+    needsCallId: ({ call_id }) => filled(call_id) === undefined,
     needsResultId: always,
   },
   pi: {

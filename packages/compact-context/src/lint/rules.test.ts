@@ -937,6 +937,8 @@ it("calls are looked for and mended wherever their format keeps them", () => {
         : { content: [{ ...block, id }] },
     );
   }
+  const named = { type: "function_call", call_id: "c1", name: "read", arguments: "{}" };
+  expect(lint([ask, { ...said, content: [named] }, result], "langchain")).toEqual([]);
 });
 
 it("every rule has a case that breaks it", () => {
