@@ -4,7 +4,6 @@ import {
   type MediaPart,
   type Message,
   type Part,
-  type Role,
   resultText,
   type TextPart,
   type ToolCallPart,
@@ -21,6 +20,7 @@ import {
   mediaUrl,
   mediaWords,
   type NativeObject,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
@@ -59,13 +59,10 @@ function isUi(entry: unknown): boolean {
   return isObject(entry) && Array.isArray(entry.parts);
 }
 
-const UI_ROLES: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
-const MODEL_ROLES: Readonly<Record<string, Role>> = { ...UI_ROLES, tool: "tool" };
-
 /** A `UIMessage`, a `ModelMessage`, or a message of a provider prompt. */
 function read(entry: NativeObject, place: string): Reading {
   return {
-    role: roleAt(entry.role, isUi(entry) ? UI_ROLES : MODEL_ROLES, place),
+    role: roleAt(entry.role, isUi(entry) ? ROLES.ui : ROLES["ai-sdk"], place),
     slots: slotsOf(entry, place),
     id: filled(entry.id),
     meta: isUi(entry) ? readMeta(entry) : readMeta(entry, entry.providerOptions),

@@ -1,11 +1,4 @@
-import {
-  argumentsValue,
-  jsonText,
-  type MediaPart,
-  type Part,
-  type Role,
-  type ToolResultPart,
-} from "../core/message.ts";
+import { argumentsValue, jsonText, type MediaPart, type Part, type ToolResultPart } from "../core/message.ts";
 import { defined, isObject } from "../errors.ts";
 import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
@@ -17,6 +10,7 @@ import {
   mediaReference,
   mediaWords,
   type NativeObject,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
@@ -49,10 +43,8 @@ export const anthropicCodec: NativeCodec = createCodec({
   build: (run) => toSteps(run).map(buildStep),
 });
 
-const ROLES: Readonly<Record<string, Role>> = { user: "user", assistant: "assistant", system: "system" };
-
 function read(entry: NativeObject, place: string): Reading {
-  const role = roleAt(entry.role, ROLES, place);
+  const role = roleAt(entry.role, ROLES.anthropic, place);
   const slots = slotsOf(entry.content, `${place}.content`);
   return {
     role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,

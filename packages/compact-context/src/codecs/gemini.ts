@@ -3,7 +3,6 @@ import {
   jsonText,
   type MediaPart,
   type Part,
-  type Role,
   resultText,
   type ToolCallPart,
   type ToolResultPart,
@@ -20,6 +19,7 @@ import {
   mediaUrl,
   mediaWords,
   type NativeObject,
+  ROLES,
   readMeta,
   roleAt,
 } from "./native.ts";
@@ -47,15 +47,8 @@ export const geminiCodec: NativeCodec = createCodec({
   build: (run, context) => toSteps(run).map((step) => buildStep(step, context)),
 });
 
-const ROLES: Readonly<Record<string, Role>> = {
-  user: "user",
-  model: "assistant",
-  function: "tool",
-  system: "system",
-};
-
 function read(entry: NativeObject, place: string): Reading {
-  const role = entry.role === undefined ? "user" : roleAt(entry.role, ROLES, place);
+  const role = entry.role === undefined ? "user" : roleAt(entry.role, ROLES.gemini, place);
   const slots = partSlots(entry, place);
   return {
     role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,

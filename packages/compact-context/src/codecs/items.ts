@@ -15,11 +15,13 @@ import {
   filled,
   invalidMessages,
   isBlockList,
+  isRole,
   mediaFromValue,
   mediaUrl,
   mediaWords,
   type NativeObject,
   objectOf,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
@@ -63,13 +65,6 @@ function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialec
   });
 }
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "developer",
-  user: "user",
-  assistant: "assistant",
-};
-
 /** Reads one item: a message, a call, a result, reasoning, or something opaque. */
 function readItem(item: NativeObject, place: string, dialect: Dialect): Reading {
   const { role, slots } = readBody(item, place, dialect);
@@ -81,7 +76,10 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   const type = filled(item.type) ?? ("role" in item ? "message" : "");
   if (type === "") throw invalidMessages(`${place}.type`, "is missing", "Give every item a type or a role.");
   if (type === "message")
-    return { role: roleAt(item.role, ROLES, place), slots: spokenSlots(item.content, `${place}.content`) };
+    return {
+      role: roleAt(item.role, ROLES.items, place),
+      slots: spokenSlots(item.content, `${place}.content`),
+    };
   const of = (role: Role, ...parts: readonly Part[]) => ({
     role,
     slots: [{ block: item, parts, path: place }],
@@ -93,7 +91,10 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   }
   if (type.endsWith("_call")) return of("assistant", ...readCall(item, type, filled(item[callId])));
   // Such as the tools that Codex adds in the name of the developer.
-  return of(ROLES[filled(item.role) ?? ""] ?? "assistant", textPart(jsonText(item)));
+  return of(
+    isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
+    textPart(jsonText(item)),
+  );
 }
 
 function isResult(type: string): boolean {

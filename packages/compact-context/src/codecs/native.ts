@@ -61,8 +61,29 @@ export function isBlockList(value: unknown): value is readonly NativeObject[] {
   return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
 }
 
+type Roles = Readonly<Record<string, Role>>;
+
+const SPEAKERS = { system: "system", user: "user", assistant: "assistant" } as const;
+
+/** The roles of each format, for what they mean here. LangChain has kinds of messages instead. */
+export const ROLES = {
+  "openai-chat": { ...SPEAKERS, developer: "developer", tool: "tool", function: "tool" },
+  items: { ...SPEAKERS, developer: "developer" },
+  anthropic: SPEAKERS,
+  gemini: { system: "system", user: "user", model: "assistant", function: "tool" },
+  "ai-sdk": { ...SPEAKERS, tool: "tool" },
+  /** Messages of the AI SDK's interface. */
+  ui: SPEAKERS,
+  pi: { ...SPEAKERS, toolResult: "tool" },
+} as const satisfies Readonly<Record<string, Roles>>;
+
+/** True for a word that is a role of the format. */
+export function isRole(word: unknown, roles: Roles): boolean {
+  return typeof word === "string" && Object.hasOwn(roles, word);
+}
+
 /** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
-export function roleAt(value: unknown, roles: Readonly<Record<string, Role>>, place: string): Role {
+export function roleAt(value: unknown, roles: Roles, place: string): Role {
   const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;
   if (role !== undefined) return role;
   const shown = typeof value === "string" ? JSON.stringify(value) : kindOf(value);

@@ -3,7 +3,6 @@ import {
   jsonText,
   type MediaPart,
   type Part,
-  type Role,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
@@ -22,6 +21,7 @@ import {
   mediaWords,
   type NativeObject,
   objectAt,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
@@ -46,22 +46,13 @@ export const openaiChatCodec: NativeCodec = createCodec({
   build: (run) => toSteps(run).flatMap(buildStep),
 });
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "developer",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-  function: "tool",
-};
-
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
 /** Most entries lack most fields. */
 const NONE: readonly Slot[] = [];
 
 function read(entry: NativeObject, place: string): Reading {
-  const role = roleAt(entry.role, ROLES, place);
+  const role = roleAt(entry.role, ROLES["openai-chat"], place);
   const meta = readMeta(entry);
   if (role === "tool") return { role, slots: [resultSlot(entry, place)], meta };
   const slots: Slot[] = [];

@@ -12,10 +12,13 @@ import {
   filled,
   inputObject,
   invalidMessages,
+  isRole,
   mediaFromData,
   mediaWords,
   type NativeObject,
+  ROLES,
   readMeta,
+  roleAt,
   stringAt,
 } from "./native.ts";
 import {
@@ -43,18 +46,11 @@ export const piCodec: NativeCodec = createCodec({
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
 });
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  user: "user",
-  assistant: "assistant",
-  toolResult: "tool",
-};
-
 function read(entry: NativeObject, place: string): Reading {
   const role = filled(entry.role);
   if (role === undefined)
     throw invalidMessages(`${place}.role`, "is missing", "Give every message a role, such as user.");
-  const known = Object.hasOwn(ROLES, role) ? ROLES[role] : undefined;
+  const known = isRole(role, ROLES.pi) ? roleAt(role, ROLES.pi, place) : undefined;
   return {
     role: known ?? "user",
     slots: known === undefined ? customSlots(entry, place) : slotsOf(entry, known, place),
@@ -127,8 +123,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
       content: piecesOf(result.content).map(build),
       isError: result.isError ?? native.isError,
     });
-  if (!Object.hasOwn(ROLES, String(native.role)) && !isContent(native.content))
-    return rewriteCustom(native, parts);
+  if (!isRole(native.role, ROLES.pi) && !isContent(native.content)) return rewriteCustom(native, parts);
   const blocks = rewriteBlocks(textSlots(native.content, "content"), parts, { patch, build });
   return copyWith(native, { content: joinedContent(native.content, blocks) });
 }
