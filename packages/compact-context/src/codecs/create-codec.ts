@@ -47,16 +47,16 @@ interface CodecSpec {
 
 /** A codec that also tells where in an entry each part was read. */
 export interface NativeCodec extends Codec {
-  /** Throws as `decode` does; `placeOf` names an entry by its index, for errors and paths. */
-  read(list: readonly unknown[], previous: readonly Message[], placeOf: PlaceOf): ReadMessage[];
-}
-
-type PlaceOf = (index: number) => string;
-
-export interface ReadMessage {
-  readonly message: Message;
-  /** With the parts as the wire has them: those of the message may have ids that these lack. */
-  readonly slots: readonly Slot[];
+  /**
+   * Decodes, and puts the slots of each message into `slots`: with the parts as the wire has them, where those of the
+   * message may have ids that these lack. `placeOf` names an entry by its index, for errors and paths.
+   */
+  read(
+    list: readonly unknown[],
+    previous: readonly Message[],
+    placeOf: (index: number) => string,
+    slots: (readonly Slot[])[],
+  ): Message[];
 }
 
 /** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
@@ -66,14 +66,10 @@ export function createCodec(spec: CodecSpec): NativeCodec {
     decode: (list, previous = []) => {
       requireList(list);
       requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
-      const placeOf: PlaceOf = (index) => `messages[${previous.length + index}]`;
+      const placeOf = (index: number): string => `messages[${previous.length + index}]`;
       return readNative("messages", () => decodeList(spec, list, previous, placeOf));
     },
-    read(list, previous, placeOf) {
-      const slots: (readonly Slot[])[] = [];
-      const messages = decodeList(spec, list, previous, placeOf, slots);
-      return messages.map((message, index) => ({ message, slots: slots[index] ?? [] }));
-    },
+    read: (list, previous, placeOf, slots) => decodeList(spec, list, previous, placeOf, slots),
     encode: (messages) => {
       requireMessages(messages);
       return readNative("messages", () => encodeList(spec, messages));
@@ -90,7 +86,7 @@ function decodeList(
   spec: CodecSpec,
   list: readonly unknown[],
   previous: readonly Message[],
-  placeOf: PlaceOf,
+  placeOf: (index: number) => string,
   kept?: (readonly Slot[])[],
 ): Message[] {
   const ids = createIds(previous);

@@ -1,6 +1,7 @@
 import { codecFor } from "../codecs/formats.ts";
 import { fieldsOf, viewMessage } from "../codecs/langchain-instances.ts";
 import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";
 
@@ -51,14 +52,16 @@ function read(
   positionOf: (index: number) => number,
 ): Entry[] {
   const placeOf = (index: number): string => `messages[${positionOf(index)}]`;
+  const slots: (readonly Slot[])[] = [];
   return codecFor(format)
-    .read(natives, previous, placeOf)
-    .map(({ message, slots }, index) => {
+    .read(natives, previous, placeOf, slots)
+    .map((message, index) => {
       let next = 0;
-      const cells = slots.map(({ block, parts, path }): Cell => {
+      const cells = (slots[index] ?? []).map(({ block, parts, path }): Cell => {
         const start = next;
         next += parts.length;
-        return { value: block, path, parts: message.parts.slice(start, next) };
+        const isAll = parts.length === message.parts.length;
+        return { value: block, path, parts: isAll ? message.parts : message.parts.slice(start, next) };
       });
       return { native: natives[index] as NativeObject, position: positionOf(index), message, cells };
     });
