@@ -1,4 +1,5 @@
 import type { Message, Part } from "compact-context";
+import { callPart, resultPart } from "compact-context/internal/codecs/slots";
 import {
   argumentsText,
   messageText,
@@ -9,7 +10,7 @@ import {
 } from "compact-context/internal/core/message";
 import { type Body, documentFormat } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
-import { callPart, type Reading, resultPart, textParts } from "./session.ts";
+import { type Reading, textParts } from "./session.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
 // Runs as benchmarks and published collections keep them.
@@ -321,7 +322,7 @@ function actionsOf(entry: JsonRecord, id: string): ToolCallPart[] {
   if (Array.isArray(entry.tool_calls)) {
     return entry.tool_calls.map(recordOf).map((call) => {
       const target = recordOf(call.function);
-      return callPart(call.id ?? id, target.name, target.arguments ?? "");
+      return callPart(call.id ?? id, textOf(target.name), target.arguments ?? "");
     });
   }
   const action = stringOf(entry.action) ?? "";

@@ -203,7 +203,7 @@ function addUser(record: ClaudeRecord, groups: Group[], callers: ReadonlyMap<unk
   }
 }
 
-function asBlocks(content: unknown): readonly unknown[] {
+export function asBlocks(content: unknown): readonly unknown[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 

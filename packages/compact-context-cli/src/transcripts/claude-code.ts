@@ -1,7 +1,13 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { type ClaudeEnvelope, type ClaudeRecord, claudeSegments, copyOf } from "./claude-code-chain.ts";
-import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "./json.ts";
+import {
+  asBlocks,
+  type ClaudeEnvelope,
+  type ClaudeRecord,
+  claudeSegments,
+  copyOf,
+} from "./claude-code-chain.ts";
+import { isRecord, type JsonRecord, recordOf, stringOf } from "./json.ts";
 import { splitAtSummary } from "./session.ts";
 import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
@@ -198,7 +204,7 @@ function recordsOf(message: Message, ports: WritePorts): JsonRecord[] {
 
 function answerRecords(native: JsonRecord, ports: WritePorts): JsonRecord[] {
   const { content, ...rest } = native;
-  const blocks = typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+  const blocks = asBlocks(content);
   const answer = {
     type: "message",
     stop_reason: null,

@@ -1,4 +1,5 @@
 import type { Message, Part } from "compact-context";
+import { callPart, resultPart } from "compact-context/internal/codecs/slots";
 import {
   argumentsValue,
   messageText,
@@ -6,17 +7,10 @@ import {
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
+import { readBody } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import {
-  callPart,
-  messagesFrom,
-  type Reading,
-  resultPart,
-  singleSegment,
-  textParts,
-  usageOf,
-} from "./session.ts";
-import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
+import { type Reading, textParts } from "./session.ts";
+import type { ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
 /** Events of the Copilot CLI; what is compacted is written as a new file of the events that carry context. */
 export const copilotCli: RecordFormat = {
@@ -43,18 +37,18 @@ function openCopilot(log: ReadLog): RecordReader {
       }
     },
     end() {
-      const segments = singleSegment(messagesFrom(events.map(readEvent)));
       const start = recordOf(frame[0]?.data);
-      return {
-        format: "copilot-cli",
-        segments,
-        usage: usageOf(segments, "copilot-cli", ({ native }) => recordOf(native).data),
-        leftOut: log.leftOut(),
+      const body = {
+        entries: events,
+        path: "events",
+        usage: ["copilot-cli", (event: unknown) => recordOf(event).data] as const,
         sessionId: stringOf(start.sessionId),
         model: stringOf(start.selectedModel),
         cwd: stringOf(recordOf(start.context).cwd),
-        write: (compacted, ports) => ({ mode: "replace", chunks: writeEvents(frame, compacted, ports) }),
+        list: { read: (all: readonly JsonRecord[]) => all.map(readEvent), build: writeEvent },
+        rebuild: (entries: readonly unknown[]) => [...frame, ...entries],
       };
+      return readBody("copilot-cli", body, log, linkedLines);
     },
   };
 }
@@ -101,7 +95,7 @@ function answerParts(data: JsonRecord): Part[] {
         ];
   const calls = listOf(data.toolRequests)
     .map(recordOf)
-    .map((call) => callPart(call.toolCallId, call.name, call.arguments));
+    .map((call) => callPart(call.toolCallId, textOf(call.name), call.arguments));
   return [...reasoning, ...textParts(textOf(data.content)), ...calls];
 }
 
@@ -111,27 +105,21 @@ function resultOf(data: JsonRecord): Part {
   return resultPart(data.toolCallId, textOf(content), data.success === false);
 }
 
-function* writeEvents(
-  frame: readonly JsonRecord[],
-  compacted: CompactedSession,
-  ports: WritePorts,
-): Iterable<string> {
+/** Each event follows the one before it. */
+function* linkedLines(events: unknown): Iterable<string> {
   let parentId: unknown = null;
-  const line = (event: JsonRecord): string => {
-    const linked = { ...event, parentId };
+  for (const event of listOf(events).map(recordOf)) {
+    yield `${JSON.stringify({ ...event, parentId })}\n`;
     parentId = event.id;
-    return `${JSON.stringify(linked)}\n`;
-  };
-  for (const event of frame) yield line(event);
-  for (const message of compacted.messages) {
-    const original = isRecord(message.native) ? message.native : undefined;
-    yield line(
-      original !== undefined && message.edited !== true ? original : writeEvent(message, original, ports),
-    );
   }
 }
 
-function writeEvent(message: Message, original: JsonRecord | undefined, ports: WritePorts): JsonRecord {
+function writeEvent(
+  [message]: readonly Message[],
+  original: JsonRecord | undefined,
+  ports: WritePorts,
+): JsonRecord {
+  if (message === undefined) return {};
   const data = recordOf(original?.data);
   const result = toolResults(message)[0];
   const common = { id: ports.newId(), timestamp: ports.now(), ...original };

@@ -1,8 +1,9 @@
 import type { Message, Part } from "compact-context";
+import { callPart, resultPart } from "compact-context/internal/codecs/slots";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { callPart, type Reading, resultPart, textParts, withResults } from "./session.ts";
+import { type Reading, textParts, withResults } from "./session.ts";
 import type { DocumentFormat, ReadLog, WritePorts } from "./transcript.ts";
 
 /** Gemini CLI's chat files (`~/.gemini/tmp/<hash>/chats`). */
@@ -65,7 +66,7 @@ function readEntry(entry: JsonRecord): Reading[] {
   const parts = [
     ...thoughts,
     ...textParts(textOf(entry.content)),
-    ...calls.map(({ call, id }) => callPart(id, call.name, call.args)),
+    ...calls.map(({ call, id }) => callPart(id, textOf(call.name), call.args)),
   ];
   const results = calls.flatMap(resultParts);
   const role = type === "gemini" ? "assistant" : "user";

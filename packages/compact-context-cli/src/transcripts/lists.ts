@@ -1,5 +1,7 @@
 import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
+import { fieldsOf } from "compact-context/internal/codecs/langchain-instances";
+import { wordsOf } from "compact-context/internal/providers/request";
 import { type Body, documentFormat, readBody } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
@@ -7,16 +9,10 @@ import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 // Lists of messages in a provider's own format: alone, in a request body, in the files of Cline and LangGraph.
 
 const USAGE: Partial<Record<Format, Body["usage"]>> = {
-  langchain: ["langchain", (entry) => langchainFields(entry).usage_metadata],
+  langchain: ["langchain", (entry) => fieldsOf(recordOf(entry)).usage_metadata],
   anthropic: ["anthropic", (entry) => recordOf(entry).usage],
   pi: ["pi", (entry) => recordOf(entry).usage],
 };
-
-function langchainFields(entry: unknown): JsonRecord {
-  const message = recordOf(entry);
-  const inner = message.kwargs ?? message.data;
-  return isRecord(inner) ? inner : message;
-}
 
 /** A JSON list of messages, or the request body that holds one. */
 export function plainFormat(format: Format): DocumentFormat & { readonly format: Format } {
@@ -70,13 +66,10 @@ function hasOnlyTurns(entries: readonly unknown[]): boolean {
 }
 
 /** The system prompt of a request body, whichever provider's. */
-function systemOf(body: JsonRecord): string | undefined {
-  const value =
-    body.system ?? body.instructions ?? body.systemInstruction ?? recordOf(body.config).systemInstruction;
-  if (typeof value === "string") return value;
-  const blocks = Array.isArray(value) ? value : listOf(recordOf(value).parts);
-  const texts = blocks.flatMap((block: unknown) => stringOf(recordOf(block).text) ?? []);
-  return texts.length === 0 ? undefined : texts.join("\n");
+function systemOf({ system, instructions, systemInstruction, config }: JsonRecord): string | undefined {
+  return (
+    wordsOf(system ?? instructions ?? systemInstruction ?? recordOf(config).systemInstruction) || undefined
+  );
 }
 
 /** Cline's session file: Anthropic messages with attached files as blocks of their own. */

@@ -1,4 +1,5 @@
 import type { Message, Part } from "compact-context";
+import { callPart, resultPart } from "compact-context/internal/codecs/slots";
 import {
   argumentsValue,
   type MediaPart,
@@ -12,15 +13,7 @@ import {
 } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";
 import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import {
-  addSegment,
-  callPart,
-  type Reading,
-  resultPart,
-  textParts,
-  withResults,
-  withSummaryVersion,
-} from "./session.ts";
+import { addSegment, type Reading, textParts, withResults, withSummaryVersion } from "./session.ts";
 import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
 
 /** `opencode export`: messages of parts, a call and its result being one part. */
@@ -78,7 +71,7 @@ function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
   for (const part of partsOf(entry)) {
     const callId = ids.get(part);
     if (callId !== undefined) {
-      parts.push(callPart(callId, part.tool, recordOf(part.state).input));
+      parts.push(callPart(callId, textOf(part.tool), recordOf(part.state).input));
       results.push(...resultOf(part, callId));
     } else parts.push(...readPart(part, log));
   }

@@ -1,6 +1,13 @@
 import type { Format, Message, Part } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { contentHash, type MessageMeta, type ToolCallPart } from "compact-context/internal/core/message";
+import { createIds } from "compact-context/internal/codecs/ids";
+import { textPart } from "compact-context/internal/codecs/slots";
+import {
+  contentHash,
+  type MessageMeta,
+  messageText,
+  readSummary,
+} from "compact-context/internal/core/message";
 import { CompactError } from "compact-context/internal/errors";
 import { defined, type JsonRecord, numberOf, recordOf, stringOf } from "./json.ts";
 import {
@@ -23,36 +30,16 @@ export interface Reading extends Pick<Message, "role" | "parts" | "native" | "me
 
 /** Messages with unique ids: the entry's own, or a fingerprint of the content. */
 export function messagesFrom(readings: readonly Reading[]): Message[] {
-  const numbers = new Map<string, number>();
-  const taken = new Set<string>();
-  return readings.map(({ role, parts, native, id: wished, meta = {} }) => {
-    const base = wished ?? contentHash({ role, parts });
-    let id = base;
-    while (taken.has(id)) {
-      const number = (numbers.get(base) ?? 1) + 1;
-      numbers.set(base, number);
-      id = `${base}-${number}`;
-    }
-    taken.add(id);
-    return withMeta({ id, role, parts, native }, meta);
-  });
+  const ids = createIds([]);
+  return readings.map(({ role, parts, native, id, meta = {} }) =>
+    withMeta({ id: ids.unique(id ?? contentHash({ role, parts })), role, parts, native }, meta),
+  );
 }
 
 /** The value as a text part; none for an empty text and for what is no string. */
 export function textParts(value: unknown): Part[] {
   const text = stringOf(value) ?? "";
-  return text === "" ? [] : [{ type: "text", text }];
-}
-
-/** A tool call; an id or a name that the file does not hold is empty. */
-export function callPart(id: unknown, name: unknown, args: unknown): ToolCallPart {
-  return { type: "toolCall", id: stringOf(id) ?? "", name: stringOf(name) ?? "", arguments: args };
-}
-
-/** What came of a call; `name` is the tool's, where the file says it. */
-export function resultPart(id: unknown, content: string, failed: boolean, name?: unknown): Part {
-  const isError = failed || undefined;
-  return defined({ type: "toolResult", id: stringOf(id) ?? "", content, name: stringOf(name), isError });
+  return text === "" ? [] : [textPart(text)];
 }
 
 /** An entry that holds an answer and the results of its calls: they are a message of their own behind it. */
@@ -68,13 +55,11 @@ export function withMeta(message: Message, facts: MessageMeta): Message {
   return { ...message, meta: { ...message.meta, ...known } };
 }
 
-const SUMMARY_MARK = /^\s*<COMPACT-SUMMARY v(\d{1,9})>/;
-
 /** Notes the version of a summary of ours that is read back. */
 export function withSummaryVersion(message: Message): Message {
   const first = message.parts[0];
-  const version = first?.type === "text" ? SUMMARY_MARK.exec(first.text)?.[1] : undefined;
-  return version === undefined ? message : withMeta(message, { summaryVersion: Number(version) });
+  const summaryVersion = first?.type === "text" ? readSummary(first.text)?.version : undefined;
+  return withMeta(message, { summaryVersion });
 }
 
 interface Decoded {
@@ -192,19 +177,11 @@ export function splitAtSummary({ messages, summary }: CompactedSession): {
   const index = messages.findLastIndex(
     (message) =>
       message.meta?.summaryVersion !== undefined ||
-      (message.native === undefined && summary !== undefined && textsOf(message) === summary.text),
+      (message.native === undefined && summary !== undefined && messageText(message) === summary.text),
   );
-  if (index < 0) return { before: [], summary: summary?.text, after: messages };
-  return {
-    before: messages.slice(0, index),
-    summary: textsOf(messages[index]),
-    after: messages.slice(index + 1),
-  };
-}
-
-function textsOf(message: Message | undefined): string {
-  const parts = message?.parts ?? [];
-  return parts.flatMap((part) => (part.type === "text" ? [part.text] : [])).join("\n");
+  const own = messages[index];
+  if (own === undefined) return { before: [], summary: summary?.text, after: messages };
+  return { before: messages.slice(0, index), summary: messageText(own), after: messages.slice(index + 1) };
 }
 
 // ---- usage

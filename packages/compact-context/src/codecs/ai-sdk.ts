@@ -4,23 +4,13 @@ import {
   type MediaPart,
   type Message,
   type Part,
-  type Role,
   resultText,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
-import { defined, isObject } from "../errors.ts";
-import {
-  type BuildContext,
-  createCodec,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-} from "./create-codec.ts";
+import { isObject } from "../errors.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -29,24 +19,39 @@ import {
   mediaFromValue,
   mediaUrl,
   mediaWords,
-  metaBags,
   type NativeObject,
-  objectAt,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  joinedContent,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  textPart,
+} from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /**
  * AI SDK messages, both the model's (`content`) and the interface's (`parts`), decided entry by entry; `protected` is
  * read from `providerOptions.compact` of the first and `metadata` of the second.
  */
-export const aiSdkCodec: Codec = createCodec({
+export const aiSdkCodec: NativeCodec = createCodec({
   format: "ai-sdk",
-  read: (entry, place) => (isUi(entry) ? readUiMessage(entry, place) : readModelMessage(entry, place)),
+  read,
   rewrite: (native, parts) =>
-    isUi(native) ? rewriteUiMessage(native, parts) : rewriteModelMessage(native, parts),
+    isUi(native)
+      ? copyWith(native, { parts: rewriteBlocks(slotsOf(native, "message"), parts, UI_WRITER) })
+      : copyWith(native, {
+          content: joinedContent(
+            native.content,
+            rewriteBlocks(slotsOf(native, "message"), parts, MODEL_WRITER),
+          ),
+        }),
   build: (run, context) => (isUi(context.sample) ? buildUiMessages(run) : buildModelMessages(run, context)),
 });
 
@@ -54,45 +59,49 @@ function isUi(entry: unknown): boolean {
   return isObject(entry) && Array.isArray(entry.parts);
 }
 
+/** A `UIMessage`, a `ModelMessage`, or a message of a provider prompt. */
+function read(entry: NativeObject, place: string): Reading {
+  return {
+    role: roleAt(entry.role, isUi(entry) ? ROLES.ui : ROLES["ai-sdk"], place),
+    slots: slotsOf(entry, place),
+    id: filled(entry.id),
+    meta: isUi(entry) ? readMeta(entry) : readMeta(entry, entry.providerOptions),
+  };
+}
+
+function slotsOf(entry: NativeObject, place: string): Slot[] {
+  if (!isUi(entry)) return contentSlots(entry.content, `${place}.content`, readBlock);
+  return contentSlots(arrayAt(entry.parts, `${place}.parts`), `${place}.parts`, readUiPart);
+}
+
 // ---- messages for the model
 
-/** The roles of the AI SDK. */
-const MODEL_ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-};
-
-/** Reads a `ModelMessage`, or a message of a provider prompt. */
-function readModelMessage(entry: NativeObject, place: string): Reading {
-  const role = roleAt(entry.role, MODEL_ROLES, place);
-  const slots = contentSlots(entry.content, `${place}.content`);
-  const meta = readMeta(entry, [entry.providerOptions, ...metaBags(entry)]);
-  return { role, slots, id: filled(entry.id), meta };
-}
-
-function contentSlots(content: unknown, place: string): Slot[] {
-  if (content === "") return [{ block: content, parts: [] }];
-  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
-  return arrayAt(content, place).map((value, index) => {
-    const at = `${place}[${index}]`;
-    const block = objectAt(value, at);
-    const type = stringAt(block.type, `${at}.type`);
-    // Approvals carry ids only; they travel along with their entry.
-    if (type.startsWith("tool-approval")) return { block, parts: [] };
-    const part = readTool(block, type, at) ?? readPiece(block, type);
-    return part === undefined ? opaqueSlot(block) : slot(block, part);
-  });
-}
-
-function readPiece(block: NativeObject, type: string): Part | undefined {
-  if (type === "text") return { type: "text", text: jsonText(block.text) };
-  if (type === "reasoning") {
-    const signed = isObject(block.providerOptions) ? { signed: true } : {};
-    return { type: "reasoning", text: jsonText(block.text), ...signed };
+function readBlock(block: NativeObject, place: string): Part | readonly Part[] | undefined {
+  const type = stringAt(block.type, `${place}.type`);
+  // Approvals carry ids only; they travel along with their entry.
+  if (type.startsWith("tool-approval")) return [];
+  switch (type) {
+    case "text":
+      return textPart(jsonText(block.text));
+    case "reasoning":
+      return reasoning(block.text, block.providerOptions);
+    case "tool-call": {
+      const id = stringAt(block.toolCallId, `${place}.toolCallId`);
+      const name = stringAt(block.toolName, `${place}.toolName`);
+      return callPart(id, name, block.input ?? block.args, block.providerExecuted === true);
+    }
+    case "tool-result": {
+      const { content, failed } = readOutput(block.output ?? block.result);
+      return resultPart(stringAt(block.toolCallId, `${place}.toolCallId`), content, failed, block.toolName);
+    }
+    default:
+      return readMedia(block, type);
   }
-  return readMedia(block, type);
+}
+
+function reasoning(text: unknown, seal: unknown): Part {
+  const said = { type: "reasoning", text: jsonText(text) } as const;
+  return isObject(seal) ? { ...said, signed: true } : said;
 }
 
 /** Files and images, also tagged ones (`{type, data}`, `{type, url}`) and those inside of tool outputs. */
@@ -105,71 +114,39 @@ function readMedia(block: NativeObject, type: string): MediaPart | undefined {
   return mediaFromValue(isObject(value) ? (value.data ?? value.url ?? value) : value, mediaType, extra);
 }
 
-function readTool(block: NativeObject, type: string, place: string): Part | undefined {
-  if (type === "tool-call") {
-    return defined({
-      type: "toolCall",
-      id: stringAt(block.toolCallId, `${place}.toolCallId`),
-      name: stringAt(block.toolName, `${place}.toolName`),
-      arguments: block.input ?? block.args,
-      providerExecuted: block.providerExecuted === true || undefined,
-    });
-  }
-  if (type !== "tool-result") return undefined;
-  const name = filled(block.toolName);
-  return defined({
-    type: "toolResult",
-    id: stringAt(block.toolCallId, `${place}.toolCallId`),
-    name,
-    ...readOutput(block.output ?? block.result),
-  });
+function readOutput(output: unknown): { content: ToolResultPart["content"]; failed: boolean } {
+  if (!isObject(output)) return { content: jsonText(output), failed: false };
+  const { type, value } = output;
+  if (type === "execution-denied") return { content: filled(output.reason) ?? DENIED, failed: true };
+  if (type === "content" && Array.isArray(value))
+    return { content: value.flatMap(readOutputPiece), failed: false };
+  const isTagged = typeof type === "string" && "value" in output;
+  const failed = type === "error-text" || type === "error-json";
+  return { content: jsonText(isTagged ? value : output), failed };
 }
 
-function readOutput(output: unknown): Pick<ToolResultPart, "content" | "isError"> {
-  if (!isObject(output)) return { content: jsonText(output) };
-  const { type, value } = output;
-  if (type === "execution-denied")
-    return { content: filled(output.reason) ?? "Execution denied.", isError: true };
-  if (type === "content" && Array.isArray(value)) return { content: value.flatMap(readOutputPiece) };
-  const failed = type === "error-text" || type === "error-json" ? { isError: true } : {};
-  const isTagged = typeof type === "string" && "value" in output;
-  return { content: jsonText(isTagged ? value : output), ...failed };
-}
+const DENIED = "Execution denied.";
 
 function readOutputPiece(value: unknown): TextPart | MediaPart {
-  if (!isObject(value)) return { type: "text", text: jsonText(value) };
+  if (!isObject(value)) return textPart(jsonText(value));
   const type = jsonText(value.type);
-  const text = type === "text" ? jsonText(value.text) : jsonText(value);
-  return readMedia(value, type) ?? { type: "text", text };
+  return readMedia(value, type) ?? textPart(jsonText(type === "text" ? value.text : value));
 }
 
-/** A copy of a model message with these parts. */
-function rewriteModelMessage(native: NativeObject, parts: readonly Part[]): unknown {
-  const blocks = rewriteBlocks(contentSlots(native.content, "content"), parts, {
-    patch,
-    build: (part) => build(part, ""),
-  });
-  const only = blocks.length === 1 ? blocks[0] : undefined;
-  const text = isObject(only) && only.type === "text" ? only.text : only;
-  if (typeof native.content === "string" && typeof text === "string")
-    return copyWith(native, { content: text });
-  const content = blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
-  return copyWith(native, { content });
-}
+const MODEL_WRITER = {
+  patch(block: NativeObject, part: Part): unknown {
+    if (part.type === "toolCall")
+      return copyWith(block, { toolName: part.name, input: argumentsValue(part), args: undefined });
+    if (part.type !== "toolResult") return undefined;
+    return copyWith(block, { output: writeOutput(part), result: undefined });
+  },
+  build: (part: Part) => build(part),
+};
 
-function patch(block: unknown, part: Part): unknown {
-  if (!isObject(block)) return build(part, "");
-  if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
-  if (part.type === "toolCall")
-    return copyWith(block, { toolName: part.name, input: argumentsValue(part), args: undefined });
-  if (part.type === "toolResult") return copyWith(block, { output: writeOutput(part), result: undefined });
-  return build(part, "");
-}
-
-function build(part: Part, name: string): unknown {
+function build(part: Part, name = ""): unknown {
   switch (part.type) {
     case "text":
-      return { type: "text", text: part.text };
+      return textPart(part.text);
     case "media":
       return buildMedia(part);
     case "reasoning":
@@ -193,7 +170,7 @@ function build(part: Part, name: string): unknown {
 
 function buildMedia(part: MediaPart): unknown {
   const data = part.data ?? part.url;
-  if (data === undefined) return { type: "text", text: mediaWords(part) };
+  if (data === undefined) return textPart(mediaWords(part));
   const named = part.name === undefined ? {} : { filename: part.name };
   return { type: "file", mediaType: part.mediaType, data, ...named };
 }
@@ -206,14 +183,14 @@ function writeOutput(part: ToolResultPart): unknown {
 }
 
 function writePiece(piece: TextPart | MediaPart): unknown {
-  if (piece.type === "text") return { type: "text", text: piece.text };
+  if (piece.type === "text") return textPart(piece.text);
   const kind = piece.mediaType.startsWith("image/") ? "image" : "file";
   if (piece.data !== undefined) return { type: `${kind}-data`, data: piece.data, mediaType: piece.mediaType };
   if (piece.url !== undefined) return { type: `${kind}-url`, url: piece.url };
-  return { type: "text", text: mediaWords(piece) };
+  return textPart(mediaWords(piece));
 }
 
-/** Model messages for neutral ones; adjacent results share one tool message. */
+/** Adjacent results share one tool message. */
 function buildModelMessages(run: readonly Message[], context: BuildContext): unknown[] {
   return toSteps(run).map((step) => buildStep(step, context));
 }
@@ -235,93 +212,53 @@ function buildStep(step: Step, context: BuildContext): unknown {
   const only = step.content[0];
   if (texts && calls.length === 0 && step.content.length <= 1)
     return { role, content: only?.type === "text" ? only.text : "" };
-  return { role, content: [...step.content, ...calls].map((part) => build(part, "")) };
+  return { role, content: [...step.content, ...calls].map((part) => build(part)) };
 }
 
 // ---- messages for the interface
 
-const ROLES: Readonly<Record<string, Role>> = { system: "system", user: "user", assistant: "assistant" };
-
-/** Reads a `UIMessage`: a call and its result share one native part and become two neutral ones. */
-function readUiMessage(entry: NativeObject, place: string): Reading {
-  return {
-    role: roleAt(entry.role, ROLES, place),
-    slots: partSlots(entry, place),
-    id: filled(entry.id),
-    meta: readMeta(entry, metaBags(entry)),
-  };
-}
-
-function partSlots(entry: NativeObject, place: string): Slot[] {
-  return arrayAt(entry.parts, `${place}.parts`).map((value, index) => {
-    const at = `${place}.parts[${index}]`;
-    const part = objectAt(value, at);
-    return readPart(part, stringAt(part.type, `${at}.type`), at);
-  });
-}
-
-/** Step marks, sources and application data are not sent to a model: they travel along without parts. */
-function readPart(part: NativeObject, type: string, place: string): Slot {
-  if (type === "text") return slot(part, { type: "text", text: jsonText(part.text) });
-  if (type === "reasoning") {
-    const signed = isObject(part.providerMetadata) ? { signed: true } : {};
-    return slot(part, { type: "reasoning", text: jsonText(part.text), ...signed });
-  }
+/**
+ * A call and its result share one native part and become two neutral ones. Step marks, sources and application data are
+ * not sent to a model: they travel along without parts.
+ */
+function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
+  const type = stringAt(part.type, `${place}.type`);
+  if (type === "text") return textPart(jsonText(part.text));
+  if (type === "reasoning") return reasoning(part.text, part.providerMetadata);
   if (type === "file") {
     const mediaType = filled(part.mediaType) ?? "application/*";
-    return slot(part, mediaFromUrl(jsonText(part.url), mediaType, { name: part.filename }));
+    return mediaFromUrl(jsonText(part.url), mediaType, { name: part.filename });
   }
-  const isTool = type.startsWith("tool-") || type === "dynamic-tool";
-  return { block: part, parts: isTool ? readUiTool(part, type, place) : [] };
-}
-
-function readUiTool(part: NativeObject, type: string, place: string): Part[] {
+  if (!type.startsWith("tool-") && type !== "dynamic-tool") return [];
   const id = stringAt(part.toolCallId, `${place}.toolCallId`);
   const name = type === "dynamic-tool" ? jsonText(part.toolName) : type.slice("tool-".length);
-  const served = part.providerExecuted === true ? { providerExecuted: true } : {};
-  const call: ToolCallPart = {
-    type: "toolCall",
-    id,
-    name,
-    arguments: part.input ?? part.rawInput,
-    ...served,
-  };
-  const result = readResult(part, id, name);
-  return result === undefined ? [call] : [call, result];
-}
-
-function readResult(part: NativeObject, id: string, name: string): ToolResultPart | undefined {
+  const call = callPart(id, name, part.input ?? part.rawInput, part.providerExecuted === true);
   switch (part.state) {
     case "output-available":
-      return { type: "toolResult", id, name, content: jsonText(part.output) };
+      return [call, resultPart(id, jsonText(part.output), false, name)];
     case "output-error":
-      return { type: "toolResult", id, name, content: jsonText(part.errorText), isError: true };
+      return [call, resultPart(id, jsonText(part.errorText), true, name)];
     case "output-denied": {
       const { approval } = part;
       const reason = isObject(approval) ? filled(approval.reason) : undefined;
-      return { type: "toolResult", id, name, content: reason ?? "Execution denied.", isError: true };
+      return [call, resultPart(id, reason ?? DENIED, true, name)];
     }
     default:
-      return undefined;
+      return call;
   }
 }
 
-/** A copy of a UI message with these parts. */
-function rewriteUiMessage(native: NativeObject, parts: readonly Part[]): unknown {
-  const slots = partSlots(native, "message");
-  return copyWith(native, { parts: rewriteBlocks(slots, parts, { patch: patchUi, build: buildUi }) });
-}
-
-function patchUi(block: unknown, part: Part): unknown {
-  if (!isObject(block)) return buildUi(part);
-  if (part.type === "text") return { ...block, text: part.text };
-  if (part.type === "toolCall") return { ...block, input: argumentsValue(part) };
-  return part.type === "toolResult" ? copyWith(block, resultFields(part)) : buildUi(part);
-}
+const UI_WRITER = {
+  patch(block: NativeObject, part: Part): unknown {
+    if (part.type === "toolCall") return { ...block, input: argumentsValue(part) };
+    return part.type === "toolResult" ? copyWith(block, resultFields(part)) : undefined;
+  },
+  build: buildUi,
+};
 
 function resultFields(part: ToolResultPart | undefined): NativeObject {
   if (part === undefined) return { state: "input-available" };
-  const output = typeof part.content === "string" ? part.content : contentText(part);
+  const output = contentText(part);
   return part.isError === true
     ? { state: "output-error", errorText: output, output: undefined }
     : { state: "output-available", output, errorText: undefined };
@@ -333,15 +270,13 @@ function contentText(part: ToolResultPart): string {
   return [resultText(part), ...media.map(mediaWords)].filter((text) => text !== "").join("\n");
 }
 
-function buildUi(part: Part): NativeObject {
+function buildUi(part: Part): object {
   switch (part.type) {
     case "text":
-      return { type: "text", text: part.text };
+      return textPart(part.text);
     case "media": {
       const url = mediaUrl(part);
-      return url === ""
-        ? { type: "text", text: mediaWords(part) }
-        : { type: "file", mediaType: part.mediaType, url };
+      return url === "" ? textPart(mediaWords(part)) : { type: "file", mediaType: part.mediaType, url };
     }
     case "reasoning":
       return { type: "reasoning", text: part.text };

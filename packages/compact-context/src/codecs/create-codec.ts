@@ -1,26 +1,18 @@
 import {
   contentHash,
   type Format,
-  jsonText,
   keepHashes,
   type Message,
   type MessageMeta,
   type Part,
   type Role,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
 } from "../core/message.ts";
 import type { Codec } from "../core/ports.ts";
-import { isObject, requireList } from "../errors.ts";
+import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
+import { createIds } from "./ids.ts";
 import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
-
-/** A native block and the parts read from it; none for a block that only travels along. */
-export interface Slot {
-  readonly block: unknown;
-  readonly parts: readonly Part[];
-}
+import { partsOf, type Slot } from "./slots.ts";
 
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */
 export interface Reading {
@@ -28,244 +20,6 @@ export interface Reading {
   readonly slots: readonly Slot[];
   readonly id?: string;
   readonly meta?: MessageMeta;
-}
-
-/** How a codec writes single blocks. */
-interface BlockWriter {
-  /** A copy of `block` that says `part` where it said `original`. */
-  readonly patch: (block: unknown, part: Part, original: Part) => unknown;
-  readonly build: (part: Part) => unknown;
-}
-
-/** A slot whose block no reader knows: its JSON as text, so that it is counted and seen. */
-export function opaqueSlot(block: unknown): Slot {
-  const part: TextPart = { type: "text", text: jsonText(block) };
-  return { block, parts: [part] };
-}
-
-/** A slot of one part. */
-export function slot(block: unknown, part: Part): Slot {
-  return { block, parts: [part] };
-}
-
-/** Every part of the slots, in order. */
-function partsOf(slots: readonly Slot[]): Part[] {
-  const parts: Part[] = [];
-  for (const one of slots) parts.push(...one.parts);
-  return parts;
-}
-
-/**
- * The blocks for `parts`: unchanged parts keep their block, changed ones patch it, missing ones leave it out,
- * new ones are built where they stand. Parts are matched by value, so copies of parts count as unchanged.
- */
-export function rewriteBlocks(
-  slots: readonly Slot[],
-  parts: readonly Part[],
-  writer: BlockWriter,
-): unknown[] {
-  const originals = partsOf(slots);
-  const matches = matchParts(originals, parts);
-  const blocks: unknown[] = [];
-  let next = 0;
-  let position = 0;
-  const buildUntil = (end: number): void => {
-    for (; position < end; position++) {
-      const part = parts[position];
-      if (part !== undefined && !matches.taken.has(position)) blocks.push(writer.build(part));
-    }
-  };
-  for (const one of slots) {
-    const indexes = one.parts.map(() => next++);
-    const kept = indexes.flatMap((index) => matches.partOf.get(index) ?? []);
-    if (one.parts.length > 0 && kept.length === 0) continue;
-    if (kept.length > 0) buildUntil(Math.min(...kept));
-    blocks.push(
-      indexes.reduce<unknown>(
-        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], writer),
-        one.block,
-      ),
-    );
-  }
-  buildUntil(parts.length);
-  return blocks;
-}
-
-function patched(
-  block: unknown,
-  original: Part | undefined,
-  part: Part | undefined,
-  writer: BlockWriter,
-): unknown {
-  if (original === undefined || part === undefined || samePart(original, part)) return block;
-  return writer.patch(block, part, original);
-}
-
-interface Matches {
-  /** Index of an original to the index of the part that stands for it now. */
-  readonly partOf: ReadonlyMap<number, number>;
-  readonly taken: ReadonlySet<number>;
-}
-
-function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
-  const partOf = new Map<number, number>();
-  const taken = new Set<number>();
-  // Parts mostly stand in the order of their originals: what is claimed from the first on is not looked at again.
-  let free = 0;
-  const firstFree = (accepts: (original: Part) => boolean): number => {
-    while (partOf.has(free)) free++;
-    for (let at = free; at < originals.length; at++) {
-      const original = originals[at];
-      if (original !== undefined && !partOf.has(at) && accepts(original)) return at;
-    }
-    return -1;
-  };
-  const claim = (accepts: (original: Part, part: Part) => boolean): void => {
-    for (let index = 0; index < parts.length; index++) {
-      const part = parts[index];
-      if (part === undefined || taken.has(index)) continue;
-      const found = firstFree((original) => accepts(original, part));
-      if (found === -1) continue;
-      partOf.set(found, index);
-      taken.add(index);
-    }
-  };
-  claim(samePart);
-  claim(sameTool);
-  claim((original, part) => original.type === part.type && !differentTool(original, part));
-  return { partOf, taken };
-}
-
-function sameTool(original: Part, part: Part): boolean {
-  return original.type === part.type && "id" in original && "id" in part && original.id === part.id;
-}
-
-function differentTool(original: Part, part: Part): boolean {
-  return "id" in original && "id" in part && original.id !== "" && original.id !== part.id;
-}
-
-/** Equal by value; an original id of "" (none on the wire) equals any id. */
-function samePart(original: Part, part: Part): boolean {
-  if (original === part) return true;
-  if (original.type !== part.type) return false;
-  return "id" in original && original.id === ""
-    ? sameValue({ ...original, id: undefined }, { ...part, id: undefined })
-    : sameValue(original, part);
-}
-
-/** Deep equality of plain values. */
-function sameValue(original: unknown, other: unknown): boolean {
-  if (Object.is(original, other)) return true;
-  if (Array.isArray(original) && Array.isArray(other)) {
-    return original.length === other.length && original.every((item, index) => sameValue(item, other[index]));
-  }
-  if (!isObject(original) || !isObject(other)) return false;
-  const keys = Object.keys(original);
-  if (keys.length !== Object.keys(other).length) return false;
-  return keys.every((key) => sameValue(original[key], other[key]));
-}
-
-/**
- * Gives calls and results without a native id one: a call takes it from its message's id, a result from the first open
- * call, one of the same name before others, a newer turn's before one that the user left behind. `previous` is what came before the list.
- */
-interface Pairing {
-  identify(message: Pick<Message, "id" | "role" | "parts">): readonly Part[];
-}
-
-function createPairing(previous: readonly Message[]): Pairing {
-  const open = openCalls(previous);
-  return {
-    identify({ id, role, parts }) {
-      if (goesOn(role, parts)) leaveBehind(open);
-      const minted = parts.some(lacksId) ? parts.map(mint(id, parts, open)) : parts;
-      if (minted === parts) for (const part of parts) note(open, part);
-      return minted;
-    },
-  };
-}
-
-interface OpenCalls {
-  calls: ToolCallPart[];
-  /** Calls that were still open when the user went on: results are theirs only where no newer call fits. */
-  left: ToolCallPart[];
-  /** True once a result followed the calls: the next call starts a new step. */
-  answered: boolean;
-}
-
-function goesOn(role: Role, parts: readonly Part[]): boolean {
-  return role === "user" && parts.length > 0 && !parts.some((part) => part.type === "toolResult");
-}
-
-function leaveBehind(open: OpenCalls): void {
-  open.left.push(...open.calls);
-  open.calls = [];
-}
-
-function lacksId(part: Part): boolean {
-  return (part.type === "toolCall" || part.type === "toolResult") && part.id === "";
-}
-
-function mint(messageId: string, parts: readonly Part[], open: OpenCalls): (part: Part) => Part {
-  return (part) => {
-    const identified = lacksId(part) ? withId(part, `${messageId}_${parts.indexOf(part) + 1}`, open) : part;
-    note(open, identified);
-    return identified;
-  };
-}
-
-function withId(part: Part, suffix: string, open: OpenCalls): Part {
-  if (part.type === "toolCall") return { ...part, id: `call_${suffix}` };
-  if (part.type !== "toolResult") return part;
-  const isNamed = (call: ToolCallPart): boolean => part.name !== undefined && call.name === part.name;
-  const call = open.calls.find(isNamed) ?? open.left.find(isNamed) ?? open.calls[0] ?? open.left[0];
-  return { ...part, id: call?.id ?? `result_${suffix}` };
-}
-
-function note(open: OpenCalls, part: Part): void {
-  if (part.type === "toolCall") noteCall(open, part);
-  else if (part.type === "toolResult") noteResult(open, part);
-}
-
-function noteCall(open: OpenCalls, call: ToolCallPart): void {
-  if (open.answered) {
-    open.calls = [];
-    open.left = [];
-  }
-  open.answered = false;
-  open.calls.push(call);
-}
-
-function noteResult(open: OpenCalls, result: ToolResultPart): void {
-  open.answered = true;
-  for (const calls of [open.calls, open.left]) {
-    const index = calls.findIndex((call) => call.id === result.id);
-    if (index !== -1) calls.splice(index, 1);
-  }
-}
-
-interface KnownOpen {
-  readonly open: OpenCalls;
-  /** How many messages of the list are in `open`. */
-  upTo: number;
-}
-
-/** A conversation only grows, and its end is decoded before every call: each message is looked at once. */
-const openByList = new WeakMap<readonly Message[], KnownOpen>();
-
-function openCalls(previous: readonly Message[]): OpenCalls {
-  let known = openByList.get(previous);
-  if (known === undefined || known.upTo > previous.length) {
-    known = { open: { calls: [], left: [], answered: false }, upTo: 0 };
-    openByList.set(previous, known);
-  }
-  const { open } = known;
-  for (; known.upTo < previous.length; known.upTo++) {
-    const { role, parts } = previous[known.upTo] ?? { role: "user" as const, parts: [] };
-    if (goesOn(role, parts)) leaveBehind(open);
-    for (const part of parts) note(open, part);
-  }
-  return { calls: [...open.calls], left: [...open.left], answered: open.answered };
 }
 
 /** What a codec may look at when it builds entries anew. */
@@ -291,15 +45,31 @@ interface CodecSpec {
   readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
 }
 
+/** A codec that also tells where in an entry each part was read. */
+export interface NativeCodec extends Codec {
+  /**
+   * Decodes, and puts the slots of each message into `slots`: with the parts as the wire has them, where those of the
+   * message may have ids that these lack. `placeOf` names an entry by its index, for errors and paths.
+   */
+  read(
+    list: readonly unknown[],
+    previous: readonly Message[],
+    placeOf: (index: number) => string,
+    slots: (readonly Slot[])[],
+  ): Message[];
+}
+
 /** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
-export function createCodec(spec: CodecSpec): Codec {
+export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,
     decode: (list, previous = []) => {
       requireList(list);
       requireList(previous, "previous", "Pass what decode gave back for the entries before these.");
-      return readNative("messages", () => decodeList(spec, list, previous));
+      const placeOf = (index: number): string => `messages[${previous.length + index}]`;
+      return readNative("messages", () => decodeList(spec, list, previous, placeOf));
     },
+    read: (list, previous, placeOf, slots) => decodeList(spec, list, previous, placeOf, slots),
     encode: (messages) => {
       requireMessages(messages);
       return readNative("messages", () => encodeList(spec, messages));
@@ -311,18 +81,25 @@ export function createCodec(spec: CodecSpec): Codec {
   };
 }
 
-function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonly Message[]): Message[] {
-  const uniqueId = createIds(previous);
-  const pairing = createPairing(previous);
+/** `kept` gets the slots of each message: where nobody wants them, they do not live longer than their message takes. */
+function decodeList(
+  spec: CodecSpec,
+  list: readonly unknown[],
+  previous: readonly Message[],
+  placeOf: (index: number) => string,
+  kept?: (readonly Slot[])[],
+): Message[] {
+  const ids = createIds(previous);
   const hashes: (string | undefined)[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
-    const place = `messages[${previous.length + index}]`;
+    const place = placeOf(index);
     const { role, slots, id: nativeId, meta } = spec.read(objectAt(native, place), place);
+    kept?.push(slots);
     const read = partsOf(slots);
     const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
     hashes.push(hash);
-    const id = uniqueId(nativeId ?? hash ?? "");
-    const parts = pairing.identify({ id, role, parts: read });
+    const id = ids.unique(nativeId ?? hash ?? "");
+    const parts = ids.identify({ id, role, parts: read });
     const { format } = spec;
     const message: Message =
       meta === undefined ? { id, role, parts, native, format } : { id, role, parts, meta, native, format };
@@ -330,58 +107,6 @@ function decodeList(spec: CodecSpec, list: readonly unknown[], previous: readonl
   });
   keepHashes(messages, hashes);
   return messages;
-}
-
-interface TakenIds {
-  readonly ids: Set<string>;
-  /** For an id, the number up to which it is taken with every number behind it. */
-  readonly numbered: Map<string, number>;
-  /** How many messages of the list are in `ids`. */
-  upTo: number;
-}
-
-/** A conversation only grows, and its end is decoded before every call: its ids are collected once. */
-const takenByList = new WeakMap<readonly Message[], TakenIds>();
-
-function idsOf(previous: readonly Message[]): TakenIds {
-  let taken = takenByList.get(previous);
-  if (taken === undefined || taken.upTo > previous.length) {
-    taken = { ids: new Set(), numbered: new Map(), upTo: 0 };
-    takenByList.set(previous, taken);
-  }
-  for (; taken.upTo < previous.length; taken.upTo++) taken.ids.add(previous[taken.upTo]?.id ?? "");
-  return taken;
-}
-
-/** Remembered, because a text that is said again and again would be counted from the beginning each time. */
-function lastNumber({ ids, numbered }: TakenIds, base: string): number {
-  let number = numbered.get(base) ?? 1;
-  while (ids.has(`${base}-${number + 1}`)) number++;
-  numbered.set(base, number);
-  return number;
-}
-
-/** Turns wished ids into unique ones: the first keeps its own, later ones get `-2`, `-3`. */
-function createIds(previous: readonly Message[]): (base: string) => string {
-  const before = idsOf(previous);
-  /** Every id that was given out, with the newest number behind it. */
-  const taken = new Map<string, number>();
-  return (base) => {
-    const newest = taken.get(base);
-    if (newest === undefined && !before.ids.has(base)) {
-      taken.set(base, 1);
-      return base;
-    }
-    let number = newest ?? lastNumber(before, base);
-    let id: string;
-    do {
-      number++;
-      id = `${base}-${number}`;
-    } while (taken.has(id) || before.ids.has(id));
-    taken.set(base, number);
-    taken.set(id, 1);
-    return id;
-  };
 }
 
 function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {

@@ -1,6 +1,6 @@
 import { type Format, jsonText } from "../core/message.ts";
 import { isObject } from "../errors.ts";
-import { filled, type NativeObject } from "./native.ts";
+import { filled, isRole, type NativeObject, ROLES } from "./native.ts";
 
 // How a format is recognised: every entry of a list votes for or against it. The votes are weighed against each other, so
 // those of all formats stand here together.
@@ -99,12 +99,11 @@ function firstHas(value: unknown, ...keys: readonly string[]): boolean {
 
 // ---- OpenAI: chat completions
 
-const CHAT_ROLES = new Set(["system", "developer", "user", "assistant", "tool", "function"]);
 const CHAT_BLOCKS = new Set(["image_url", "input_audio", "refusal", "video_url"]);
 
 function voteForChat(entry: NativeObject): Vote {
   const role = entry.role;
-  if (typeof role !== "string" || !CHAT_ROLES.has(role) || "type" in entry || "parts" in entry) return -1;
+  if (!isRole(role, ROLES["openai-chat"]) || "type" in entry || "parts" in entry) return -1;
   if (firstHas(entry.tool_calls, "name", "args") || typeof entry.getType === "function") return -1;
   const blocks = voteOnBlocks(entry.content, (block, type) => {
     if (CHAT_BLOCKS.has(type)) return 0.9;
@@ -119,8 +118,6 @@ function voteForChat(entry: NativeObject): Vote {
 }
 
 // ---- OpenAI: responses
-
-const RESPONSES_ROLES = new Set(["system", "developer", "user", "assistant"]);
 
 function voteForResponses(item: NativeObject): Vote {
   const { type } = item;
@@ -138,7 +135,7 @@ function voteOnResponsesItem(item: NativeObject): Vote {
 }
 
 function voteOnResponsesMessage(item: NativeObject): Vote {
-  if (!RESPONSES_ROLES.has(String(item.role)) || "tool_calls" in item || "parts" in item) return -1;
+  if (!isRole(item.role, ROLES.items) || "tool_calls" in item || "parts" in item) return -1;
   const blocks = voteOnBlocks(item.content, (_block, type) =>
     /^(input|output)_/.test(type) ? 0.85 : type === "refusal" ? 0.3 : -1,
   );
@@ -147,8 +144,6 @@ function voteOnResponsesMessage(item: NativeObject): Vote {
 }
 
 // ---- OpenAI: Agents SDK
-
-const AGENTS_ROLES = new Set(["system", "user", "assistant"]);
 
 function voteForAgents(item: NativeObject): Vote {
   if ("call_id" in item || "tool_calls" in item || "parts" in item || "lc" in item) return -1;
@@ -161,7 +156,7 @@ function voteForAgents(item: NativeObject): Vote {
 }
 
 function voteOnAgentsMessage(item: NativeObject): Vote {
-  if (!AGENTS_ROLES.has(String(item.role))) return -1;
+  if (!isRole(item.role, ROLES.items) || item.role === "developer") return -1;
   const blocks = voteOnBlocks(item.content, agentsBlock);
   if (blocks < 0) return -1;
   const isOutput = item.role === "assistant" && "status" in item && blocks > 0;
@@ -195,13 +190,11 @@ function anthropicBlock(block: NativeObject, type: string): Vote {
   return Object.hasOwn(ANTHROPIC_BLOCKS, type) ? (ANTHROPIC_BLOCKS[type]?.(block) ?? -1) : -1;
 }
 
-const ANTHROPIC_ROLES = new Set(["user", "assistant", "system"]);
 const NOT_ANTHROPIC = ["tool_calls", "parts", "getType", "_getType"];
 
 function voteForAnthropic(entry: NativeObject): Vote {
   const { role, type } = entry;
-  if (typeof role !== "string" || !ANTHROPIC_ROLES.has(role) || (type !== undefined && type !== "message"))
-    return -1;
+  if (!isRole(role, ROLES.anthropic) || (type !== undefined && type !== "message")) return -1;
   if (NOT_ANTHROPIC.some((field) => field in entry)) return -1;
   const blocks = voteOnBlocks(entry.content, anthropicBlock);
   return blocks < 0 ? -1 : Math.max(blocks, type === "message" ? 0.45 : 0.4);
@@ -209,24 +202,21 @@ function voteForAnthropic(entry: NativeObject): Vote {
 
 // ---- Gemini
 
-const GEMINI_ROLES = new Set(["user", "model", "function", "system"]);
-
 function voteForGemini(entry: NativeObject): Vote {
   if (!Array.isArray(entry.parts) || "content" in entry) return -1;
   const { role } = entry;
-  if (role !== undefined && !(typeof role === "string" && GEMINI_ROLES.has(role))) return -1;
+  if (role !== undefined && !isRole(role, ROLES.gemini)) return -1;
   const blocks = voteOnBlocks(entry.parts, (block, type) => (type === "" && !("type" in block) ? 1 : -1));
   return blocks === 0 ? 0.5 : blocks;
 }
 
 // ---- AI SDK
 
-const AI_SDK_ROLES = new Set(["system", "user", "assistant", "tool"]);
 const NOT_AI_SDK = ["type", "tool_calls", "tool_call_id", "lc", "getType", "_getType", "timestamp"];
 
 function voteForAiSdk(entry: NativeObject): Vote {
-  const role = String(entry.role);
-  if (!AI_SDK_ROLES.has(role) || NOT_AI_SDK.some((field) => field in entry)) return -1;
+  const { role } = entry;
+  if (!isRole(role, ROLES["ai-sdk"]) || NOT_AI_SDK.some((field) => field in entry)) return -1;
   if (Array.isArray(entry.parts))
     return voteOnBlocks(entry.parts, (_part, type) => (type === "" ? -1 : 1)) || 0.4;
   if (role === "tool" && !Array.isArray(entry.content)) return -1;
@@ -283,8 +273,13 @@ export function instanceKind(entry: NativeObject): string | undefined {
 
 // ---- pi
 
-const PI_ROLES = new Set(["system", "user", "assistant", "toolResult"]);
-const PI_OWN_ROLES = new Set(["toolResult", "bashExecution", "branchSummary", "compactionSummary"]);
+/** Of messages that pi alone has. */
+export const PI_OWN_ROLES: ReadonlySet<unknown> = new Set([
+  "toolResult",
+  "bashExecution",
+  "branchSummary",
+  "compactionSummary",
+]);
 
 function voteForPi(entry: NativeObject): Vote {
   const role = filled(entry.role);
@@ -298,6 +293,6 @@ function voteForPi(entry: NativeObject): Vote {
   });
   if (blocks < 0) return -1;
   const timed = typeof entry.timestamp === "number";
-  if (!PI_ROLES.has(role)) return timed ? 0.8 : -1;
+  if (!isRole(role, ROLES.pi)) return timed ? 0.8 : -1;
   return Math.max(blocks, timed ? ("stopReason" in entry ? 1 : 0.8) : 0.15);
 }

@@ -1,18 +1,18 @@
 import type { Format, Message, Part } from "../core/message.ts";
-import type { Codec, Codecs, ListCodec } from "../core/ports.ts";
+import type { Codecs, ListCodec } from "../core/ports.ts";
 import { CompactError, isList, isObject, kindOf } from "../errors.ts";
 import { aiSdkCodec } from "./ai-sdk.ts";
 import { anthropicCodec } from "./anthropic.ts";
+import type { NativeCodec } from "./create-codec.ts";
 import { firstMisfit } from "./detect.ts";
 import { geminiCodec } from "./gemini.ts";
-import { openaiResponsesCodec } from "./items.ts";
+import { openaiAgentsCodec, openaiResponsesCodec } from "./items.ts";
 import { langchainCodec } from "./langchain.ts";
 import { readNative } from "./native.ts";
-import { openaiAgentsCodec } from "./openai-agents.ts";
 import { openaiChatCodec } from "./openai-chat.ts";
 import { piCodec } from "./pi.ts";
 
-const CODECS: Readonly<Record<Format, Codec>> = {
+const CODECS: Readonly<Record<Format, NativeCodec>> = {
   "openai-chat": openaiChatCodec,
   "openai-responses": openaiResponsesCodec,
   "openai-agents": openaiAgentsCodec,
@@ -27,7 +27,7 @@ const CODECS: Readonly<Record<Format, Codec>> = {
 export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
 
 /** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
-export function codecFor(format: Format): Codec {
+export function codecFor(format: Format): NativeCodec {
   if (typeof format === "string" && Object.hasOwn(CODECS, format)) return CODECS[format];
   const shown = typeof format === "string" ? JSON.stringify(format) : kindOf(format);
   throw new CompactError("UnknownFormat", `the format is ${shown}, which is no message format`, {

@@ -3,21 +3,12 @@ import {
   jsonText,
   type MediaPart,
   type Part,
-  type Role,
+  resultText,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import {
-  type BuildContext,
-  createCodec,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-} from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -27,19 +18,28 @@ import {
   mediaFromUrl,
   mediaUrl,
   mediaWords,
-  metaBags,
   type NativeObject,
-  objectAt,
+  ROLES,
   readMeta,
   roleAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  holdsOnlyResults,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  textPart,
+  thought,
+} from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**
  * Gemini contents; `protected` is read from the content's `meta` or `metadata`. System and developer messages of other
  * formats become contents of role `system`, to be lifted into the request's `systemInstruction`.
  */
-export const geminiCodec: Codec = createCodec({
+export const geminiCodec: NativeCodec = createCodec({
   format: "gemini",
   read,
   rewrite: (native, parts) =>
@@ -47,32 +47,24 @@ export const geminiCodec: Codec = createCodec({
   build: (run, context) => toSteps(run).map((step) => buildStep(step, context)),
 });
 
-const ROLES: Readonly<Record<string, Role>> = {
-  user: "user",
-  model: "assistant",
-  function: "tool",
-  system: "system",
-};
-
 function read(entry: NativeObject, place: string): Reading {
-  const role = entry.role === undefined ? "user" : roleAt(entry.role, ROLES, place);
+  const role = entry.role === undefined ? "user" : roleAt(entry.role, ROLES.gemini, place);
   const slots = partSlots(entry, place);
-  const onlyResults = slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
   return {
-    role: role === "user" && onlyResults ? "tool" : role,
+    role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,
     slots,
     id: filled(entry.id),
-    meta: readMeta(entry, metaBags(entry)),
+    meta: readMeta(entry),
   };
 }
 
 function partSlots(entry: NativeObject, place: string): Slot[] {
   const parts = arrayAt(entry.parts ?? [], `${place}.parts`);
-  return parts.map((value, index) => {
-    const block = objectAt(value, `${place}.parts[${index}]`);
-    const part = readSpoken(block) ?? readCall(block) ?? readResult(block);
-    return part === undefined ? opaqueSlot(block) : slot(block, part);
-  });
+  return contentSlots(
+    parts,
+    `${place}.parts`,
+    (block) => readSpoken(block) ?? readCall(block) ?? readResult(block),
+  );
 }
 
 /** A field in the spelling of the SDKs or of the REST interface. */
@@ -82,13 +74,9 @@ function field(block: NativeObject, name: string): NativeObject | undefined {
 }
 
 function readSpoken(block: NativeObject): Part | undefined {
-  if (typeof block.text === "string") {
-    if (block.thought !== true) return { type: "text", text: block.text };
-    const seal = filled(block.thoughtSignature) ?? filled(block.thought_signature);
-    const signed = seal === undefined ? {} : { opaqueLength: seal.length, signed: true };
-    return { type: "reasoning", text: block.text, ...signed };
-  }
-  return readMedia(block);
+  if (typeof block.text !== "string") return readMedia(block);
+  if (block.thought !== true) return textPart(block.text);
+  return thought(block.text, filled(block.thoughtSignature) ?? block.thought_signature);
 }
 
 function readMedia(block: NativeObject): MediaPart | undefined {
@@ -102,57 +90,36 @@ function readMedia(block: NativeObject): MediaPart | undefined {
   return mediaFromUrl(jsonText(source.fileUri ?? source.file_uri), mediaType, extra);
 }
 
-function readCall(block: NativeObject): ToolCallPart | undefined {
+function readCall(block: NativeObject): Part | undefined {
   const call = field(block, "functionCall");
-  if (call !== undefined)
-    return {
-      type: "toolCall",
-      id: filled(call.id) ?? "",
-      name: jsonText(call.name),
-      arguments: call.args ?? {},
-    };
+  if (call !== undefined) return callPart(call.id, jsonText(call.name), call.args ?? {});
   const code = field(block, "executableCode");
-  if (code === undefined) return undefined;
-  return {
-    type: "toolCall",
-    id: filled(code.id) ?? "",
-    name: "code_execution",
-    arguments: code,
-    providerExecuted: true,
-  };
+  return code && callPart(code.id, CODE_TOOL, code, true);
 }
 
-function readResult(block: NativeObject): ToolResultPart | undefined {
+const CODE_TOOL = "code_execution";
+
+function readResult(block: NativeObject): Part | undefined {
   const response = field(block, "functionResponse");
   if (response !== undefined) {
-    const name = filled(response.name);
-    const body = readResponse(response.response);
+    const { content, failed } = readResponse(response.response);
     const media = (Array.isArray(response.parts) ? response.parts : []).flatMap((part: unknown) =>
       isObject(part) ? (readMedia(part) ?? []) : [],
     );
-    const content =
-      media.length === 0 ? body.content : [{ type: "text" as const, text: body.content }, ...media];
-    const named = name === undefined ? {} : { name };
-    return { ...body, type: "toolResult", id: filled(response.id) ?? "", ...named, content };
+    const pieces = media.length === 0 ? content : [textPart(content), ...media];
+    return resultPart(response.id, pieces, failed, response.name);
   }
   const result = field(block, "codeExecutionResult");
   if (result === undefined) return undefined;
   const failed = result.outcome !== undefined && result.outcome !== "OUTCOME_OK";
-  return defined({
-    type: "toolResult",
-    id: filled(result.id) ?? "",
-    name: "code_execution",
-    content: jsonText(result.output),
-    isError: failed || undefined,
-  });
+  return resultPart(result.id, jsonText(result.output), failed, CODE_TOOL);
 }
 
 /** `{output}`, `{result}` and `{error}` are the conventions of Google's SDKs; anything else is shown whole. */
-function readResponse(response: unknown): { content: string; isError?: boolean } {
+function readResponse(response: unknown): { content: string; failed: boolean } {
   const key = isObject(response) ? responseKey(response) : undefined;
-  if (!isObject(response) || key === undefined) return { content: jsonText(response) };
-  const isError = key === "error" ? { isError: true } : {};
-  return { content: jsonText(response[key]), ...isError };
+  if (!isObject(response) || key === undefined) return { content: jsonText(response), failed: false };
+  return { content: jsonText(response[key]), failed: key === "error" };
 }
 
 function responseKey(response: NativeObject): string | undefined {
@@ -160,17 +127,17 @@ function responseKey(response: NativeObject): string | undefined {
   return keys.length === 1 && /^(output|result|error)$/.test(keys[0] ?? "") ? keys[0] : undefined;
 }
 
-function patch(block: unknown, part: Part): unknown {
-  if (!isObject(block)) return build(part);
-  if (part.type === "text") return "text" in block ? { ...block, text: part.text } : build(part);
+function patch(block: NativeObject, part: Part): unknown {
   if (part.type === "toolCall") return patchField(block, "functionCall", callFields(part));
-  if (part.type !== "toolResult") return build(part);
+  if (part.type !== "toolResult") return undefined;
   if (field(block, "codeExecutionResult") !== undefined)
-    return patchField(block, "codeExecutionResult", { output: textOf(part) });
+    return patchField(block, "codeExecutionResult", { output: resultText(part) });
   const old = field(block, "functionResponse")?.response;
-  const key = isObject(old) ? responseKey(old) : undefined;
-  const response = part.isError === true ? { error: textOf(part) } : { [key ?? "output"]: textOf(part) };
-  return patchField(block, "functionResponse", { response, parts: mediaParts(part) });
+  const key = (isObject(old) ? responseKey(old) : undefined) ?? "output";
+  return patchField(block, "functionResponse", {
+    response: { [part.isError === true ? "error" : key]: resultText(part) },
+    parts: mediaParts(part),
+  });
 }
 
 function patchField(block: NativeObject, name: string, changes: NativeObject): unknown {
@@ -180,12 +147,6 @@ function patchField(block: NativeObject, name: string, changes: NativeObject): u
 
 function callFields(part: ToolCallPart): NativeObject {
   return { name: part.name, args: inputObject(argumentsValue(part)) };
-}
-
-function textOf(part: ToolResultPart): string {
-  return piecesOf(part.content)
-    .flatMap((piece) => (piece.type === "text" ? [piece.text] : []))
-    .join("\n");
 }
 
 function mediaParts(part: ToolResultPart): unknown[] | undefined {
@@ -215,11 +176,8 @@ function buildMedia(part: MediaPart): unknown {
 }
 
 function buildResult(part: ToolResultPart, name: string): unknown {
-  const response = part.isError === true ? { error: textOf(part) } : { output: textOf(part) };
-  const parts = mediaParts(part);
-  return {
-    functionResponse: defined({ id: part.id, name, response, parts }),
-  };
+  const response = { [part.isError === true ? "error" : "output"]: resultText(part) };
+  return { functionResponse: defined({ id: part.id || undefined, name, response, parts: mediaParts(part) }) };
 }
 
 function buildStep(step: Step, context: BuildContext): unknown {

@@ -3,68 +3,98 @@ import {
   jsonText,
   type MediaPart,
   type Part,
-  type ReasoningPart,
   type Role,
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
-import { defined, isObject } from "../errors.ts";
-import { createCodec, opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
+import { isObject } from "../errors.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
-  arrayAt,
   copyWith,
   filled,
   invalidMessages,
   isBlockList,
+  isRole,
   mediaFromValue,
-  mediaReference,
   mediaUrl,
   mediaWords,
-  metaBags,
   type NativeObject,
-  objectAt,
+  objectOf,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  joinedContent,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  textPart,
+} from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
-export interface ItemDialect {
+interface Dialect {
   readonly callId: "call_id" | "callId";
-  /** The bags in which extra data may say `protected`. */
-  readonly bags: (item: NativeObject) => readonly unknown[];
+  /** A block of the wire as the dialect spells it. */
+  spelled(block: NativeObject): NativeObject;
+  /** New items for a step. */
+  build(step: Step, context: BuildContext): unknown[];
 }
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "developer",
-  user: "user",
-  assistant: "assistant",
-};
+const RESPONSES: Dialect = { callId: "call_id", spelled: (block) => block, build: buildResponses };
+const AGENTS: Dialect = { callId: "callId", spelled: inSdkSpelling, build: buildAgents };
+
+/** Items of the Responses API; `protected` is read from the item's `meta` or `metadata`. */
+export const openaiResponsesCodec: NativeCodec = itemCodec("openai-responses", RESPONSES);
+
+/** Items of the OpenAI Agents SDK; `protected` is read from `providerData` or its `meta`, or the item's own `meta`. */
+export const openaiAgentsCodec: NativeCodec = itemCodec("openai-agents", AGENTS);
+
+function itemCodec(format: "openai-responses" | "openai-agents", dialect: Dialect): NativeCodec {
+  return createCodec({
+    format,
+    read: (item, place) => readItem(item, place, dialect),
+    rewrite: (native, parts) => rewriteItem(native, parts, dialect),
+    withoutReasoning: withoutId,
+    build: (run, context) => toSteps(run).flatMap((step) => dialect.build(step, context)),
+  });
+}
 
 /** Reads one item: a message, a call, a result, reasoning, or something opaque. */
-export function readItem(item: NativeObject, place: string, dialect: ItemDialect): Reading {
+function readItem(item: NativeObject, place: string, dialect: Dialect): Reading {
   const { role, slots } = readBody(item, place, dialect);
-  return { role, slots, id: filled(item.id), meta: readMeta(item, dialect.bags(item)) };
+  const meta = dialect === AGENTS ? readMeta(item, item.providerData) : readMeta(item);
+  return { role, slots, id: filled(item.id), meta };
 }
 
-function readBody(item: NativeObject, place: string, dialect: ItemDialect): Pick<Reading, "role" | "slots"> {
+function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<Reading, "role" | "slots"> {
   const type = filled(item.type) ?? ("role" in item ? "message" : "");
   if (type === "") throw invalidMessages(`${place}.type`, "is missing", "Give every item a type or a role.");
-  if (type === "message") {
-    const role = roleAt(item.role, ROLES, place);
-    return { role, slots: contentSlots(item.content, `${place}.content`) };
+  if (type === "message")
+    return {
+      role: roleAt(item.role, ROLES.items, place),
+      slots: spokenSlots(item.content, `${place}.content`),
+    };
+  const of = (role: Role, ...parts: readonly Part[]) => ({
+    role,
+    slots: [{ block: item, parts, path: place }],
+  });
+  if (type === "reasoning" || type.includes("compaction")) return of("assistant", readReasoning(item));
+  if (isResult(type)) {
+    const content = readOutput(item.output ?? item.tools, `${place}.output`);
+    return of("tool", resultPart(item[callId], content, false, item.name));
   }
-  const reasoning = readReasoning(item, type);
-  if (reasoning !== undefined) return { role: "assistant", slots: [slot(item, reasoning)] };
-  if (isResult(type)) return { role: "tool", slots: [slot(item, readResult(item, place, dialect))] };
-  if (type.endsWith("_call"))
-    return { role: "assistant", slots: [{ block: item, parts: readCall(item, type, dialect) }] };
+  if (type.endsWith("_call")) return of("assistant", ...readCall(item, type, filled(item[callId])));
   // Such as the tools that Codex adds in the name of the developer.
-  return { role: ROLES[filled(item.role) ?? ""] ?? "assistant", slots: [opaqueSlot(item)] };
+  return of(
+    isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
+    textPart(jsonText(item)),
+  );
 }
 
 function isResult(type: string): boolean {
@@ -72,20 +102,14 @@ function isResult(type: string): boolean {
 }
 
 /** The content of a message item. */
-function contentSlots(content: unknown, place: string): Slot[] {
-  if (content === "") return [{ block: content, parts: [] }];
-  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
-  return arrayAt(content, place).map((block, index) => {
-    const at = `${place}[${index}]`;
-    const piece = readPiece(objectAt(block, at), at);
-    return piece === undefined ? opaqueSlot(block) : slot(block, piece);
-  });
+function spokenSlots(content: unknown, place: string): Slot[] {
+  return contentSlots(content, place, readPiece);
 }
 
 function readPiece(block: NativeObject, place: string): TextPart | MediaPart | undefined {
   const type = stringAt(block.type, `${place}.type`);
   const text = type === "refusal" ? block.refusal : block.text;
-  if (typeof text === "string") return { type: "text", text };
+  if (typeof text === "string") return textPart(text);
   const kind = /^(?:input_|output_)?(image|file|audio)$|^computer_screenshot$/.exec(type);
   return kind === null ? undefined : readMedia(block, kind[1] ?? "image");
 }
@@ -109,60 +133,38 @@ function readMedia(block: NativeObject, kind: string): MediaPart {
   ]);
   const reference = firstOf(block, ["file_id", "fileId"]) ?? (isObject(source) ? source.id : undefined);
   const extra = { name: filled(block.filename) ?? reference, detail: block.detail };
-  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind] ?? "application/*";
-  if (typeof source === "string") return mediaFromValue(source, mediaType, extra);
-  if (!isObject(source)) return mediaReference(mediaType, extra);
+  const mediaType = filled(block.mediaType) ?? ANY_TYPE[kind];
+  if (!isObject(source)) return mediaFromValue(source, mediaType ?? "application/*", extra);
   const inner = firstOf(source, ["url", "data"]);
-  const innerType = filled(source.mediaType) ?? mediaType;
-  return typeof inner === "string"
-    ? mediaFromValue(inner, innerType, extra)
-    : mediaReference(mediaType, extra);
+  return mediaFromValue(inner, filled(source.mediaType) ?? mediaType ?? "application/*", extra);
 }
 
 function firstOf(object: NativeObject, keys: readonly string[]): unknown {
   return keys.map((key) => object[key]).find((value) => value !== undefined && value !== null);
 }
 
-function readReasoning(item: NativeObject, type: string): ReasoningPart | undefined {
-  const isCompaction = type.includes("compaction");
-  if (type !== "reasoning" && !isCompaction) return undefined;
+function readReasoning(item: NativeObject): Part {
   const lists = [item.summary, item.content, item.rawContent].filter(isBlockList);
   const text = lists.flatMap((list) => list.map((block) => jsonText(block.text))).join("\n");
-  const data = isObject(item.providerData) ? item.providerData : {};
-  const sealed = firstOf({ ...data, ...item }, ["encrypted_content", "encryptedContent"]);
-  return { type: "reasoning", text, opaqueLength: jsonText(sealed).length, signed: true };
+  const seal = firstOf({ ...objectOf(item.providerData), ...item }, [
+    "encrypted_content",
+    "encryptedContent",
+  ]);
+  return { type: "reasoning", text, opaqueLength: jsonText(seal).length, signed: true };
 }
 
 const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries", "code", "actions"];
 
 /** Calls that answer themselves carry no call id, or are hosted; what they found stands in the same item. */
-function readCall(item: NativeObject, type: string, dialect: ItemDialect): Part[] {
-  const callId = filled(item[dialect.callId]);
+function readCall(item: NativeObject, type: string, callId: string | undefined): readonly Part[] {
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
-  const call: ToolCallPart = defined({
-    type: "toolCall",
-    id: callId ?? filled(item.id) ?? "",
-    name: filled(item.name) ?? type.slice(0, -"_call".length),
-    arguments: firstOf(item, ARGUMENT_FIELDS) ?? "",
-    providerExecuted: served || undefined,
-  });
+  const name = filled(item.name) ?? type.slice(0, -"_call".length);
+  const call = callPart(callId ?? item.id, name, firstOf(item, ARGUMENT_FIELDS) ?? "", served);
   if (!served) return [call];
   if (type === "image_generation_call" && typeof item.result === "string")
     return [call, mediaFromValue(item.result, "image/png")];
   const found = firstOf(item, ["output", "outputs", "results", "error"]);
-  if (found === undefined) return [call];
-  return [call, { type: "toolResult", id: call.id, name: call.name, content: jsonText(found) }];
-}
-
-function readResult(item: NativeObject, place: string, dialect: ItemDialect): ToolResultPart {
-  const name = filled(item.name);
-  const id = filled(item[dialect.callId]) ?? "";
-  return defined({
-    type: "toolResult",
-    id,
-    name,
-    content: readOutput(item.output ?? item.tools, `${place}.output`),
-  });
+  return found === undefined ? [call] : [call, resultPart(call.id, jsonText(found), false, name)];
 }
 
 function readOutput(output: unknown, place: string): ToolResultPart["content"] {
@@ -174,104 +176,130 @@ function readOutput(output: unknown, place: string): ToolResultPart["content"] {
 }
 
 /** A copy of `item` with these parts; calls keep their ids and status. */
-export function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: ItemDialect): unknown {
+function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: Dialect): unknown {
   const type = filled(item.type) ?? "message";
-  if (type === "message") return rewriteMessage(item, parts);
+  if (type === "message") return rewriteMessage(item, parts, dialect);
   const { slots } = readBody(item, "item", dialect);
   const [block] = rewriteBlocks(slots, parts, {
-    patch: (one, part) => patchItem(one, part),
+    patch: (one, part) => patchItem(one, part, dialect),
     build: () => undefined,
   });
   return block ?? item;
 }
 
-function patchItem(block: unknown, part: Part): unknown {
-  if (!isObject(block)) return block;
+function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
   if (part.type === "toolCall") {
-    const field = ARGUMENT_FIELDS.find((key) => key in block) ?? "arguments";
-    const value = typeof block[field] === "string" ? argumentsText(part) : part.arguments;
-    return copyWith(block, { [field]: value });
+    const field = ARGUMENT_FIELDS.find((key) => key in item) ?? "arguments";
+    const value = typeof item[field] === "string" ? argumentsText(part) : part.arguments;
+    return copyWith(item, { [field]: value });
   }
-  if (part.type !== "toolResult") return block;
-  const field = ["output", "outputs", "results", "tools"].find((key) => key in block) ?? "output";
-  return copyWith(block, { [field]: writeOutput(part.content) });
+  if (part.type !== "toolResult") return item;
+  const field = ["output", "outputs", "results", "tools"].find((key) => key in item) ?? "output";
+  return copyWith(item, { [field]: writeOutput(part, dialect) });
 }
 
-function rewriteMessage(item: NativeObject, parts: readonly Part[]): unknown {
+function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dialect): unknown {
   const side = item.role === "assistant" ? "output" : "input";
-  const blocks = rewriteBlocks(contentSlots(item.content, "content"), parts, {
-    patch: (block, part) =>
-      isObject(block) && "text" in block && part.type === "text"
-        ? { ...block, text: part.text }
-        : buildPiece(part, side),
-    build: (part) => buildPiece(part, side),
+  const blocks = rewriteBlocks(spokenSlots(item.content, "content"), parts, {
+    patch: () => undefined,
+    build: (part) => buildPiece(part, side, dialect),
   });
-  const only = blocks.length === 1 ? blocks[0] : undefined;
-  const isPlain = typeof item.content === "string" && isObject(only) && typeof only.text === "string";
-  if (isPlain) return copyWith(item, { content: only.text });
-  const content = blocks.map((block) =>
-    typeof block === "string" ? { type: `${side}_text`, text: block } : block,
-  );
-  return copyWith(item, { content: typeof only === "string" ? only : content });
+  return copyWith(item, { content: joinedContent(item.content, blocks, `${side}_text`) });
 }
 
 /** Items that a provider takes without an id; hosted calls and requests for approval have to have theirs. */
 const MAY_LACK_ID: ReadonlySet<unknown> = new Set(["message", "function_call", "custom_tool_call"]);
 
 /** The same item without the id by which the provider would look for its reasoning, where it can be without one. */
-export function withoutId(item: unknown): unknown {
+function withoutId(item: unknown): unknown {
   if (!isObject(item) || item.id === undefined || !MAY_LACK_ID.has(item.type ?? "message")) return item;
   const { id: _, ...rest } = item;
   return rest;
 }
 
 /** A text or media block for the input or the output side. */
-export function buildPiece(part: Part, side: "input" | "output"): NativeObject {
-  if (part.type === "text") return { type: `${side}_text`, text: part.text };
-  if (part.type !== "media") return { type: `${side}_text`, text: jsonText(part) };
+function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect): NativeObject {
+  const type = `${side}_text`;
+  if (part.type === "text") return { type, text: part.text };
+  if (part.type !== "media") return { type, text: jsonText(part) };
   const url = mediaUrl(part);
-  if (url === "" || side === "output") return { type: `${side}_text`, text: mediaWords(part) };
+  if (url === "" || side === "output") return { type, text: mediaWords(part) };
   if (part.mediaType.startsWith("image/"))
-    return { type: "input_image", image_url: url, detail: part.detail ?? "auto" };
-  return part.url === undefined
-    ? { type: "input_file", filename: part.name ?? "file", file_data: url }
-    : { type: "input_file", file_url: url };
+    return spelled({ type: "input_image", image_url: url, detail: part.detail ?? "auto" });
+  return spelled(
+    part.url === undefined
+      ? { type: "input_file", filename: part.name ?? "file", file_data: url }
+      : { type: "input_file", file_url: url },
+  );
+}
+
+/** The SDK says `image` where the wire says `image_url`, and `file` for both ways of giving a file. */
+function inSdkSpelling({
+  type,
+  image_url: image,
+  detail,
+  file_url: url,
+  file_data: file,
+  filename,
+}: NativeObject): NativeObject {
+  if (type === "input_image") return { type, image, detail };
+  return url === undefined ? { type, file, filename } : { type, file: { url } };
 }
 
 /** A result's content for an item's `output`. */
-function writeOutput(content: ToolResultPart["content"]): unknown {
-  return typeof content === "string" ? content : content.map((piece) => buildPiece(piece, "input"));
+function writeOutput({ content }: ToolResultPart, dialect: Dialect): unknown {
+  if (typeof content !== "string") return content.map((piece) => buildPiece(piece, "input", dialect));
+  return content;
 }
 
-const DIALECT: ItemDialect = { callId: "call_id", bags: metaBags };
-
-/** Items of the Responses API; `protected` is read from the item's `meta` or `metadata`. */
-export const openaiResponsesCodec: Codec = createCodec({
-  format: "openai-responses",
-  read: (item, place) => readItem(item, place, DIALECT),
-  rewrite: (native, parts) => rewriteItem(native, parts, DIALECT),
-  withoutReasoning: withoutId,
-  build: (run) => toSteps(run).flatMap(buildStep),
-});
-
-function buildStep(step: Step): unknown[] {
+function buildResponses(step: Step): unknown[] {
   if (step.type === "results") {
     return step.results.map((result) => {
-      return { type: "function_call_output", call_id: result.id, output: writeOutput(result.content) };
+      return { type: "function_call_output", call_id: result.id, output: writeOutput(result, RESPONSES) };
     });
   }
   const role = step.type === "assistant" ? "assistant" : step.role;
   const side = role === "assistant" ? "output" : "input";
-  const content = step.content.map((part) => buildPiece(part, side));
+  const content = step.content.map((part) => buildPiece(part, side, RESPONSES));
   const calls = step.type === "assistant" ? step.calls : [];
   const items: unknown[] = calls.map((call) => {
-    return {
-      type: "function_call",
-      call_id: call.id,
-      name: call.name,
-      arguments: argumentsText(call) || "{}",
-    };
+    return { type: "function_call", call_id: call.id, ...calledFunction(call) };
   });
   if (content.length > 0 || calls.length === 0) items.unshift({ type: "message", role, content });
+  return items;
+}
+
+function calledFunction(call: ToolCallPart): NativeObject {
+  return { name: call.name, arguments: argumentsText(call) || "{}" };
+}
+
+function buildAgents(step: Step, context: BuildContext): unknown[] {
+  const status = "completed";
+  if (step.type === "results") {
+    return step.results.map((result) => {
+      const name = result.name ?? context.callName(result.id);
+      const { content: text } = result;
+      const output = typeof text === "string" ? textPart(text) : writeOutput(result, AGENTS);
+      return { type: "function_call_result", callId: result.id, name, status, output };
+    });
+  }
+  if (step.type === "input") {
+    const words = step.content.map((part) => (part.type === "text" ? part.text : mediaUrl(part))).join("\n");
+    return step.role === "user"
+      ? [
+          {
+            type: "message",
+            role: "user",
+            content: step.content.map((part) => buildPiece(part, "input", AGENTS)),
+          },
+        ]
+      : [{ type: "message", role: "system", content: words }];
+  }
+  const items: unknown[] = step.calls.map((call) => {
+    return { type: "function_call", callId: call.id, status, ...calledFunction(call) };
+  });
+  const content = step.content.map((part) => buildPiece(part, "output", AGENTS));
+  if (content.length > 0 || items.length === 0)
+    items.unshift({ type: "message", role: "assistant", status, content });
   return items;
 }

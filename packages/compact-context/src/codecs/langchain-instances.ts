@@ -104,17 +104,15 @@ export function viewMessage(entry: NativeObject, place: string): LangchainView {
       fields: entry,
       write: (changes) => copyInstance(entry, changes),
     };
-  const { data } = entry;
-  const wordPlace = typeof entry.type === "string" ? `${place}.type` : `${place}.role`;
-  if (isObject(data) && typeof entry.type === "string") {
-    const write = (changes: NativeObject): unknown => ({ ...entry, data: copyWith(data, changes) });
-    return { role: roleOf(entry.type, data, wordPlace), fields: data, write };
-  }
+  const fields = fieldsOf(entry);
   const word = filled(entry.type) ?? filled(entry.role) ?? "";
   return {
-    role: roleOf(word, entry, wordPlace),
-    fields: entry,
-    write: (changes) => copyWith(entry, changes),
+    role: roleOf(word, fields, typeof entry.type === "string" ? `${place}.type` : `${place}.role`),
+    fields,
+    write: (changes) => {
+      const changed = copyWith(fields, changes);
+      return fields === entry ? changed : { ...entry, data: changed };
+    },
   };
 }
 
@@ -125,6 +123,12 @@ function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: strin
     fields: kwargs,
     write: (changes) => ({ ...entry, kwargs: copyWith(kwargs, changes) }),
   };
+}
+
+/** The fields of a message, which lie deeper in a serialised one. */
+export function fieldsOf(entry: NativeObject): NativeObject {
+  if (isObject(entry.kwargs)) return entry.kwargs;
+  return isObject(entry.data) && typeof entry.type === "string" ? entry.data : entry;
 }
 
 /** `AIMessageChunk`, `AIMessage` and `ai` are one kind. */

@@ -7,43 +7,44 @@ import {
   type Part,
   type TextPart,
   type ToolCallPart,
-  type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
 import { defined, isObject } from "../errors.ts";
-import {
-  type BuildContext,
-  createCodec,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-} from "./create-codec.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import { instanceKind } from "./detect.ts";
 import { buildInstance, viewMessage } from "./langchain-instances.ts";
 import {
-  arrayAt,
   filled,
   inputObject,
-  isBlockList,
   mediaFromUrl,
   mediaFromValue,
   mediaUrl,
   mediaWords,
-  metaBags,
   type NativeObject,
   objectAt,
+  objectOf,
   readMeta,
   stringAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  joinedContent,
+  partsOf,
+  resultContent,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  textPart,
+  thought,
+} from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
 /**
  * LangChain messages as instances, serialised, or plain; `protected` is read from `additional_kwargs` or
  * `response_metadata`, from a `meta` in one of them, or from `metadata`.
  */
-export const langchainCodec: Codec = createCodec({
+export const langchainCodec: NativeCodec = createCodec({
   format: "langchain",
   read,
   rewrite,
@@ -52,60 +53,60 @@ export const langchainCodec: Codec = createCodec({
 
 function read(entry: NativeObject, place: string): Reading {
   const { role, fields } = viewMessage(entry, place);
-  const common = { role, id: filled(fields.id), meta: metaOf(fields) };
-  if (role === "tool") return { ...common, slots: [resultSlot(fields, place)] };
   return {
-    ...common,
-    slots: [
-      ...reasoningSlots(fields),
-      ...contentSlots(fields.content, callIds(fields), `${place}.content`),
-      ...callSlots(fields, place),
-    ],
+    role,
+    id: filled(fields.id),
+    meta: metaOf(fields),
+    slots:
+      role === "tool"
+        ? [resultSlot(entry, fields, place)]
+        : [
+            ...reasoningSlots(fields, place),
+            ...spokenSlots(fields.content, callIds(fields), `${place}.content`),
+            ...callSlots(fields, place),
+          ],
   };
 }
 
-function metaOf(fields: NativeObject): MessageMeta | undefined {
-  const { additional_kwargs: extra, response_metadata: response } = fields;
-  const model = isObject(response) ? (response.model_name ?? response.model) : undefined;
-  return readMeta({ model }, [extra, response, ...metaBags(fields)]);
+function metaOf({
+  meta,
+  metadata,
+  additional_kwargs,
+  response_metadata,
+}: NativeObject): MessageMeta | undefined {
+  const { model_name: name, model } = objectOf(response_metadata);
+  return readMeta({ meta, metadata, model: name ?? model }, additional_kwargs, response_metadata);
 }
 
 /** Some providers repeat calls as content blocks; those say nothing new. */
-function contentSlots(content: unknown, known: ReadonlySet<string>, place: string): Slot[] {
+function spokenSlots(content: unknown, known: ReadonlySet<string>, place: string): Slot[] {
   if (content === undefined || content === null) return [];
-  if (content === "") return [{ block: content, parts: [] }];
-  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
-  return arrayAt(content, place).map((value, index) => {
-    if (typeof value === "string") return slot(value, { type: "text", text: value });
-    const at = `${place}[${index}]`;
-    const block = objectAt(value, at);
+  const read = (block: NativeObject, at: string): Part | readonly Part[] | undefined => {
     const type =
       filled(block.type) ?? ("functionCall" in block ? "function_call" : stringAt(block.type, `${at}.type`));
-    if (isCallBlock(type)) return callBlockSlot(block, known);
-    const part = readPiece(block, type) ?? readThought(block, type);
-    return part === undefined ? opaqueSlot(block) : slot(block, part);
-  });
+    if (isCallBlock(type)) return readCallBlock(block, known);
+    return readPiece(block, type) ?? readThought(block, type);
+  };
+  return contentSlots(content, place, read, true);
 }
 
 function isCallBlock(type: string): boolean {
   return /^(tool_use|tool_call|function_call|functionCall|input_json_delta|tool_call_chunk)$/.test(type);
 }
 
-function callBlockSlot(block: NativeObject, known: ReadonlySet<string>): Slot {
-  const id = filled(block.id) ?? filled(block.call_id) ?? "";
+function readCallBlock(block: NativeObject, known: ReadonlySet<string>): Part | readonly Part[] {
   const name = filled(block.name);
-  if (known.has(id) || name === undefined || known.size > 0) return { block, parts: [] };
-  return slot(block, {
-    type: "toolCall",
-    id,
+  if (name === undefined || known.size > 0) return [];
+  return callPart(
+    filled(block.id) ?? block.call_id,
     name,
-    arguments: block.input ?? block.args ?? block.arguments ?? {},
-  });
+    block.input ?? block.args ?? block.arguments ?? {},
+  );
 }
 
 function readPiece(block: NativeObject, type: string): TextPart | MediaPart | undefined {
   if (typeof block.text === "string" && /^(text|text-plain|input_text|output_text)$/.test(type))
-    return { type: "text", text: block.text };
+    return textPart(block.text);
   if (type === "image_url") {
     const image = isObject(block.image_url) ? block.image_url : { url: block.image_url };
     return mediaFromUrl(jsonText(image.url), "image/*", image);
@@ -126,15 +127,13 @@ function readMedia(block: NativeObject, type: string): MediaPart {
 function readThought(block: NativeObject, type: string): Part | undefined {
   if (!/^(thinking|redacted_thinking|reasoning|reasoning_content)$/.test(type)) return undefined;
   const text = [block.thinking, block.reasoning, block.text].find((value) => typeof value === "string");
-  const seal = filled(block.signature) ?? filled(block.data) ?? filled(block.encrypted_content);
-  const signed = seal === undefined ? {} : { opaqueLength: seal.length, signed: true };
-  return { type: "reasoning", text: jsonText(text ?? block.summary), ...signed };
+  const seal = filled(block.signature) ?? filled(block.data) ?? block.encrypted_content;
+  return thought(jsonText(text ?? block.summary), seal);
 }
 
-function reasoningSlots(fields: NativeObject): Slot[] {
-  const extra = fields.additional_kwargs;
-  const text = isObject(extra) ? filled(extra.reasoning_content) : undefined;
-  return text === undefined ? [] : [slot(undefined, { type: "reasoning", text })];
+function reasoningSlots(fields: NativeObject, place: string): Slot[] {
+  const text = filled(objectOf(fields.additional_kwargs).reasoning_content);
+  return text === undefined ? [] : [slot(undefined, thought(text), place)];
 }
 
 interface CallList {
@@ -149,8 +148,8 @@ function callLists(fields: NativeObject): CallList[] {
     return { field, calls };
   });
   if (own.some((list) => list.calls.length > 0)) return own.filter((list) => list.calls.length > 0);
-  const extra = isObject(fields.additional_kwargs) ? fields.additional_kwargs : {};
-  return Array.isArray(extra.tool_calls) ? [{ field: "additional_kwargs", calls: extra.tool_calls }] : [];
+  const { tool_calls: raw } = objectOf(fields.additional_kwargs);
+  return Array.isArray(raw) ? [{ field: "additional_kwargs", calls: raw }] : [];
 }
 
 function callIds(fields: NativeObject): ReadonlySet<string> {
@@ -161,37 +160,24 @@ function callIds(fields: NativeObject): ReadonlySet<string> {
 function callSlots(fields: NativeObject, place: string): Slot[] {
   return callLists(fields).flatMap(({ field, calls }) =>
     calls.map((value, index) => {
-      const call = objectAt(value, `${place}.${field}[${index}]`);
-      return slot(call, readCall(call, `${place}.${field}[${index}]`));
+      const path = `${place}.${field}[${index}]`;
+      const call = objectAt(value, path);
+      return slot(call, readCall(call, path), path);
     }),
   );
 }
 
 function readCall(call: NativeObject, place: string): ToolCallPart {
   const raw = isObject(call.function) ? call.function : call;
-  const name = filled(raw.name) ?? stringAt(raw.name ?? "", `${place}.name`);
-  return { type: "toolCall", id: filled(call.id) ?? "", name, arguments: raw.args ?? raw.arguments ?? {} };
+  return callPart(call.id, stringAt(raw.name ?? "", `${place}.name`), raw.args ?? raw.arguments ?? {});
 }
 
-function resultSlot(fields: NativeObject, place: string): Slot {
-  const name = filled(fields.name);
-  return slot(
-    fields,
-    defined({
-      type: "toolResult",
-      id: filled(fields.tool_call_id) ?? "",
-      name,
-      content: resultContent(fields.content, `${place}.content`),
-      isError: fields.status === "error" || undefined,
-    }),
+function resultSlot(entry: NativeObject, fields: NativeObject, place: string): Slot {
+  const content = resultContent(fields.content, (blocks) =>
+    spokenSlots(blocks, new Set(), `${place}.content`),
   );
-}
-
-function resultContent(content: unknown, place: string): ToolResultPart["content"] {
-  if (!isBlockList(content)) return jsonText(content);
-  return contentSlots(content, new Set(), place).flatMap((one) =>
-    one.parts.filter((part): part is TextPart | MediaPart => part.type === "text" || part.type === "media"),
-  );
+  const failed = fields.status === "error";
+  return slot(entry, resultPart(fields.tool_call_id, content, failed, fields.name), place);
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
@@ -203,15 +189,16 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   }
   const calls = parts.filter((part) => part.type === "toolCall");
   const gone = [...callIds(fields)].filter((id) => id !== "" && !calls.some((call) => call.id === id));
-  const slots = contentSlots(fields.content, callIds(fields), "content").filter(
+  const slots = spokenSlots(fields.content, callIds(fields), "content").filter(
     (one) => !(isObject(one.block) && gone.includes(jsonText(one.block.id))),
   );
   const said = parts.filter((part) => part.type !== "toolCall");
-  const thought = reasoningSlots(fields)[0]?.parts[0];
-  const spoken = said.filter((part) => part.type !== "reasoning" || !sameText(part, thought));
-  const blocks = rewriteBlocks(slots, spoken, { patch, build: buildBlock });
+  const aside = reasoningSlots(fields, "message")[0]?.parts[0];
+  const spoken = said.filter((part) => !sameText(part, aside));
+  const blocks = rewriteBlocks(slots, spoken, { patch: () => undefined, build: buildBlock });
+  const isEmpty = blocks.length === 0 && !Array.isArray(fields.content);
   return write({
-    content: joined(blocks, fields.content),
+    content: isEmpty ? "" : joinedContent(fields.content, blocks),
     ...rewriteExtra(fields, spoken.length < said.length),
     ...rewriteCalls(fields, calls),
   });
@@ -233,8 +220,8 @@ function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): Nat
   const lists = callLists(fields);
   if (lists.length === 0 && calls.length > 0) return { tool_calls: calls.map(buildCall) };
   for (const { field, calls: old } of lists) {
-    const slots = old.filter(isObject).map((call) => slot(call, readCall(call, field)));
-    const ids = new Set(slots.flatMap((one) => one.parts.map((part) => ("id" in part ? part.id : ""))));
+    const slots = old.filter(isObject).map((call) => slot(call, readCall(call, field), field));
+    const ids = new Set(partsOf(slots).map((part) => ("id" in part ? part.id : "")));
     const mine = calls.filter((call) => ids.has(call.id) || (ids.has("") && lists.length === 1));
     const blocks = rewriteBlocks(slots, mine, { patch: patchCall, build: buildCall });
     if (field === "additional_kwargs") changes[field] = { ...inputObject(fields[field]), tool_calls: blocks };
@@ -243,8 +230,8 @@ function rewriteCalls(fields: NativeObject, calls: readonly ToolCallPart[]): Nat
   return changes;
 }
 
-function patchCall(block: unknown, part: Part): unknown {
-  if (!isObject(block) || part.type !== "toolCall") return block;
+function patchCall(block: NativeObject, part: Part): unknown {
+  if (part.type !== "toolCall") return block;
   if (isObject(block.function)) {
     const text = jsonText(part.arguments);
     return { ...block, function: { ...block.function, name: part.name, arguments: text } };
@@ -252,26 +239,12 @@ function patchCall(block: unknown, part: Part): unknown {
   return { ...block, name: part.name, args: argumentsValue(part) };
 }
 
-function patch(block: unknown, part: Part): unknown {
-  return isObject(block) && part.type === "text" && "text" in block
-    ? { ...block, text: part.text }
-    : buildBlock(part);
-}
-
-function joined(blocks: readonly unknown[], before: unknown): unknown {
-  if (blocks.length === 0) return Array.isArray(before) ? [] : "";
-  const only = blocks.length === 1 ? blocks[0] : undefined;
-  const text = isObject(only) && only.type === "text" ? only.text : only;
-  if (!Array.isArray(before) && typeof text === "string") return text;
-  return blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
-}
-
 function buildBlock(part: Part): unknown {
-  if (part.type === "text") return { type: "text", text: part.text };
+  if (part.type === "text") return textPart(part.text);
   if (part.type === "reasoning") return { type: "reasoning", reasoning: part.text };
-  if (part.type !== "media") return { type: "text", text: jsonText(part) };
+  if (part.type !== "media") return textPart(jsonText(part));
   const url = mediaUrl(part);
-  if (url === "") return { type: "text", text: mediaWords(part) };
+  if (url === "") return textPart(mediaWords(part));
   if (part.mediaType.startsWith("image/")) return { type: "image_url", image_url: { url } };
   const kind = /^(audio|video)\//.exec(part.mediaType)?.[1] ?? "file";
   const source = part.data === undefined ? { url } : { data: part.data };

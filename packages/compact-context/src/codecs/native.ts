@@ -61,8 +61,29 @@ export function isBlockList(value: unknown): value is readonly NativeObject[] {
   return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
 }
 
+type Roles = Readonly<Record<string, Role>>;
+
+const SPEAKERS = { system: "system", user: "user", assistant: "assistant" } as const;
+
+/** The roles of each format, for what they mean here. LangChain has kinds of messages instead. */
+export const ROLES = {
+  "openai-chat": { ...SPEAKERS, developer: "developer", tool: "tool", function: "tool" },
+  items: { ...SPEAKERS, developer: "developer" },
+  anthropic: SPEAKERS,
+  gemini: { system: "system", user: "user", model: "assistant", function: "tool" },
+  "ai-sdk": { ...SPEAKERS, tool: "tool" },
+  /** Messages of the AI SDK's interface. */
+  ui: SPEAKERS,
+  pi: { ...SPEAKERS, toolResult: "tool" },
+} as const satisfies Readonly<Record<string, Roles>>;
+
+/** True for a word that is a role of the format. */
+export function isRole(word: unknown, roles: Roles): boolean {
+  return typeof word === "string" && Object.hasOwn(roles, word);
+}
+
 /** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
-export function roleAt(value: unknown, roles: Readonly<Record<string, Role>>, place: string): Role {
+export function roleAt(value: unknown, roles: Roles, place: string): Role {
   const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;
   if (role !== undefined) return role;
   const shown = typeof value === "string" ? JSON.stringify(value) : kindOf(value);
@@ -95,18 +116,13 @@ function isProtected(bag: unknown): boolean {
   });
 }
 
-/** Neutral meta from an entry's own fields and its bags of extra data; undefined when there is nothing to say. */
-export function readMeta(entry: NativeObject, bags: readonly unknown[]): MessageMeta | undefined {
+/** Neutral meta from an entry's fields, its `meta`, its `metadata` and other bags; undefined when there is nothing to say. */
+export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);
-  const kept = bags.some((bag) => bag !== undefined && isProtected(bag));
+  const kept = [entry.meta, entry.metadata, ...bags].some(isProtected);
   if (!kept && timestamp === undefined && model === undefined) return undefined;
   return defined({ protected: kept || undefined, timestamp, model });
-}
-
-/** `entry`'s own `meta` and `metadata`, as bags for `readMeta`. */
-export function metaBags(entry: NativeObject): readonly unknown[] {
-  return [entry.meta, entry.metadata];
 }
 
 /** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */

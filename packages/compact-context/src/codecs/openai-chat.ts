@@ -3,14 +3,11 @@ import {
   jsonText,
   type MediaPart,
   type Part,
-  type Role,
-  type TextPart,
   type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
-import { defined, isObject } from "../errors.ts";
-import { createCodec, opaqueSlot, type Reading, rewriteBlocks, type Slot, slot } from "./create-codec.ts";
+import { isObject } from "../errors.ts";
+import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -22,31 +19,32 @@ import {
   mediaReference,
   mediaUrl,
   mediaWords,
-  metaBags,
   type NativeObject,
   objectAt,
+  ROLES,
   readMeta,
   roleAt,
   stringAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  resultContent,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  textPart,
+} from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /** Chat Completions messages and their clones; `protected` is read from the entry's `meta` or `metadata`. */
-export const openaiChatCodec: Codec = createCodec({
+export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
   rewrite,
   build: (run) => toSteps(run).flatMap(buildStep),
 });
-
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  developer: "developer",
-  user: "user",
-  assistant: "assistant",
-  tool: "tool",
-  function: "tool",
-};
 
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
@@ -54,32 +52,25 @@ const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details",
 const NONE: readonly Slot[] = [];
 
 function read(entry: NativeObject, place: string): Reading {
-  const role = roleAt(entry.role, ROLES, place);
-  const meta = readMeta(entry, metaBags(entry));
+  const role = roleAt(entry.role, ROLES["openai-chat"], place);
+  const meta = readMeta(entry);
   if (role === "tool") return { role, slots: [resultSlot(entry, place)], meta };
   const slots: Slot[] = [];
-  slots.push(...reasoningSlots(entry));
-  slots.push(...contentSlots(entry.content, `${place}.content`));
-  slots.push(...fieldSlots(entry));
+  slots.push(...reasoningSlots(entry, place));
+  slots.push(...spokenSlots(entry.content, `${place}.content`));
+  slots.push(...fieldSlots(entry, place));
   slots.push(...callSlots(entry, place));
   return { role, slots, meta };
 }
 
-function contentSlots(content: unknown, place: string): readonly Slot[] {
-  if (content === null || content === undefined) return NONE;
-  if (content === "") return [{ block: content, parts: [] }];
-  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
-  return arrayAt(content, place).map((block, index) => contentSlot(block, `${place}[${index}]`));
+function spokenSlots(content: unknown, place: string): readonly Slot[] {
+  return content === null || content === undefined ? NONE : contentSlots(content, place, readBlock, true);
 }
 
-function contentSlot(value: unknown, place: string): Slot {
-  if (typeof value === "string") return slot(value, { type: "text", text: value });
-  const block = objectAt(value, place);
+function readBlock(block: NativeObject, place: string): Part | undefined {
   const type = stringAt(block.type, `${place}.type`);
-  if (type === "text") return slot(block, { type: "text", text: stringAt(block.text, `${place}.text`) });
-  if (type === "refusal") return slot(block, { type: "text", text: jsonText(block.refusal) });
-  const media = readMedia(block, type);
-  return media === undefined ? opaqueSlot(block) : slot(block, media);
+  if (type === "text") return textPart(stringAt(block.text, `${place}.text`));
+  return type === "refusal" ? textPart(jsonText(block.refusal)) : readMedia(block, type);
 }
 
 function readMedia(block: NativeObject, type: string): MediaPart | undefined {
@@ -92,36 +83,21 @@ function readMedia(block: NativeObject, type: string): MediaPart | undefined {
   if (!isObject(value)) return undefined;
   if (type === "input_audio")
     return mediaFromData(jsonText(value.data), `audio/${jsonText(value.format) || "*"}`);
-  return type === "file" ? readFile(value) : undefined;
+  if (type !== "file") return undefined;
+  const { file_data: data, filename, file_id: id } = value;
+  const mediaType = typeof data === "string" ? "application/pdf" : "application/*";
+  return mediaFromValue(data, mediaType, { name: filename ?? id });
 }
 
-function readFile(file: NativeObject): MediaPart {
-  const { file_data: data, filename, file_id: id } = file;
-  const name = { name: filename ?? id };
-  if (typeof data !== "string") return mediaReference("application/*", name);
-  return data.startsWith("data:")
-    ? mediaFromUrl(data, "application/pdf", name)
-    : mediaFromData(data, "application/pdf", name);
-}
-
-function reasoningSlots(entry: NativeObject): readonly Slot[] {
+function reasoningSlots(entry: NativeObject, place: string): readonly Slot[] {
   if (REASONING_FIELDS.every((field) => entry[field] === undefined)) return NONE;
   const text = filled(entry.reasoning_content) ?? filled(entry.reasoning) ?? "";
   const hidden = [entry.reasoning_details, entry.thinking_blocks].filter(Array.isArray);
-  if (text === "" && hidden.every((list) => list.length === 0)) return [];
-  const sealed = hidden.flat().flatMap((one: unknown) => (isObject(one) ? sealOf(one) : []));
-  const opaqueLength = sealed.reduce((sum, seal) => sum + seal.length, 0);
-  return [
-    slot(
-      undefined,
-      defined({
-        type: "reasoning",
-        text,
-        opaqueLength: sealed.length > 0 ? opaqueLength : undefined,
-        signed: sealed.length > 0 || undefined,
-      }),
-    ),
-  ];
+  if (text === "" && hidden.every((list) => list.length === 0)) return NONE;
+  const seals = hidden.flat().flatMap((one: unknown) => (isObject(one) ? sealOf(one) : []));
+  if (seals.length === 0) return [slot(undefined, { type: "reasoning", text }, place)];
+  const opaqueLength = seals.reduce((sum, seal) => sum + seal.length, 0);
+  return [slot(undefined, { type: "reasoning", text, opaqueLength, signed: true }, place)];
 }
 
 function sealOf(block: NativeObject): string[] {
@@ -129,72 +105,45 @@ function sealOf(block: NativeObject): string[] {
 }
 
 /** Texts and media that stand in fields of their own; the block is the field's name. */
-function fieldSlots(entry: NativeObject): readonly Slot[] {
-  if (entry.refusal === undefined && entry.audio === undefined) return NONE;
+function fieldSlots({ refusal, audio }: NativeObject, place: string): readonly Slot[] {
+  if (refusal === undefined && audio === undefined) return NONE;
   const slots: Slot[] = [];
-  const refusal = filled(entry.refusal);
-  if (refusal !== undefined) slots.push(slot("refusal", { type: "text", text: refusal }));
-  const audio = entry.audio;
+  if (filled(refusal) !== undefined) slots.push(slot("refusal", textPart(jsonText(refusal)), place));
   if (isObject(audio)) {
     const words = filled(audio.transcript);
-    const part: Part =
-      words === undefined ? mediaReference("audio/*", { name: audio.id }) : { type: "text", text: words };
-    slots.push(slot("audio", part));
+    const part = words === undefined ? mediaReference("audio/*", { name: audio.id }) : textPart(words);
+    slots.push(slot("audio", part, place));
   }
   return slots;
 }
 
 function callSlots(entry: NativeObject, place: string): readonly Slot[] {
-  if (entry.tool_calls === undefined && entry.function_call === undefined) return NONE;
-  const list = entry.tool_calls ?? [];
-  const slots = arrayAt(list, `${place}.tool_calls`).map((value, index) => {
-    const at = `${place}.tool_calls[${index}]`;
-    const call = objectAt(value, at);
-    return slot(call, readCall(call, at));
+  const { tool_calls: calls, function_call: old } = entry;
+  if (calls === undefined && old === undefined) return NONE;
+  const slots = arrayAt(calls ?? [], `${place}.tool_calls`).map((value, index) => {
+    const path = `${place}.tool_calls[${index}]`;
+    const call = objectAt(value, path);
+    return slot(call, readCall(call, path), path);
   });
-  if (isObject(entry.function_call) && slots.length === 0) {
-    slots.push(slot(entry.function_call, readCall(entry.function_call, `${place}.function_call`)));
-  }
-  return slots;
+  if (!isObject(old) || slots.length > 0) return slots;
+  const path = `${place}.function_call`;
+  return [slot(old, readCall(old, path), path)];
 }
 
 /** Besides the wire's own shape: custom tools, and the flat shapes that benchmarks and frameworks store. */
 function readCall(call: NativeObject, place: string): ToolCallPart {
   const nested = [call.function, call.custom].find(isObject) ?? call;
-  const named = nested.name ?? call.function ?? call.name;
-  return {
-    type: "toolCall",
-    id: filled(call.id) ?? "",
-    name: stringAt(named, `${place}.function.name`),
-    arguments: nested.arguments ?? nested.input ?? call.args ?? "",
-  };
+  const name = stringAt(nested.name ?? call.function ?? call.name, `${place}.function.name`);
+  return callPart(call.id, name, nested.arguments ?? nested.input ?? call.args ?? "");
 }
 
 function resultSlot(entry: NativeObject, place: string): Slot {
-  const id = filled(entry.tool_call_id) ?? filled(entry.id) ?? "";
-  const name = filled(entry.name) ?? filled(entry.function);
-  const isError = isSaid(entry.error) || entry.is_error === true;
-  return slot(
-    entry,
-    defined({
-      type: "toolResult",
-      id,
-      name,
-      content: resultContent(entry.content, `${place}.content`),
-      isError: isError || undefined,
-    }),
-  );
-}
-
-function isSaid(error: unknown): boolean {
-  return error !== undefined && error !== null && error !== false && error !== "";
-}
-
-function resultContent(content: unknown, place: string): string | (TextPart | MediaPart)[] {
-  if (!isBlockList(content)) return jsonText(content);
-  return contentSlots(content, place).flatMap((one) =>
-    one.parts.filter((part): part is TextPart | MediaPart => part.type === "text" || part.type === "media"),
-  );
+  const { error } = entry;
+  const failed =
+    (error !== undefined && error !== null && error !== false && error !== "") || entry.is_error === true;
+  const content = resultContent(entry.content, (blocks) => spokenSlots(blocks, `${place}.content`));
+  const name = filled(entry.name) ?? entry.function;
+  return slot(entry, resultPart(filled(entry.tool_call_id) ?? entry.id, content, failed, name), place);
 }
 
 function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
@@ -205,8 +154,8 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   if (!parts.some((part) => part.type === "reasoning"))
     for (const field of REASONING_FIELDS) changes[field] = undefined;
   const spoken = parts.filter((part) => part.type === "text" || part.type === "media");
-  const fields = fieldSlots(native);
-  const slots = [...contentSlots(native.content, "content"), ...fields];
+  const fields = fieldSlots(native, "message");
+  const slots = [...spokenSlots(native.content, "content"), ...fields];
   const blocks = rewriteBlocks(slots, spoken, { patch: patchContent, build: buildContent });
   const names = fields.map((one) => one.block);
   for (const name of names) if (!blocks.includes(name)) changes[String(name)] = undefined;
@@ -218,18 +167,17 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
 /** What a server takes in its results, pictures among them, it takes back. */
 function rewriteResult(native: unknown, content: ToolResultPart["content"]): unknown {
   if (typeof content === "string" || !isBlockList(native)) return writeResult(content);
-  return rewriteBlocks(contentSlots(native, "content"), content, { patch: patchContent, build: buildPiece });
+  return rewriteBlocks(spokenSlots(native, "content"), content, { patch: patchContent, build: buildPiece });
 }
 
-function patchContent(block: unknown, part: Part): unknown {
-  if (part.type !== "text" || !isObject(block)) return buildContent(part);
-  return block.type === "text" ? { ...block, text: part.text } : { type: "text", text: part.text };
+function patchContent(_block: NativeObject, part: Part): unknown {
+  return part.type === "text" ? textPart(part.text) : undefined;
 }
 
 function joined(blocks: readonly unknown[]): unknown {
   if (blocks.length === 0) return null;
   if (blocks.length === 1 && typeof blocks[0] === "string") return blocks[0];
-  return blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
+  return blocks.map((block) => (typeof block === "string" ? textPart(block) : block));
 }
 
 function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObject {
@@ -242,8 +190,8 @@ function rewriteCalls(native: NativeObject, parts: readonly Part[]): NativeObjec
   return { tool_calls: blocks.length > 0 ? blocks : undefined };
 }
 
-function patchCall(block: unknown, part: Part): unknown {
-  if (!isObject(block) || part.type !== "toolCall") return block;
+function patchCall(block: NativeObject, part: Part): unknown {
+  if (part.type !== "toolCall") return block;
   if (isObject(block.function))
     return { ...block, function: { ...block.function, name: part.name, arguments: argumentsText(part) } };
   if (isObject(block.custom))
@@ -271,7 +219,7 @@ function buildMedia(part: MediaPart): unknown {
   }
   if (kind === "audio" && part.data !== undefined)
     return { type: "input_audio", input_audio: { data: part.data, format } };
-  if (part.data === undefined) return { type: "text", text: mediaWords(part) };
+  if (part.data === undefined) return textPart(mediaWords(part));
   return { type: "file", file: { file_data: url, filename: part.name ?? "file" } };
 }
 
@@ -301,6 +249,6 @@ function writeResult(content: ToolResultPart["content"]): unknown {
 }
 
 function buildPiece(piece: Part): unknown {
-  if (piece.type === "media") return { type: "text", text: mediaWords(piece) };
-  return piece.type === "text" ? { type: "text", text: piece.text } : piece;
+  if (piece.type === "media") return textPart(mediaWords(piece));
+  return piece.type === "text" ? textPart(piece.text) : piece;
 }

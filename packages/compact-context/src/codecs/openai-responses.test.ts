@@ -1,7 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { anthropicCodec } from "./anthropic.ts";
-import { openaiResponsesCodec as codec } from "./items.ts";
-import { openaiAgentsCodec } from "./openai-agents.ts";
+import { openaiResponsesCodec as codec, openaiAgentsCodec } from "./items.ts";
 
 describe("openai-responses", () => {
   const list = [

@@ -1,127 +1,98 @@
 import {
   argumentsValue,
   jsonText,
-  type MediaPart,
   type Message,
   type MessageMeta,
   type Part,
   type Role,
-  type TextPart,
-  type ToolResultPart,
 } from "../core/message.ts";
-import type { Codec } from "../core/ports.ts";
-import { defined, isObject } from "../errors.ts";
+import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
-  type BuildContext,
-  createCodec,
-  opaqueSlot,
-  type Reading,
-  rewriteBlocks,
-  type Slot,
-  slot,
-} from "./create-codec.ts";
-import {
-  arrayAt,
   copyWith,
   filled,
   inputObject,
   invalidMessages,
+  isRole,
   mediaFromData,
   mediaWords,
-  metaBags,
   type NativeObject,
-  objectAt,
+  ROLES,
   readMeta,
+  roleAt,
   stringAt,
 } from "./native.ts";
+import {
+  callPart,
+  contentSlots,
+  joinedContent,
+  piecesIn,
+  resultPart,
+  rewriteBlocks,
+  type Slot,
+  slot,
+  textPart,
+  thought,
+} from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**
  * Messages of the pi agent, custom roles included (they reach the model as user text); `protected` is read from the
  * message's `meta`, `metadata` or `details`.
  */
-export const piCodec: Codec = createCodec({
+export const piCodec: NativeCodec = createCodec({
   format: "pi",
   read,
   rewrite,
   build: (run, context) => toSteps(run).flatMap((step) => buildStep(step, context)),
 });
 
-const ROLES: Readonly<Record<string, Role>> = {
-  system: "system",
-  user: "user",
-  assistant: "assistant",
-  toolResult: "tool",
-};
-
 function read(entry: NativeObject, place: string): Reading {
-  const role = entry.role;
-  if (filled(role) === undefined)
+  const role = filled(entry.role);
+  if (role === undefined)
     throw invalidMessages(`${place}.role`, "is missing", "Give every message a role, such as user.");
-  const meta = readTimedMeta(entry);
-  const id = filled(entry.id);
-  const known = Object.hasOwn(ROLES, String(role)) ? ROLES[String(role)] : undefined;
-  if (known === undefined) return { role: "user", slots: customSlots(entry, place), id, meta };
-  if (known === "tool") return { role: known, slots: [slot(entry, readResult(entry, place))], id, meta };
-  return { role: known, slots: contentSlots(entry.content, `${place}.content`), id, meta };
+  const known = isRole(role, ROLES.pi) ? roleAt(role, ROLES.pi, place) : undefined;
+  return {
+    role: known ?? "user",
+    slots: known === undefined ? customSlots(entry, place) : slotsOf(entry, known, place),
+    id: filled(entry.id),
+    meta: readTimedMeta(entry),
+  };
+}
+
+function slotsOf(entry: NativeObject, role: Role, place: string): Slot[] {
+  const slots = textSlots(entry.content, `${place}.content`);
+  if (role !== "tool") return slots;
+  const pieces = piecesIn(slots);
+  const only = pieces.length === 1 ? pieces[0] : undefined;
+  const content = only?.type === "text" ? only.text : pieces;
+  return [slot(entry, resultPart(entry.toolCallId, content, entry.isError === true, entry.toolName), place)];
 }
 
 /** Timestamps are milliseconds here. */
 function readTimedMeta(entry: NativeObject): MessageMeta | undefined {
-  const meta = readMeta(entry, [entry.details, ...metaBags(entry)]);
+  const meta = readMeta(entry, entry.details);
   const date = typeof entry.timestamp === "number" ? new Date(entry.timestamp) : undefined;
   if (date === undefined || Number.isNaN(date.getTime())) return meta;
   return { ...meta, timestamp: date.toISOString() };
 }
 
-function contentSlots(content: unknown, place: string): Slot[] {
-  if (content === "" || content === undefined) return [{ block: content, parts: [] }];
-  if (typeof content === "string") return [slot(content, { type: "text", text: content })];
-  return arrayAt(content, place).map((value, index) => {
-    const at = `${place}[${index}]`;
-    const block = objectAt(value, at);
-    const part = readBlock(block, stringAt(block.type, `${at}.type`), at);
-    return part === undefined ? opaqueSlot(block) : slot(block, part);
-  });
+function textSlots(content: unknown, place: string): Slot[] {
+  return contentSlots(content === undefined ? "" : content, place, readBlock);
 }
 
-function readBlock(block: NativeObject, type: string, place: string): Part | undefined {
-  switch (type) {
+function readBlock(block: NativeObject, place: string): Part | undefined {
+  switch (stringAt(block.type, `${place}.type`)) {
     case "text":
-      return { type: "text", text: stringAt(block.text, `${place}.text`) };
+      return textPart(stringAt(block.text, `${place}.text`));
     case "image":
       return mediaFromData(jsonText(block.data), filled(block.mimeType) ?? "image/*");
-    case "thinking": {
-      const seal = filled(block.thinkingSignature);
-      const signed = seal === undefined ? {} : { opaqueLength: seal.length, signed: true };
-      return { type: "reasoning", text: jsonText(block.thinking), ...signed };
-    }
+    case "thinking":
+      return thought(jsonText(block.thinking), block.thinkingSignature);
     case "toolCall":
-      return {
-        type: "toolCall",
-        id: filled(block.id) ?? "",
-        name: stringAt(block.name, `${place}.name`),
-        arguments: block.arguments ?? {},
-      };
+      return callPart(block.id, stringAt(block.name, `${place}.name`), block.arguments ?? {});
     default:
       return undefined;
   }
-}
-
-function readResult(entry: NativeObject, place: string): ToolResultPart {
-  const name = filled(entry.toolName);
-  const parts = contentSlots(entry.content, `${place}.content`).flatMap((one) => one.parts);
-  const pieces = parts.filter(
-    (part): part is TextPart | MediaPart => part.type === "text" || part.type === "media",
-  );
-  const only = pieces.length === 1 ? pieces[0] : undefined;
-  return defined({
-    type: "toolResult",
-    id: filled(entry.toolCallId) ?? "",
-    name,
-    content: only?.type === "text" ? only.text : pieces,
-    isError: entry.isError === true || undefined,
-  });
 }
 
 /** Shell runs, summaries and an application's own messages, in the words that say the most about them. */
@@ -130,12 +101,15 @@ function customSlots(entry: NativeObject, place: string): Slot[] {
     const code = entry.exitCode;
     const end = typeof code === "number" && code !== 0 ? `\n[exit code ${code}]` : "";
     const text = `$ ${jsonText(entry.command)}\n${jsonText(entry.output)}${end}`;
-    return [slot("output", { type: "text", text })];
+    return [slot("output", textPart(text), place)];
   }
-  const { content } = entry;
-  if (isContent(content)) return contentSlots(content, `${place}.content`);
-  if (typeof entry.summary === "string") return [slot("summary", { type: "text", text: entry.summary })];
-  return [opaqueSlot(entry)];
+  const { content, summary } = entry;
+  if (isContent(content)) return textSlots(content, `${place}.content`);
+  return [
+    typeof summary === "string"
+      ? slot("summary", textPart(summary), place)
+      : slot("content", textPart(jsonText(entry)), place),
+  ];
 }
 
 function isContent(value: unknown): boolean {
@@ -146,18 +120,12 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   const result = parts.find((part) => part.type === "toolResult");
   if (result !== undefined)
     return copyWith(native, {
-      content: writeResult(result.content),
+      content: piecesOf(result.content).map(build),
       isError: result.isError ?? native.isError,
     });
-  if (!Object.hasOwn(ROLES, String(native.role)) && !isContent(native.content))
-    return rewriteCustom(native, parts);
-  const blocks = rewriteBlocks(contentSlots(native.content, "content"), parts, { patch, build });
-  const only = blocks.length === 1 ? blocks[0] : undefined;
-  const wasText = typeof native.content === "string";
-  if (wasText && typeof only === "string") return copyWith(native, { content: only });
-  if (wasText && isObject(only) && only.type === "text") return copyWith(native, { content: only.text });
-  const content = blocks.map((block) => (typeof block === "string" ? { type: "text", text: block } : block));
-  return copyWith(native, { content });
+  if (!isRole(native.role, ROLES.pi) && !isContent(native.content)) return rewriteCustom(native, parts);
+  const blocks = rewriteBlocks(textSlots(native.content, "content"), parts, { patch, build });
+  return copyWith(native, { content: joinedContent(native.content, blocks) });
 }
 
 /** A shell run or summary is one text; changed, it goes into the field that held it. */
@@ -166,25 +134,21 @@ function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
   const before = original?.parts[0];
   const text = parts.map((part) => (part.type === "text" ? part.text : "")).join("\n");
   if (before?.type === "text" && before.text === text) return native;
-  const field = typeof original?.block === "string" ? original.block : "content";
-  return copyWith(native, { [field]: text });
+  return copyWith(native, { [String(original?.block)]: text });
 }
 
-function patch(block: unknown, part: Part): unknown {
-  if (!isObject(block)) return build(part);
-  if (part.type === "text" && block.type === "text") return { ...block, text: part.text };
-  if (part.type === "toolCall")
-    return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
-  return build(part);
+function patch(block: NativeObject, part: Part): unknown {
+  if (part.type !== "toolCall") return undefined;
+  return { ...block, name: part.name, arguments: inputObject(argumentsValue(part)) };
 }
 
 function build(part: Part): unknown {
   switch (part.type) {
     case "text":
-      return { type: "text", text: part.text };
+      return textPart(part.text);
     case "media":
       return part.data === undefined
-        ? { type: "text", text: mediaWords(part) }
+        ? textPart(mediaWords(part))
         : { type: "image", data: part.data, mimeType: part.mediaType };
     case "reasoning":
       return { type: "thinking", thinking: part.text };
@@ -196,12 +160,8 @@ function build(part: Part): unknown {
         arguments: inputObject(argumentsValue(part)),
       };
     case "toolResult":
-      return { type: "text", text: jsonText(part.content) };
+      return textPart(jsonText(part.content));
   }
-}
-
-function writeResult(content: ToolResultPart["content"]): unknown[] {
-  return piecesOf(content).map(build);
 }
 
 const NO_COST = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0, total: 0 };
@@ -215,7 +175,7 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
         role: "toolResult",
         toolCallId: result.id,
         toolName: result.name ?? context.callName(result.id),
-        content: writeResult(result.content),
+        content: piecesOf(result.content).map(build),
         isError: result.isError === true,
         timestamp,
       };

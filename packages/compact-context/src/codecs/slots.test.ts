@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { Part } from "../core/message.ts";
-import { rewriteBlocks, type Slot } from "./create-codec.ts";
+import { rewriteBlocks, type Slot } from "./slots.ts";
 
 const part: fc.Arbitrary<Part> = fc.oneof(
   fc.record({ type: fc.constant("text" as const), text: fc.constantFrom("a", "b", "c") }),
@@ -14,7 +14,7 @@ const part: fc.Arbitrary<Part> = fc.oneof(
 );
 const slots: fc.Arbitrary<Slot[]> = fc
   .array(fc.array(part, { maxLength: 2 }), { maxLength: 6 })
-  .map((all) => all.map((parts, index) => ({ block: { index }, parts })));
+  .map((all) => all.map((parts, index) => ({ block: { index }, parts, path: `[${index}]` })));
 
 const writer = {
   patch: (block: unknown, changed: Part) => ({ ...(block as object), patched: changed }),
@@ -51,13 +51,17 @@ describe("rewriteBlocks", () => {
     const one: Part = { type: "toolResult", id: "1", content: "x" };
     const two: Part = { type: "toolResult", id: "2", content: "x" };
     const all = [
-      { block: "first", parts: [one] },
-      { block: "second", parts: [two] },
+      { block: { name: "first" }, parts: [one], path: "[0]" },
+      { block: { name: "second" }, parts: [two], path: "[1]" },
     ];
     const changed: Part = { ...two, content: "gone" };
     const added: Part = { type: "text", text: "new" };
-    const spy = { patch: (block: unknown) => `patched ${String(block)}`, build: () => "built" };
-    expect(rewriteBlocks(all, [one, added, changed], spy)).toEqual(["first", "built", "patched second"]);
+    const spy = { patch: ({ name }: { name?: unknown }) => `patched ${name}`, build: () => "built" };
+    expect(rewriteBlocks(all, [one, added, changed], spy)).toEqual([
+      all[0]?.block,
+      "built",
+      "patched second",
+    ]);
     expect(rewriteBlocks(all, [changed], spy)).toEqual(["patched second"]);
   });
 });

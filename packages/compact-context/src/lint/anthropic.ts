@@ -115,7 +115,10 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: `A request has at most ${MOST_CACHE_MARKS} cache breakpoints, those of system and tools included.`,
     link: 'Claude: "Prompt caching"',
     mend: "The oldest marks are taken off.",
-    check: (list) => surplusMarks(list).map(({ entry, cell }) => atCell(entry, cell)),
+    check: (list) => {
+      const marked = badCells(list, ({ value }) => objectOf(value).cache_control != null);
+      return marked.slice(0, Math.max(0, marked.length - MOST_CACHE_MARKS));
+    },
     fix: (value) => copyWith(value, { cache_control: undefined }),
   },
   {
@@ -146,10 +149,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "The text of a last assistant message must not end in whitespace.",
     link: MESSAGES,
     mend: "The whitespace is taken off.",
-    check: (list) => {
-      const last = spacedEnd(list);
-      return last === undefined ? [] : [atCell(last.entry, last.cell)];
-    },
+    check: (list) => badCells(list, (cell, entry) => isSpacedEnd(list, entry, cell)),
     fix: withoutTrailingSpace,
   },
   {
@@ -270,21 +270,12 @@ function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
   return entries.slice(start, end);
 }
 
-/** The oldest of more cache marks than are allowed. */
-function surplusMarks(list: ReadList): { readonly entry: Entry; readonly cell: Cell }[] {
-  const marked = list.entries.flatMap((entry) =>
-    entry.cells.filter(({ value }) => objectOf(value).cache_control != null).map((cell) => ({ entry, cell })),
-  );
-  return marked.slice(0, Math.max(0, marked.length - MOST_CACHE_MARKS));
-}
-
-/** The last text of a last assistant message, when it ends in whitespace. */
-function spacedEnd({ entries }: ReadList): { readonly entry: Entry; readonly cell: Cell } | undefined {
-  const entry = entries.at(-1);
-  const cell = entry?.cells.at(-1);
-  if (entry?.message.role !== "assistant" || cell === undefined) return undefined;
+/** True for the last text of a last assistant message that ends in whitespace. */
+function isSpacedEnd({ entries }: ReadList, entry: Entry, cell: Cell): boolean {
+  if (entry !== entries.at(-1) || entry.message.role !== "assistant" || cell !== entry.cells.at(-1))
+    return false;
   const text = typeof cell.value === "string" ? cell.value : objectOf(cell.value).text;
-  return typeof text === "string" && text !== text.trimEnd() ? { entry, cell } : undefined;
+  return typeof text === "string" && text !== text.trimEnd();
 }
 
 function blocksOf(value: unknown): readonly unknown[] {

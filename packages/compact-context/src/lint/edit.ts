@@ -11,7 +11,7 @@ import {
   typeOf,
   wordsOf,
 } from "./entries.ts";
-import type { PlacedCall } from "./pairs.ts";
+import type { PlacedCall, Spot } from "./pairs.ts";
 import type { LintOptions, Mend } from "./rule.ts";
 
 /** An entry on its way to the repaired list. */
@@ -37,88 +37,75 @@ export interface Change {
 /** One step of the repair; undefined when it finds nothing to mend. */
 export type Step = (bench: Workbench) => Change | undefined;
 
-/** Collects what a step does to a list: entries are replaced, dropped, or put in behind others. */
+type Placed = Pick<Entry, "position">;
+
+/** Collects what a step does to a list: entries and their blocks are replaced, dropped, or put in behind others. */
 export interface Editor {
-  readonly mends: Mend[];
+  /** Notes what becomes of an entry. */
+  note(entry: Placed, mend: Omit<Mend, "index">): void;
   /** The index that an entry had in the list that came in. */
-  indexAt(position: number): number;
+  indexOf(entry: Placed): number;
   /** Undefined drops it. */
-  replace(position: number, native: unknown): void;
-  drop(position: number): void;
-  /** Behind `position`, after what was put there before; -1 is the beginning. */
-  insertAfter(position: number, working: Working): void;
-  /** The entry as it is now, for moving it. */
-  at(position: number): Working;
+  replace(entry: Placed, native: unknown): void;
+  /** Leaves an entry with these cells only; it goes when there are none. */
+  keep(entry: Entry, cells: readonly Cell[]): void;
+  /** Puts another block in the place of an old one; undefined takes it out. */
+  swap(spot: Spot, value: unknown): void;
+  /** The block as it is by now. */
+  valueOf(spot: Spot): unknown;
+  /** Behind `position`, after what was put there before; -1 is the beginning. `source`: the entry it is made of. */
+  insertAfter(position: number, native: unknown, source: Placed | undefined): void;
+  /** Undefined where nothing was noted. */
   finish(): Change | undefined;
 }
 
-export function createEditor({ working }: Workbench): Editor {
+export function createEditor({ working, list: { format } }: Workbench): Editor {
   const replaced = new Map<number, unknown>();
-  const dropped = new Set<number>();
   const inserted = new Map<number, Working[]>();
+  const swaps = new Map<Entry, Map<Cell, unknown>>();
   const mends: Mend[] = [];
-  const indexAt = (position: number): number => working[position]?.index ?? 0;
-  const at = (position: number): Working => {
-    const native = replaced.has(position) ? replaced.get(position) : working[position]?.native;
-    return { native, index: indexAt(position) };
-  };
+  const indexOf = (entry: Placed | undefined): number => working[entry?.position ?? -1]?.index ?? 0;
+  const replace = (entry: Placed, native: unknown): void => void replaced.set(entry.position, native);
+  const keep = (entry: Entry, cells: readonly Cell[]): void =>
+    replace(entry, cells.length === 0 ? undefined : entryWith(format, entry, cells));
   return {
-    mends,
-    indexAt,
-    at,
-    replace(position, native) {
-      if (native === undefined) dropped.add(position);
-      else replaced.set(position, native);
+    note: (entry, mend) => void mends.push({ ...mend, index: indexOf(entry) }),
+    indexOf,
+    replace,
+    keep,
+    swap({ entry, cell }, value) {
+      const own = swaps.get(entry) ?? new Map<Cell, unknown>();
+      swaps.set(entry, own.set(cell, value));
     },
-    drop: (position) => dropped.add(position),
-    insertAfter(position, one) {
+    valueOf: ({ entry, cell }) => swaps.get(entry)?.get(cell) ?? cell.value,
+    insertAfter(position, native, source) {
+      const one = { native, index: indexOf(source) };
       inserted.set(position, [...(inserted.get(position) ?? []), one]);
     },
     finish() {
       if (mends.length === 0) return undefined;
+      for (const [entry, own] of swaps) {
+        const kept = entry.cells.filter((cell) => !own.has(cell) || own.get(cell) !== undefined);
+        const values = new Map([...own].map(([cell, value]) => [cell.value, value]));
+        if (kept.length < entry.cells.length) keep(entry, kept);
+        else replace(entry, replaceBlocks(format, entry.native, values));
+      }
       const result = [...(inserted.get(-1) ?? [])];
-      working.forEach((one, position) => {
-        if (!dropped.has(position)) result.push(replaced.has(position) ? at(position) : one);
+      for (const [position, one] of working.entries()) {
+        const native = replaced.get(position);
+        if (!replaced.has(position)) result.push(one);
+        else if (native !== undefined) result.push({ ...one, native });
         result.push(...(inserted.get(position) ?? []));
-      });
+      }
       return { working: result, mends };
     },
   };
 }
 
-/** Which cells go, with the rule that says so and the reason. */
-export interface Removal {
-  readonly entry: Entry;
-  readonly cell: Cell;
-  readonly rule: string;
-  readonly explanation: string;
-}
-
-/** Takes cells out of their entries; an entry of which nothing is left goes too. */
-export function removeCells(bench: Workbench, removals: readonly Removal[]): Change | undefined {
-  const editor = createEditor(bench);
-  const gone = new Set(removals.map((removal) => removal.cell));
-  for (const { entry, cell, rule, explanation } of removals) {
-    const removed = wordsOf(cell.parts);
-    editor.mends.push({
-      rule,
-      index: editor.indexAt(entry.position),
-      action: "dropped",
-      explanation,
-      removed,
-    });
-  }
-  for (const entry of new Set(removals.map((removal) => removal.entry))) {
-    const kept = entry.cells.filter((cell) => !gone.has(cell));
-    keepCells(editor, bench.list.format, entry, kept);
-  }
-  return editor.finish();
-}
-
-/** Leaves an entry with these cells only, or drops it when there are none. */
-export function keepCells(editor: Editor, format: Format, entry: Entry, cells: readonly Cell[]): void {
-  const native = cells.length === 0 ? undefined : entryWith(format, entry, cells);
-  editor.replace(entry.position, native);
+/** Takes a block out of its entry; an entry of which nothing is left goes too. */
+export function takeOut(editor: Editor, spot: Spot, reason: Pick<Mend, "rule" | "explanation">): void {
+  editor.note(spot.entry, { ...reason, action: "dropped", removed: wordsOf(spot.cell.parts) });
+  editor.swap(spot, undefined);
 }
 
 /** A copy of the entry that holds these cells. */
@@ -128,23 +115,11 @@ export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]):
     const parts = cells.flatMap((cell) => cell.parts);
     return codecFor(format).encode([{ ...entry.message, parts, edited: true }])[0];
   }
-  const blocks = cells.map((cell) => (typeof cell.value === "string" ? textBlock(cell.value) : cell.value));
+  // The formats that write a whole content as text and also keep blocks call a text block the same.
+  const blocks = cells.map(({ value }) =>
+    typeof value === "string" ? { type: "text", text: value } : value,
+  );
   return copyWith(entry.native, { [field]: blocks });
-}
-
-/** The formats that write a whole content as text and also keep blocks call a text block the same. */
-function textBlock(text: string): unknown {
-  return { type: "text", text };
-}
-
-/** Puts other blocks into the places of old ones. */
-export function replaceCells(
-  editor: Editor,
-  format: Format,
-  entry: Entry,
-  replaced: ReadonlyMap<unknown, unknown>,
-): void {
-  editor.replace(entry.position, replaceBlocks(format, entry.native, replaced));
 }
 
 /** What a call is answered with that never was: it claims nothing but that. */
@@ -156,30 +131,15 @@ const OPENING = "[conversation continues]";
 /** What stands between two user messages where the template wants the assistant to have spoken. */
 export const NO_REPLY = "[no reply was recorded]";
 
-/** A block that answers the call, for formats in which results are blocks of an entry. */
-export function answerBlock(format: Format, call: PlacedCall): unknown {
-  const { id, name } = call.part;
-  if (format === "anthropic")
-    return { type: "tool_result", tool_use_id: id, content: NO_RESULT, is_error: true };
-  if (format === "ai-sdk")
-    return {
-      type: "tool-result",
-      toolCallId: id,
-      toolName: name,
-      output: { type: "error-text", value: NO_RESULT },
-    };
-  const block = objectOf(call.cell.value);
-  const own = filled(objectOf(block.functionCall ?? block.function_call).id);
-  const named = own === undefined ? { name } : { id: own, name };
-  return { functionResponse: { ...named, response: { error: NO_RESULT } } };
-}
-
-/** A whole entry that answers the call; undefined for calls whose answer nobody can make up. */
+/** An entry that answers the call; undefined for calls whose answer nobody can make up. */
 export function answerEntry(format: Format, call: PlacedCall): unknown {
   const { value } = call.cell;
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
   const { timestamp } = call.entry.message.meta ?? {};
-  const { id, name } = call.part;
+  const { name } = call.part;
+  // Gemini's calls need no id: one that was made up by us is not told.
+  const { functionCall, function_call: snake } = objectOf(value);
+  const id = format === "gemini" ? (filled(objectOf(functionCall ?? snake).id) ?? "") : call.part.id;
   const answer: Message = defined({
     id: `answer_${id}`,
     role: "tool",
@@ -187,6 +147,12 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
     meta: timestamp === undefined ? undefined : { timestamp },
   });
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
+}
+
+/** The block of that entry, for formats in which results are blocks. */
+export function answerBlock(format: Format, call: PlacedCall): unknown {
+  const { content, parts } = objectOf(answerEntry(format, call));
+  return [content, parts].find(Array.isArray)?.[0];
 }
 
 function answerItem(format: Format, value: unknown): unknown {
@@ -232,7 +198,6 @@ export function emptyHost(format: Format): NativeObject {
 
 /** A user entry that opens a conversation. */
 export function openingEntry(format: Format): unknown {
-  return format === "gemini"
-    ? { role: "user", parts: [{ text: OPENING }] }
-    : { role: "user", content: OPENING };
+  const opening: Message = { id: "opening", role: "user", parts: [{ type: "text", text: OPENING }] };
+  return codecFor(format).encode([opening])[0];
 }

@@ -1,6 +1,7 @@
 import { codecFor } from "../codecs/formats.ts";
-import { viewMessage } from "../codecs/langchain-instances.ts";
+import { fieldsOf, viewMessage } from "../codecs/langchain-instances.ts";
 import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
 import { CompactError, isObject } from "../errors.ts";
 
@@ -34,49 +35,59 @@ export interface ReadList {
 /** The id by which LangGraph removes every message. */
 export const REMOVE_ALL = "__remove_all__";
 
-/** Reads a list entry by entry; what cannot be read becomes a fault. */
+/** Reads a list; what cannot be read becomes a fault. */
 export function readEntries(list: readonly unknown[], format: Format): ReadList {
-  const whole = decodeWhole(list, format);
-  if (whole !== undefined) {
-    const entries = whole.map((message, position) => toEntry(format, list[position], message, position));
+  try {
+    const entries = read(list, format, [], (index) => index);
     return { format, entries, faults: [], removals: [], length: list.length };
+  } catch {
+    return readOneByOne(list, format);
   }
-  return readOneByOne(list, format);
 }
 
-function decodeWhole(list: readonly unknown[], format: Format): Message[] | undefined {
-  try {
-    return codecFor(format).decode(list);
-  } catch {
-    return undefined;
-  }
+function read(
+  natives: readonly unknown[],
+  format: Format,
+  previous: readonly Message[],
+  positionOf: (index: number) => number,
+): Entry[] {
+  const placeOf = (index: number): string => `messages[${positionOf(index)}]`;
+  const slots: (readonly Slot[])[] = [];
+  return codecFor(format)
+    .read(natives, previous, placeOf, slots)
+    .map((message, index) => {
+      let next = 0;
+      const cells = (slots[index] ?? []).map(({ block, parts, path }): Cell => {
+        const start = next;
+        next += parts.length;
+        const isAll = parts.length === message.parts.length;
+        return { value: block, path, parts: isAll ? message.parts : message.parts.slice(start, next) };
+      });
+      return { native: natives[index] as NativeObject, position: positionOf(index), message, cells };
+    });
 }
 
 function readOneByOne(list: readonly unknown[], format: Format): ReadList {
-  const codec = codecFor(format);
   const previous: Message[] = [];
   const entries: Entry[] = [];
   const faults: Fault[] = [];
   const removals: { position: number; id: unknown }[] = [];
-  const add = (native: unknown, position: number): void => {
-    try {
-      const [message] = codec.decode([native], previous);
-      if (message === undefined) return;
-      entries.push(toEntry(format, native, message, position));
-      previous.push(message);
-    } catch (error) {
-      faults.push(toFault(native, position, error, `messages[${previous.length}]`));
-    }
-  };
-  const remove = (native: NativeObject, position: number): void => {
-    const { id } = fieldsOf(format, native);
-    removals.push({ position, id });
-    // What stands before is gone: the list that counts begins here.
-    if (id === REMOVE_ALL) for (const before of [previous, entries, faults]) before.length = 0;
-  };
   list.forEach((native, position) => {
-    if (format === "langchain" && isRemoval(native)) remove(native, position);
-    else add(native, position);
+    if (format === "langchain" && isRemoval(native)) {
+      const { id } = fieldsOf(native);
+      removals.push({ position, id });
+      // What stands before is gone: the list that counts begins here.
+      if (id === REMOVE_ALL) for (const before of [previous, entries, faults]) before.length = 0;
+      return;
+    }
+    try {
+      for (const entry of read([native], format, previous, () => position)) {
+        entries.push(entry);
+        previous.push(entry.message);
+      }
+    } catch (error) {
+      faults.push(toFault(native, position, error));
+    }
   });
   return { format, entries, faults, removals, length: list.length };
 }
@@ -89,30 +100,18 @@ function isRemoval(native: unknown): native is NativeObject {
   return native.type === "remove" || native.role === "remove";
 }
 
-function toEntry(format: Format, native: unknown, message: Message, position: number): Entry {
-  const object = isObject(native) ? native : {};
-  return {
-    native: object,
-    position,
-    message,
-    cells: cellsOf(format, object, message, `messages[${position}]`),
-  };
-}
-
-function toFault(native: unknown, position: number, error: unknown, said: string): Fault {
-  const path = `messages[${position}]`;
-  if (!CompactError.isInstance(error)) return { native, position, path, problem: "cannot be read" };
-  const place = error.place ?? said;
-  const problem = error.message.startsWith(place) ? error.message.slice(place.length).trim() : error.message;
-  return { native, position, path: place.replace(said, path), problem };
+function toFault(native: unknown, position: number, error: unknown): Fault {
+  const own = `messages[${position}]`;
+  if (!CompactError.isInstance(error)) return { native, position, path: own, problem: "cannot be read" };
+  const { place: path = own, message } = error;
+  const problem = message.startsWith(path) ? message.slice(path.length).trim() : message;
+  return { native, position, path, problem };
 }
 
 /** Where the entries of a format keep their parts, and the ids that pair calls with results. */
 interface Shape {
   /** The field that holds an entry's parts as blocks; undefined where a part is more than a block, or less. */
   readonly blocks?: (native: NativeObject) => "content" | "parts" | undefined;
-  /** Fields of an entry that hold its calls, apart from what is said. */
-  readonly callLists?: readonly string[];
   /** The field of a call, and that of a result, with the call's id. */
   readonly callId: string;
   readonly resultId: string;
@@ -143,7 +142,6 @@ const itemShape = (idField: string): Shape => ({
 
 const SHAPES: Readonly<Record<Format, Shape>> = {
   "openai-chat": {
-    callLists: ["tool_calls"],
     callId: "id",
     resultId: "tool_call_id",
     needsCallId: (_value, path) => !path.endsWith(".function_call"),
@@ -159,10 +157,10 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
     resultId: "toolCallId",
   },
   langchain: {
-    callLists: ["tool_calls", "invalid_tool_calls"],
     callId: "id",
     resultId: "tool_call_id",
-    needsCallId: always,
+    // A block of the Responses API names its call so.
+    needsCallId: ({ call_id }) => filled(call_id) === undefined,
     needsResultId: always,
   },
   pi: {
@@ -187,78 +185,6 @@ export interface Cell {
   readonly parts: readonly Part[];
 }
 
-/** The cells of an entry in the order of the wire; every part of the message is in exactly one. */
-function cellsOf(format: Format, native: NativeObject, message: Message, place: string): Cell[] {
-  const { callLists } = SHAPES[format];
-  const list = blockField(format, native);
-  if (list !== undefined) return blockCells(native[list], `${place}.${list}`, message.parts, format);
-  if (callLists !== undefined && message.role !== "tool") return holderCells(format, native, message, place);
-  return [{ value: native, path: place, parts: message.parts }];
-}
-
-function blockCells(content: unknown, path: string, parts: readonly Part[], format: Format): Cell[] {
-  if (!Array.isArray(content)) return content === undefined ? [] : [{ value: content, path, parts }];
-  let next = 0;
-  return content.map((value: unknown, index) => {
-    const count = format === "ai-sdk" ? aiSdkParts(value, path) : 1;
-    const own = parts.slice(next, next + count);
-    next += count;
-    return { value, path: `${path}[${index}]`, parts: own };
-  });
-}
-
-const ANSWERED_STATES = new Set(["output-available", "output-error", "output-denied"]);
-
-/** A call of the interface holds its result too; approvals hold no part, nor what only the interface shows. */
-function aiSdkParts(value: unknown, path: string): number {
-  if (!isObject(value)) return 1;
-  const type = String(value.type);
-  if (path.endsWith(".content")) return type.startsWith("tool-approval") ? 0 : 1;
-  if (type.startsWith("tool-") || type === "dynamic-tool")
-    return ANSWERED_STATES.has(String(value.state)) ? 2 : 1;
-  return /^(text|reasoning|file)$/.test(type) ? 1 : 0;
-}
-
-/** Chat and LangChain entries keep their calls in a list of their own, behind what is said. */
-function holderCells(format: Format, native: NativeObject, message: Message, place: string): Cell[] {
-  const fields = fieldsOf(format, native);
-  const content = Array.isArray(fields.content) ? fields.content : undefined;
-  const lists = callLists(format, fields);
-  let said = 0;
-  let called = 0;
-  return message.parts.map((part) => {
-    if (part.type === "toolCall") {
-      const call = lists[called++];
-      return { value: call?.value, path: `${place}.${call?.path ?? "tool_calls"}`, parts: [part] };
-    }
-    if (part.type === "reasoning") return { value: part, path: place, parts: [part] };
-    const index = said++;
-    const at = content !== undefined && index < content.length ? `.content[${index}]` : ".content";
-    return { value: content?.[index] ?? fields.content, path: place + at, parts: [part] };
-  });
-}
-
-/** The fields of a message: those of a serialised one of LangChain lie deeper. */
-export function fieldsOf(format: Format, native: NativeObject): NativeObject {
-  if (format !== "langchain") return native;
-  if (isObject(native.kwargs)) return native.kwargs;
-  return isObject(native.data) && typeof native.type === "string" ? native.data : native;
-}
-
-interface PlacedCall {
-  readonly value: unknown;
-  readonly path: string;
-}
-
-function callLists(format: Format, fields: NativeObject): PlacedCall[] {
-  const placed = (SHAPES[format].callLists ?? []).flatMap((name) => {
-    const list: readonly unknown[] = Array.isArray(fields[name]) ? fields[name] : [];
-    return list.map((value, index) => ({ value, path: `${name}[${index}]` }));
-  });
-  if (placed.length > 0 || !isObject(fields.function_call)) return placed;
-  return [{ value: fields.function_call, path: "function_call" }];
-}
-
 /** True for a call that the wire needs an id for and that has none. */
 export function lacksCallId(format: Format, { value, path, parts }: Cell): boolean {
   if (!parts.some((part) => part.type === "toolCall") || !isObject(value)) return false;
@@ -270,7 +196,7 @@ export function lacksCallId(format: Format, { value, path, parts }: Cell): boole
 export function lacksResultId(format: Format, { native, message }: Entry): boolean {
   const { resultId, needsResultId } = SHAPES[format];
   if (message.role !== "tool" || needsResultId?.(native) !== true) return false;
-  return filled(fieldsOf(format, native)[resultId]) === undefined;
+  return filled(wireFields(format, native)[resultId]) === undefined;
 }
 
 /** A copy of a call's native block with this id. */
@@ -280,10 +206,21 @@ export function withCallId(format: Format, value: unknown, id: string): unknown 
 
 /** A copy of a result's native block or entry that answers the call with this id. */
 export function withResultId(format: Format, value: unknown, id: string): unknown {
-  if (!isObject(value)) return value;
-  const change = { [SHAPES[format].resultId]: id };
-  return format === "langchain" ? viewMessage(value, "message").write(change) : copyWith(value, change);
+  return isObject(value) ? withFields(format, value, { [SHAPES[format].resultId]: id }) : value;
 }
+
+/** The fields of an entry, wherever its format keeps them. */
+export function wireFields(format: Format, native: NativeObject): NativeObject {
+  return format === "langchain" ? fieldsOf(native) : native;
+}
+
+/** A copy of an entry with other fields; undefined removes one. */
+export function withFields(format: Format, native: NativeObject, changes: NativeObject): unknown {
+  return format === "langchain" ? viewMessage(native, "message").write(changes) : copyWith(native, changes);
+}
+
+/** Fields that hold blocks or calls. */
+const HOLDERS = ["content", "parts", "tool_calls", "invalid_tool_calls", "function_call"];
 
 /** A copy of the entry in which blocks are replaced: from each old block to the new one. */
 export function replaceBlocks(
@@ -291,19 +228,18 @@ export function replaceBlocks(
   native: NativeObject,
   replaced: ReadonlyMap<unknown, unknown>,
 ): unknown {
-  const swap = (value: unknown): unknown => (replaced.has(value) ? replaced.get(value) : value);
+  const swap = (value: unknown): unknown => {
+    if (replaced.has(value)) return replaced.get(value);
+    return Array.isArray(value) ? value.map((one) => (replaced.has(one) ? replaced.get(one) : one)) : value;
+  };
   if (replaced.has(native)) return replaced.get(native);
-  const field = blockField(format, native);
-  if (field !== undefined) return copyWith(native, { [field]: swapAll(native[field], swap) });
-  const fields = fieldsOf(format, native);
+  const fields = wireFields(format, native);
   const changes: Record<string, unknown> = {};
-  for (const name of SHAPES[format].callLists ?? [])
-    if (Array.isArray(fields[name])) changes[name] = swapAll(fields[name], swap);
-  return format === "langchain" ? viewMessage(native, "message").write(changes) : copyWith(native, changes);
-}
-
-function swapAll(content: unknown, swap: (value: unknown) => unknown): unknown {
-  return Array.isArray(content) ? content.map(swap) : swap(content);
+  for (const name of HOLDERS) if (name in fields) changes[name] = swap(fields[name]);
+  const { additional_kwargs: extra } = fields;
+  if (isObject(extra) && Array.isArray(extra.tool_calls))
+    changes.additional_kwargs = { ...extra, tool_calls: swap(extra.tool_calls) };
+  return withFields(format, native, changes);
 }
 
 /** The `type` of a block, or "" when it has none. */

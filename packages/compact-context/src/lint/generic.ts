@@ -1,5 +1,5 @@
 import { FORMATS } from "../codecs/formats.ts";
-import { copyWith, filled, type NativeObject } from "../codecs/native.ts";
+import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import {
   type Format,
   jsonText,
@@ -15,19 +15,21 @@ import { isObject, runAtOnce, type Steps } from "../errors.ts";
 import {
   type Cell,
   type Entry,
-  fieldsOf,
   isSystem,
   lacksCallId,
   lacksResultId,
   type ReadList,
   typeOf,
+  wireFields,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
-import { at, atEntry, badCells, type Rule, rulesOf } from "./rule.ts";
+import { at, atEntry, badCells, type Finding, type Rule, rulesOf } from "./rule.ts";
 
 const PAIRING = "Every provider: the answer to a tool call names the call it answers";
 
 const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-agents", "langchain", "pi"];
+
+const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
 
 /** What makes a list invalid whoever reads it. */
 export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
@@ -36,24 +38,18 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "An entry is not of the format: no object, or a field that every entry needs is missing.",
     link: "The message types of the format's own SDK",
     mend: "The block is dropped, or the whole entry; what it held is in `removed`.",
-    check: ({ faults }) =>
-      faults
-        .filter(({ path }) => !path.endsWith(".role"))
-        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+    check: (list) => faultsOf(list).filter(({ path }) => !path.endsWith(".role")),
   },
   {
     id: "generic/unknown-role",
     explanation: "The format has no such role.",
     link: "The message types of the format's own SDK",
     mend: "The entry is dropped; what it held is in `removed`.",
-    check: ({ faults }) =>
-      faults
-        .filter(({ path }) => path.endsWith(".role"))
-        .map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` })),
+    check: (list) => faultsOf(list).filter(({ path }) => path.endsWith(".role")),
   },
   {
     id: "generic/empty-list",
-    formats: ["openai-chat", "anthropic", "gemini", "ai-sdk"],
+    formats: EMPTY_REFUSED,
     explanation: "A list without messages is refused; for Anthropic and Gemini, system text is none.",
     link: "The request reference of the provider: messages must not be empty",
     mend: "A synthetic user message opens the conversation.",
@@ -133,7 +129,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: "The input of a call is no object: the answer that made it was aborted.",
     link: 'Claude API reference: "Create a Message", tool_use; Gemini API reference: FunctionCall.args',
     mend: "It becomes the object that the text holds, or one that holds the text under `INVALID_JSON`.",
-    check: (list) => badCells(list, (cell) => lacksInputObject(list.format, cell)),
+    check: (list) => badCells(list, (cell) => lacksReadableInput(list.format, cell)),
     fix: (value, _, format) => withReadableInput(format, value),
   },
   {
@@ -143,7 +139,7 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
       "The arguments of a call are no JSON object: the answer that made it was aborted, and servers that parse them refuse the list.",
     link: "vLLM and others parse `arguments` for the chat template; OpenAI takes any text",
     mend: "They become an object that holds the text under `INVALID_JSON`.",
-    check: (list) => badCells(list, lacksReadableArguments),
+    check: (list) => badCells(list, (cell) => lacksReadableInput(list.format, cell)),
     fix: (value, _, format) => withReadableInput(format, value),
   },
   {
@@ -170,7 +166,9 @@ export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
+function faultsOf({ faults }: ReadList): Finding[] {
+  return faults.map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` }));
+}
 
 /** True for a list without anything that counts as a message. */
 export function isEmptyList({ format, entries, length }: ReadList): boolean {
@@ -219,7 +217,7 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
 
 /** The id that the wire itself gives an entry. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
-  return filled(fieldsOf(format, native).id);
+  return filled(wireFields(format, native).id);
 }
 
 /** Reasoning that a provider ties to what came before it. */
@@ -257,66 +255,46 @@ const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   "ai-sdk": "input",
 };
 
-/** True for a call whose input is no object where its format wants one. */
-function lacksInputObject(format: Format, cell: Cell): boolean {
-  const field = OBJECT_FIELDS[format];
-  if (field === undefined || !isCall(cell) || cell.path.includes("invalid_tool_calls")) return false;
-  const input = holderOf(format, cell.value)?.[field];
-  // Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came.
-  const mayLack = format === "gemini" || format === "langchain" || format === "ai-sdk";
-  return !isObject(input) && !(mayLack && (input === undefined || input === null));
+/** Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came. */
+const MAY_LACK_INPUT: ReadonlySet<Format> = new Set(["gemini", "langchain", "ai-sdk"]);
+
+/** The object in a block that holds the call's input: Gemini's and Chat Completions' blocks hold it one level down. */
+function inputHolder(format: Format, value: unknown): NativeObject | undefined {
+  const block = objectOf(value);
+  const inner = format === "gemini" ? (block.functionCall ?? block.function_call) : block.function;
+  if (isObject(inner)) return inner;
+  if (format in OBJECT_FIELDS) return format === "gemini" ? undefined : block;
+  return block.type === "function_call" || block.type === undefined ? block : undefined;
 }
 
-/** True for a call whose arguments are text that no parser takes; empty text is an empty object to most. */
-function lacksReadableArguments({ value, parts }: Cell): boolean {
-  if (!parts.some((part) => part.type === "toolCall")) return false;
-  const holder = callHolder(value);
-  const text = holder?.arguments;
-  return typeof text === "string" && text.trim() !== "" && !isObject(parsed(text));
+/** True for a call whose input is no object, and no text of one; empty text is an empty object to most parsers. */
+function lacksReadableInput(format: Format, { value, path, parts }: Cell): boolean {
+  if (!parts.some((part) => part.type === "toolCall") || path.includes("invalid_tool_calls")) return false;
+  const field = OBJECT_FIELDS[format];
+  const input = inputHolder(format, value)?.[field ?? "arguments"];
+  if (field === undefined)
+    return typeof input === "string" && input.trim() !== "" && !isObject(parsed(input));
+  return !isObject(input) && !(MAY_LACK_INPUT.has(format) && (input === undefined || input === null));
 }
 
 /** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
-function withReadableInput(format: Format, value: unknown): unknown {
-  if (!isObject(value)) return value;
-  const field = OBJECT_FIELDS[format];
-  const holder = field === undefined ? callHolder(value) : holderOf(format, value);
+function withReadableInput(format: Format, value: NativeObject): unknown {
+  const holder = inputHolder(format, value);
   if (holder === undefined) return value;
-  if (field === undefined) {
-    const wrapped = JSON.stringify({ [UNREADABLE]: holder.arguments });
-    return rewrap(value, holder, { arguments: wrapped });
-  }
-  return rewrap(value, holder, { [field]: objectFrom(holder[field]) });
+  const field = OBJECT_FIELDS[format];
+  const changed =
+    field === undefined
+      ? copyWith(holder, { arguments: JSON.stringify({ [UNREADABLE]: holder.arguments }) })
+      : copyWith(holder, { [field]: objectFrom(holder[field]) });
+  if (holder === value) return changed;
+  const key = Object.keys(value).find((name) => value[name] === holder) ?? "";
+  return copyWith(value, { [key]: changed });
 }
 
 function objectFrom(input: unknown): object {
   if (input === undefined || input === null || input === "") return {};
   const held = typeof input === "string" ? parsed(input) : undefined;
   return isObject(held) ? held : { [UNREADABLE]: jsonText(input) };
-}
-
-function isCall({ parts }: Cell): boolean {
-  return parts.some((part) => part.type === "toolCall");
-}
-
-/** The object in a block that holds the input: Gemini's and Chat Completions' blocks hold it one level down. */
-function holderOf(format: Format, value: unknown): NativeObject | undefined {
-  if (!isObject(value)) return undefined;
-  if (format !== "gemini") return value;
-  const call = value.functionCall ?? value.function_call;
-  return isObject(call) ? call : undefined;
-}
-
-function callHolder(value: unknown): NativeObject | undefined {
-  if (!isObject(value)) return undefined;
-  if (isObject(value.function)) return value.function;
-  return value.type === "function_call" || value.type === undefined ? value : undefined;
-}
-
-function rewrap(value: NativeObject, holder: NativeObject, changes: object): unknown {
-  const changed = copyWith(holder, { ...changes });
-  if (holder === value) return changed;
-  const key = Object.keys(value).find((name) => value[name] === holder) ?? "";
-  return copyWith(value, { [key]: changed });
 }
 
 function parsed(text: string): unknown {

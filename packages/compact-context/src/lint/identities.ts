@@ -1,16 +1,13 @@
-import { viewMessage } from "../codecs/langchain-instances.ts";
 import { copyWith } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
 import { reusedCalls, startsWrong, trailingSystem } from "./anthropic.ts";
 import {
-  type Change,
   createEditor,
   type Editor,
-  keepCells,
   NO_REPLY,
   openingEntry,
-  replaceCells,
   type Step,
+  takeOut,
   type Workbench,
 } from "./edit.ts";
 import {
@@ -21,54 +18,42 @@ import {
   type ReadList,
   typeOf,
   withCallId,
+  withFields,
   withResultId,
   wordsOf,
 } from "./entries.ts";
 import { acceptedId, entryId, isEmptyList, refusedEntryIds, repeatedIds } from "./generic.ts";
 import { isSealed, isSpeaker, unalternating } from "./openai.ts";
 import { type PlacedCall, type PlacedResult, pairCalls, type Spot } from "./pairs.ts";
-
-/** Blocks to put into the places of old ones, by entry. */
-type Swaps = Map<Entry, Map<unknown, unknown>>;
-
-function swap(swaps: Swaps, { entry, cell }: Spot, value: unknown): void {
-  const own = swaps.get(entry) ?? new Map<unknown, unknown>();
-  swaps.set(entry, own.set(cell.value, value));
-}
+import type { Mend } from "./rule.ts";
 
 /** Writes ids where the wire needs them: those by which calls and results were paired, or the id a lone result names. */
 export const fillIds: Step = (bench) => {
   const { list } = bench;
+  const { format } = list;
   const editor = createEditor(bench);
-  const swaps: Swaps = new Map();
   const pairs = pairCalls(list);
-  const free = pairs.orphans.filter(({ entry }) => !lacksResultId(list.format, entry));
+  const free = pairs.orphans.filter(({ entry }) => !lacksResultId(format, entry));
   for (const { result, call } of onlyOpenCalls(list, free)) {
-    swap(swaps, result, withResultId(list.format, result.cell.value, call.part.id));
-    note(
-      editor,
-      result.entry,
-      "generic/orphan-result",
-      `the result answers "${call.part.id}", the only open call`,
-    );
+    const { id } = call.part;
+    editor.swap(result, withResultId(format, result.cell.value, id));
+    const explanation = `the result answers "${id}", the only open call`;
+    editor.note(result.entry, { rule: "generic/orphan-result", action: "rewritten", explanation });
   }
-  if (editor.mends.length > 0) return finish(bench, editor, swaps);
+  const adopted = editor.finish();
+  if (adopted !== undefined) return adopted;
   for (const entry of list.entries) {
-    for (const cell of entry.cells.filter((one) => lacksCallId(list.format, one)))
-      fillCall(bench, editor, swaps, { spot: { entry, cell }, free });
+    for (const cell of entry.cells)
+      if (lacksCallId(format, cell)) fillCall(list, editor, { entry, cell }, free);
   }
   for (const { part, result } of pairs.calls) {
-    if (result === undefined || !lacksResultId(list.format, result.entry)) continue;
-    swap(swaps, result, withResultId(list.format, result.cell.value, part.id));
-    note(editor, result.entry, "generic/result-without-id", `the result answers call "${part.id}"`);
+    if (result === undefined || !lacksResultId(format, result.entry)) continue;
+    editor.swap(result, withResultId(format, result.cell.value, part.id));
+    const explanation = `the result answers call "${part.id}"`;
+    editor.note(result.entry, { rule: "generic/result-without-id", action: "rewritten", explanation });
   }
-  return finish(bench, editor, swaps);
-};
-
-function finish({ list }: Workbench, editor: Editor, swaps: Swaps): Change | undefined {
-  for (const [entry, values] of swaps) replaceCells(editor, list.format, entry, values);
   return editor.finish();
-}
+};
 
 /** Results of unknown calls, with the call where just one is open and just one of them may answer it. */
 function onlyOpenCalls(
@@ -84,35 +69,21 @@ function onlyOpenCalls(
   return found.filter(({ call }) => found.filter((one) => one.call === call).length === 1);
 }
 
-interface Nameless {
-  readonly spot: Spot;
-  /** Results whose call is not known yet; the one that is taken is removed. */
-  readonly free: PlacedResult[];
-}
-
-function fillCall(bench: Workbench, editor: Editor, swaps: Swaps, { spot, free }: Nameless): void {
-  const { format } = bench.list;
+/** `free`: results whose call is not known yet; the one that is taken is removed. */
+function fillCall(list: ReadList, editor: Editor, spot: Spot, free: PlacedResult[]): void {
+  const { format } = list;
   const { entry, cell } = spot;
+  const rule = "generic/call-without-id";
   const call = cell.parts.find((part) => part.type === "toolCall");
-  const adopted = free.findIndex((result) => mayAnswer(bench.list, entry, result));
+  const adopted = free.findIndex((result) => mayAnswer(list, entry, result));
   const id = adopted === -1 ? call?.id : free.splice(adopted, 1)[0]?.part.id;
   const isItem = format === "openai-responses" || format === "openai-agents";
   if (isItem && adopted === -1) {
-    const removed = wordsOf(cell.parts);
-    const rule = "generic/call-without-id";
-    const explanation = "a call without an id that nothing answers";
-    editor.mends.push({
-      rule,
-      index: editor.indexAt(entry.position),
-      action: "dropped",
-      explanation,
-      removed,
-    });
-    keepCells(editor, format, entry, []);
+    takeOut(editor, spot, { rule, explanation: "a call without an id that nothing answers" });
     return;
   }
-  swap(swaps, spot, withCallId(format, cell.value, id ?? ""));
-  note(editor, entry, "generic/call-without-id", `the call has the id "${id}" now`);
+  editor.swap(spot, withCallId(format, cell.value, id ?? ""));
+  editor.note(entry, { rule, action: "rewritten", explanation: `the call has the id "${id}" now` });
 }
 
 /** Nobody but the assistant and its tools speaks between the call and the result. */
@@ -124,30 +95,28 @@ function mayAnswer({ entries }: ReadList, caller: Entry, { entry, part }: Placed
     .every(({ message }) => message.role === "assistant" || message.role === "tool");
 }
 
-function note(editor: Editor, entry: Entry, rule: string, explanation: string): void {
-  editor.mends.push({ rule, index: editor.indexAt(entry.position), action: "rewritten", explanation });
-}
-
 /** Drops equal copies of entries; other entries whose id is taken lose it. */
 export const partTwins: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
   const textOfFirst = firstTexts(list);
+  const rule = "generic/duplicate-entry-id";
   for (const entry of repeatedIds(list)) {
     const id = entryId(list.format, entry) ?? "";
-    const index = editor.indexAt(entry.position);
-    const rule = "generic/duplicate-entry-id";
     if (textOfFirst(id) === jsonText(entry.native)) {
-      const removed = wordsOf(entry.message.parts);
-      editor.mends.push({ rule, index, action: "dropped", explanation: `a copy of "${id}"`, removed });
-      editor.drop(entry.position);
+      dropEntry(editor, entry, { rule, explanation: `a copy of "${id}"` });
     } else {
-      editor.mends.push({ rule, index, action: "rewritten", explanation: `the id "${id}" is taken` });
-      editor.replace(entry.position, withoutId(list, entry));
+      editor.note(entry, { rule, action: "rewritten", explanation: `the id "${id}" is taken` });
+      editor.replace(entry, withFields(list.format, entry.native, { id: undefined }));
     }
   }
   return editor.finish();
 };
+
+function dropEntry(editor: Editor, entry: Entry, reason: Pick<Mend, "rule" | "explanation">): void {
+  editor.note(entry, { ...reason, action: "dropped", removed: wordsOf(entry.message.parts) });
+  editor.replace(entry, undefined);
+}
 
 /** Gives the text of the first entry of an id, however often it is asked for. */
 function firstTexts({ format, entries }: ReadList): (id: string) => string | undefined {
@@ -165,10 +134,10 @@ function firstTexts({ format, entries }: ReadList): (id: string) => string | und
   };
 }
 
-function withoutId({ format }: ReadList, { native }: Entry): unknown {
-  return format === "langchain"
-    ? viewMessage(native, "message").write({ id: undefined })
-    : copyWith(native, { id: undefined });
+/** Gives a call and its result another id. */
+function rename(editor: Editor, format: Format, call: PlacedCall, id: string): void {
+  editor.swap(call, withCallId(format, call.cell.value, id));
+  if (call.result !== undefined) editor.swap(call.result, withResultId(format, call.result.cell.value, id));
 }
 
 /** Gives calls whose id was used before, and their results, an id of their own. */
@@ -176,17 +145,14 @@ export const renameReusedCalls: Step = (bench) => {
   const { list } = bench;
   if (list.format !== "anthropic") return undefined;
   const editor = createEditor(bench);
-  const swaps: Swaps = new Map();
   const taken = new Set(pairCalls(list).calls.map((call) => call.part.id));
   for (const call of reusedCalls(list)) {
     const id = freshId(call.part.id, taken);
-    swap(swaps, call, withCallId(list.format, call.cell.value, id));
-    if (call.result !== undefined) {
-      swap(swaps, call.result, withResultId(list.format, call.result.cell.value, id));
-    }
-    note(editor, call.entry, "anthropic/unique-call-ids", `the id "${call.part.id}" is taken: "${id}" now`);
+    rename(editor, list.format, call, id);
+    const explanation = `the id "${call.part.id}" is taken: "${id}" now`;
+    editor.note(call.entry, { rule: "anthropic/unique-call-ids", action: "rewritten", explanation });
   }
-  return finish(bench, editor, swaps);
+  return editor.finish();
 };
 
 /** Gives calls and items whose id the provider refuses another one, in the call and its result alike. */
@@ -194,7 +160,6 @@ export const mendIds: Step = (bench) => {
   const { list } = bench;
   const { format } = list;
   const editor = createEditor(bench);
-  const swaps: Swaps = new Map();
   const rule = "generic/refused-id";
   const { calls } = pairCalls(list);
   const taken = new Set(calls.map((call) => call.part.id));
@@ -206,28 +171,19 @@ export const mendIds: Step = (bench) => {
     const own = renamed.get(id) ?? (taken.has(accepted) ? freshId(accepted, taken) : accepted);
     renamed.set(id, own);
     taken.add(own);
-    swap(swaps, call, withCallId(format, call.cell.value, own));
-    if (call.result !== undefined)
-      swap(swaps, call.result, withResultId(format, call.result.cell.value, own));
-    note(editor, call.entry, rule, `the id "${id}" is "${own}" now`);
+    rename(editor, format, call, own);
+    editor.note(call.entry, { rule, action: "rewritten", explanation: `the id "${id}" is "${own}" now` });
   }
-  if (editor.mends.length > 0) return finish(bench, editor, swaps);
+  const changed = editor.finish();
+  if (changed !== undefined) return changed;
   for (const entry of refusedEntryIds(list)) {
     const id = entryId(format, entry) ?? "";
+    const accepted = acceptedId(format, id);
     if (typeOf(entry.native) === "reasoning" && !isSealed(entry.native)) {
-      const explanation = `reasoning that only its refused id "${id}" names`;
-      const removed = wordsOf(entry.message.parts);
-      editor.mends.push({
-        rule,
-        index: editor.indexAt(entry.position),
-        action: "dropped",
-        explanation,
-        removed,
-      });
-      editor.drop(entry.position);
+      dropEntry(editor, entry, { rule, explanation: `reasoning that only its refused id "${id}" names` });
     } else {
-      editor.replace(entry.position, copyWith(entry.native, { id: acceptedId(format, id) }));
-      note(editor, entry, rule, `the id "${id}" is "${acceptedId(format, id)}" now`);
+      editor.replace(entry, copyWith(entry.native, { id: accepted }));
+      editor.note(entry, { rule, action: "rewritten", explanation: `the id "${id}" is "${accepted}" now` });
     }
   }
   return editor.finish();
@@ -247,12 +203,11 @@ export const liftSystem: Step = (bench) => {
   const editor = createEditor(bench);
   const start = list.entries.findIndex((entry) => !isSystem(entry));
   const before = list.entries[start - 1]?.position ?? -1;
-  for (const { position } of trailingSystem(list)) {
-    const index = editor.indexAt(position);
-    const rule = `${list.format}/system-leads`;
-    editor.mends.push({ rule, index, action: "moved", explanation: "the system text leads the list now" });
-    editor.drop(position);
-    editor.insertAfter(before, editor.at(position));
+  const rule = `${list.format}/system-leads`;
+  for (const entry of trailingSystem(list)) {
+    editor.note(entry, { rule, action: "moved", explanation: "the system text leads the list now" });
+    editor.replace(entry, undefined);
+    editor.insertAfter(before, entry.native, entry);
   }
   return editor.finish();
 };
@@ -264,10 +219,10 @@ export const openWithUser: Step = (bench) => {
   if (position === undefined) return undefined;
   const editor = createEditor(bench);
   const added = openingEntry(format);
-  const index = editor.indexAt(position);
   const rule = isEmptyList(bench.list) ? "generic/empty-list" : (OPENING_RULES[format] ?? "");
-  editor.mends.push({ rule, index, action: "added", explanation: "a synthetic opening of the user", added });
-  editor.insertAfter(position - 1, { native: added, index });
+  const explanation = "a synthetic opening of the user";
+  editor.note({ position }, { rule, action: "added", explanation, added });
+  editor.insertAfter(position - 1, added, { position });
   return editor.finish();
 };
 
@@ -293,19 +248,12 @@ export const mergeSystem: Step = (bench) => {
   const [first] = systems;
   if (first === undefined || systems.every((entry) => entry === list.entries[0])) return undefined;
   const editor = createEditor(bench);
-  for (const entry of systems) editor.drop(entry.position);
-  for (const { position } of systems.filter((entry) => entry !== list.entries[0])) {
-    const action = systems.length > 1 ? "merged" : "moved";
-    const rule = "openai-chat/strict-system-first";
-    editor.mends.push({
-      rule,
-      index: editor.indexAt(position),
-      action,
-      explanation: "one system message leads",
-    });
-  }
-  const native = systems.length > 1 ? merged(systems) : first.native;
-  editor.insertAfter(-1, { native, index: editor.indexAt(first.position) });
+  for (const entry of systems) editor.replace(entry, undefined);
+  const rule = "openai-chat/strict-system-first";
+  const action = systems.length > 1 ? "merged" : "moved";
+  for (const entry of systems.filter((one) => one !== list.entries[0]))
+    editor.note(entry, { rule, action, explanation: "one system message leads" });
+  editor.insertAfter(-1, systems.length > 1 ? merged(systems) : first.native, first);
   return editor.finish();
 };
 
@@ -323,22 +271,14 @@ export const alternate: Step = (bench) => {
     const [first, ...rest] = run;
     if (first === undefined) continue;
     if (repeated.has(first)) {
-      const index = editor.indexAt(first.position);
       const added = otherSpeaker(first);
-      editor.mends.push({
-        rule,
-        index,
-        action: "added",
-        explanation: "a synthetic message in between",
-        added,
-      });
-      editor.insertAfter(first.position - 1, { native: added, index });
+      editor.note(first, { rule, action: "added", explanation: "a synthetic message in between", added });
+      editor.insertAfter(first.position - 1, added, first);
     }
-    if (rest.length > 0) editor.replace(first.position, merged(run));
-    for (const { position } of rest) {
-      const index = editor.indexAt(position);
-      editor.mends.push({ rule, index, action: "merged", explanation: "said together with the one before" });
-      editor.drop(position);
+    if (rest.length > 0) editor.replace(first, merged(run));
+    for (const entry of rest) {
+      editor.note(entry, { rule, action: "merged", explanation: "said together with the one before" });
+      editor.replace(entry, undefined);
     }
   }
   return editor.finish();

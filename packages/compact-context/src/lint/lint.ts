@@ -1,5 +1,6 @@
+import { PI_OWN_ROLES } from "../codecs/detect.ts";
 import { codecFor } from "../codecs/formats.ts";
-import { filled, objectOf, readNative } from "../codecs/native.ts";
+import { filled, isRole, objectOf, ROLES, readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
 import { ANTHROPIC_RULES, leadingSystem, startsWrong, trailingSystem } from "./anthropic.ts";
@@ -85,17 +86,11 @@ const LANGCHAIN_RULES: readonly Rule[] = rulesOf(
   ],
 );
 
-const PI_ROLES = new Set([
-  "system",
-  "user",
-  "assistant",
-  "toolResult",
-  "bashExecution",
-  "branchSummary",
-  "compactionSummary",
-  "custom",
-  "hookMessage",
-]);
+const PI_EXTRAS: ReadonlySet<unknown> = new Set(["custom", "hookMessage"]);
+
+function isKnownToPi({ native: { role } }: Entry): boolean {
+  return isRole(role, ROLES.pi) || PI_OWN_ROLES.has(role) || PI_EXTRAS.has(role);
+}
 
 /** The pi agent. */
 const PI_RULES: readonly Rule[] = rulesOf(
@@ -108,7 +103,7 @@ const PI_RULES: readonly Rule[] = rulesOf(
       link: "pi-agent-core: CustomAgentMessages and convertToLlm",
       check: ({ entries }) =>
         entries
-          .filter(({ native }) => !PI_ROLES.has(String(native.role)))
+          .filter((entry) => !isKnownToPi(entry))
           .map((entry) => atEntry(entry, `the role "${String(entry.native.role)}" is the application's own`)),
     },
     {
@@ -253,17 +248,12 @@ const GEMINI_RULES: readonly Rule[] = rulesOf(FORMATS, [
 /** Only the first call of a step carries a signature; models that sign none are left alone. */
 function unsignedCalls({ entries }: ReadList): Finding[] {
   const start = entries.findLastIndex((entry) => entry.message.role === "user");
-  const steps = entries.slice(start + 1).flatMap((entry) => {
+  const called = entries.flatMap(({ cells }) => cells.filter(({ value }) => isCall(value)));
+  if (!called.some(({ value }) => isSigned(value))) return [];
+  return entries.slice(start + 1).flatMap((entry) => {
     const first = entry.cells.find(({ value }) => isCall(value));
-    return first === undefined ? [] : [{ entry, cell: first }];
+    return first === undefined || isSigned(first.value) ? [] : [at(entry, first.path)];
   });
-  const unsigned = steps.filter(({ cell }) => !isSigned(cell.value));
-  const anySigned = entries.some((entry) =>
-    entry.cells.some(({ value }) => isCall(value) && isSigned(value)),
-  );
-  return anySigned
-    ? unsigned.map(({ entry, cell }: { entry: Entry; cell: { path: string } }) => at(entry, cell.path))
-    : [];
 }
 
 function isCall(value: unknown): boolean {

@@ -1,15 +1,13 @@
 import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, readNative } from "../codecs/native.ts";
-import { type Format, jsonText, type Part } from "../core/message.ts";
+import { type Format, jsonText } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
 import {
   type Change,
   createEditor,
   type Editor,
-  keepCells,
-  removeCells,
-  replaceCells,
   type Step,
+  takeOut,
   type Workbench,
   type Working,
 } from "./edit.ts";
@@ -145,86 +143,60 @@ function fixEach(bench: Workbench): Change | undefined {
   return undefined;
 }
 
-/** What became of the blocks of an entry; undefined for one that goes. */
-type Fates = Map<Cell, unknown>;
-
 function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Change | undefined {
   const { list, options } = bench;
   const editor = createEditor(bench);
-  const fates = new Map<Entry, Fates>();
   for (const finding of rule.check(list, options)) {
     const { entry, cell, problem } = finding;
     if (entry === undefined) continue;
-    const own = fates.get(entry) ?? new Map<Cell, unknown>();
+    const spot = cell && { entry, cell };
     // Several images of one result are each a finding.
-    const before = own.get(cell as Cell) ?? cell?.value ?? entry.native;
+    const before = spot === undefined ? entry.native : editor.valueOf(spot);
     const after = fix(before as NativeObject, finding, list.format);
-    if (cell !== undefined) fates.set(entry, own.set(cell, after));
-    else editor.replace(entry.position, after);
-    noteFix(
-      editor,
-      entry,
-      { rule: rule.id, explanation: problem ?? rule.explanation, ...blockPath(editor, entry, cell) },
-      after === undefined ? (cell ?? entry.message).parts : undefined,
-    );
+    if (spot === undefined) editor.replace(entry, after);
+    else editor.swap(spot, after);
+    const reason = {
+      rule: rule.id,
+      explanation: problem ?? rule.explanation,
+      ...blockPath(editor, entry, cell),
+    };
+    if (after !== undefined) editor.note(entry, { ...reason, action: "rewritten" });
+    else
+      editor.note(entry, { ...reason, action: "dropped", removed: wordsOf((cell ?? entry.message).parts) });
   }
-  for (const [entry, own] of fates) writeBlocks(editor, list.format, entry, own);
   return editor.finish();
 }
 
-/** `gone` is what the list does not hold any more. */
-function noteFix(
-  editor: Editor,
-  { position }: Entry,
-  reason: Pick<Mend, "rule" | "explanation" | "path">,
-  gone: readonly Part[] | undefined,
-): void {
-  const index = editor.indexAt(position);
-  editor.mends.push(
-    gone === undefined
-      ? { ...reason, index, action: "rewritten" }
-      : { ...reason, index, action: "dropped", removed: wordsOf(gone) },
-  );
-}
-
 /** The block's place in the list that came in; nothing for a whole entry. */
-function blockPath(editor: Editor, { position }: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
+function blockPath(editor: Editor, entry: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
   if (cell === undefined) return {};
-  return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexAt(position)}]`) };
-}
-
-function writeBlocks(editor: Editor, format: Format, entry: Entry, fates: Fates): void {
-  const kept = entry.cells.filter((cell) => !fates.has(cell) || fates.get(cell) !== undefined);
-  if (kept.length < entry.cells.length) keepCells(editor, format, entry, kept);
-  else replaceCells(editor, format, entry, new Map([...fates].map(([cell, after]) => [cell.value, after])));
+  return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexOf(entry)}]`) };
 }
 
 /** Drops bound reasoning in and behind the entry at `from`. */
 function dropBound(bench: Workbench, from: number): Change | undefined {
-  const rule = "reasoning/edited-prefix";
-  const explanation = "reasoning behind an edited prefix";
-  return removeCells(
-    bench,
-    bench.list.entries
-      .filter((entry) => entry.position >= from)
-      .flatMap((entry) => entry.cells.filter(isBound).map((cell) => ({ entry, cell, rule, explanation }))),
-  );
+  const editor = createEditor(bench);
+  const reason = { rule: "reasoning/edited-prefix", explanation: "reasoning behind an edited prefix" };
+  for (const entry of bench.list.entries) {
+    if (entry.position < from) continue;
+    for (const cell of entry.cells) if (isBound(cell)) takeOut(editor, { entry, cell }, reason);
+  }
+  return editor.finish();
 }
 
 /** Drops what cannot be read: the one block where the path names it, else the whole entry. */
 function dropUnreadable(bench: Workbench): Change | undefined {
   const editor = createEditor(bench);
   for (const fault of bench.list.faults) {
-    const { position, path, problem } = fault;
+    const { path, problem } = fault;
     const rest = withoutBlock(fault);
-    editor.mends.push({
+    editor.note(fault, {
       rule: path.endsWith(".role") ? "generic/unknown-role" : "generic/unreadable-entry",
-      index: editor.indexAt(position),
       action: "dropped",
       explanation: `${path} ${problem}`,
       removed: jsonText(rest === undefined ? fault.native : rest.block),
     });
-    editor.replace(position, rest?.native);
+    editor.replace(fault, rest?.native);
   }
   return editor.finish();
 }

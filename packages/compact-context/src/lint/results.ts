@@ -6,15 +6,12 @@ import {
   emptyHost,
   entryWith,
   failedUiCall,
-  keepCells,
   NO_RESULT,
-  type Removal,
-  removeCells,
-  replaceCells,
   type Step,
+  takeOut,
   type Workbench,
 } from "./edit.ts";
-import { type Cell, type Entry, typeOf, wordsOf } from "./entries.ts";
+import { type Cell, type Entry, typeOf } from "./entries.ts";
 import {
   type Batch,
   batchesOf,
@@ -26,36 +23,32 @@ import {
   type PlacedCall,
   type PlacedResult,
   pairCalls,
+  type Spot,
 } from "./pairs.ts";
 
 /** Drops results without a call, results of answered calls, and calls with the id of an open one. */
 export const dropPartnerless: Step = (bench) => {
   const { orphans, duplicates, doubles } = pairCalls(bench.list);
-  const removal = (rule: string, explanation: string) => {
-    return ({ entry, cell }: { entry: Entry; cell: Cell }): Removal => ({ entry, cell, rule, explanation });
+  const editor = createEditor(bench);
+  const takeAll = (spots: readonly Spot[], rule: string, explanation: string): void => {
+    for (const spot of spots) takeOut(editor, spot, { rule, explanation });
   };
-  return removeCells(bench, [
-    ...orphans.map(removal("generic/orphan-result", "a result without its call")),
-    ...duplicates.map(removal("generic/duplicate-result", "a second result of one call")),
-    ...doubles.map(removal("generic/duplicate-call", "a second call of one id")),
-  ]);
+  takeAll(orphans, "generic/orphan-result", "a result without its call");
+  takeAll(duplicates, "generic/duplicate-result", "a second result of one call");
+  takeAll(doubles, "generic/duplicate-call", "a second call of one id");
+  return editor.finish();
 };
 
 /** Records that a result was moved. */
 function noteMoved(editor: Editor, rule: string, { entry, part }: PlacedResult): void {
   const explanation = `the result of call "${part.id}" stands behind its call now`;
-  editor.mends.push({ rule, index: editor.indexAt(entry.position), action: "moved", explanation });
+  editor.note(entry, { rule, action: "moved", explanation });
 }
 
 /** Records that a call was answered by us. */
-function noteAnswered(editor: Editor, call: PlacedCall, added: unknown): void {
-  editor.mends.push({
-    rule: "generic/dead-call",
-    index: editor.indexAt(call.entry.position),
-    action: "answered",
-    explanation: `call "${call.part.id}" (${call.part.name}): ${NO_RESULT}`,
-    added,
-  });
+function noteAnswered(editor: Editor, { entry, part }: PlacedCall, added: unknown): void {
+  const explanation = `call "${part.id}" (${part.name}): ${NO_RESULT}`;
+  editor.note(entry, { rule: "generic/dead-call", action: "answered", explanation, added });
 }
 
 const MISPLACED: Partial<Record<Workbench["list"]["format"], string>> = {
@@ -106,13 +99,12 @@ function moveResults(bench: Workbench, editor: Editor, entry: Entry, calls: read
   const moved = new Set(calls.map((call) => call.result.cell));
   const rest = entry.cells.filter((cell) => !moved.has(cell));
   const callers = new Set(calls.map((call) => call.entry));
-  if (rest.length > 0) keepCells(editor, format, entry, rest);
-  else editor.drop(entry.position);
+  editor.keep(entry, rest);
   for (const caller of callers) {
     const own = calls.filter((call) => call.entry === caller).map((call) => call.result.cell);
     const isWhole = callers.size === 1 && rest.length === 0;
     const native = isWhole ? entry.native : entryWith(format, { ...entry, native: emptyHost(format) }, own);
-    editor.insertAfter(anchorOf(bench, caller), { native, index: editor.indexAt(entry.position) });
+    editor.insertAfter(anchorOf(bench, caller), native, entry);
   }
 }
 
@@ -122,33 +114,17 @@ function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {
   if (format === "ai-sdk" && Array.isArray(entry.native.parts)) {
     const failed = failedUiCall(cell.value);
     noteAnswered(editor, call, failed);
-    const dead = entry.cells.filter((one) => isDeadCell(bench, one)).map((one) => one.value);
-    replaceCells(editor, format, entry, new Map(dead.map((value) => [value, failedUiCall(value)])));
+    editor.swap(call, failed);
     return;
   }
-  const native =
-    format === "ai-sdk"
-      ? { ...emptyHost(format), content: [answerBlock(format, call)] }
-      : answerEntry(format, call);
+  const native = answerEntry(format, call);
   if (native === undefined) {
-    const removed = wordsOf(cell.parts);
     const explanation = "a call without a result that nobody can make up";
-    const index = editor.indexAt(entry.position);
-    editor.mends.push({ rule: "generic/dead-call", index, action: "dropped", explanation, removed });
-    keepCells(
-      editor,
-      format,
-      entry,
-      entry.cells.filter((one) => one !== cell),
-    );
+    takeOut(editor, call, { rule: "generic/dead-call", explanation });
     return;
   }
   noteAnswered(editor, call, native);
-  editor.insertAfter(anchorOf(bench, entry), { native, index: editor.indexAt(entry.position) });
-}
-
-function isDeadCell(bench: Workbench, cell: Cell): boolean {
-  return pairCalls(bench.list).calls.some((call) => call.cell === cell && isDead(call, bench.options));
+  editor.insertAfter(anchorOf(bench, entry), native, entry);
 }
 
 interface Gathering {
@@ -170,7 +146,7 @@ export const gatherResults: Step = (bench) => {
   }
   for (const entry of entries) {
     const cells = gathering.cells.get(entry);
-    if (cells !== undefined) keepCells(editor, format, entry, cells);
+    if (cells !== undefined) editor.keep(entry, cells);
   }
   return editor.finish();
 };
@@ -213,19 +189,17 @@ function gather(gathering: Gathering, batch: Batch, problem: Problem): void {
   const { format } = bench.list;
   const gathered = collect(gathering, batch, problem);
   const holders = new Set(batch.calls.flatMap((call) => call.result?.entry ?? []));
-  for (const entry of holders)
-    setCells(
-      gathering,
-      entry,
-      cellsOf(gathering, entry).filter((cell) => !gathered.includes(cell)),
-    );
+  for (const entry of holders) {
+    const rest = cellsOf(gathering, entry).filter((cell) => !gathered.includes(cell));
+    gathering.cells.set(entry, rest);
+  }
   const [first] = batch.hosts;
   if (problem.explanation !== undefined && first !== undefined) {
     const { rule, action, explanation } = problem;
-    editor.mends.push({ rule, index: editor.indexAt(first.position), action, explanation });
+    editor.note(first, { rule, action, explanation });
   }
   if (first !== undefined && holders.has(first)) {
-    setCells(gathering, first, [...gathered, ...cellsOf(gathering, first)]);
+    gathering.cells.set(first, [...gathered, ...cellsOf(gathering, first)]);
     return;
   }
   const whole = wholeEntry(gathered, holders);
@@ -234,7 +208,7 @@ function gather(gathering: Gathering, batch: Batch, problem: Problem): void {
   const host = { ...last, native: emptyHost(format) };
   const native = whole?.native ?? entryWith(format, host, gathered);
   const source = whole ?? [...holders][0] ?? last;
-  editor.insertAfter(last.position, { native, index: editor.indexAt(source.position) });
+  editor.insertAfter(last.position, native, source);
 }
 
 /** The results in the order in which they are to stand, made-up ones where there is none. */
@@ -273,8 +247,4 @@ function wholeEntry(gathered: readonly Cell[], holders: ReadonlySet<Entry>): Ent
 
 function cellsOf({ cells }: Gathering, entry: Entry): readonly Cell[] {
   return cells.get(entry) ?? entry.cells;
-}
-
-function setCells({ cells }: Gathering, entry: Entry, own: readonly Cell[]): void {
-  cells.set(entry, own);
 }

@@ -913,6 +913,34 @@ it("an id is looked for where its format keeps it", () => {
   expect(lint([kept("msg_1"), kept("msg_2")], "openai-responses")).toEqual([]);
 });
 
+it("calls are looked for and mended wherever their format keeps them", () => {
+  const result = { role: "tool", tool_call_id: "c1", content: "ok" };
+  const old = { ...said, content: null, function_call: { name: "read", arguments: '{"path":"a' } };
+  const answer = { role: "function", name: "read", content: "ok" };
+  const { messages, mends } = repair([ask, old, answer], "openai-chat");
+  expect(mends).toMatchObject([{ rule: "generic/arguments-json", path: "messages[1].function_call" }]);
+  const readable = JSON.stringify({ INVALID_JSON: '{"path":"a' });
+  expect(messages[1]).toEqual({ ...old, function_call: { name: "read", arguments: readable } });
+
+  const block = { type: "tool_use", name: "read", input: {} };
+  const raw = { function: { name: "read", arguments: "{}" } };
+  for (const caller of [
+    { ...said, content: [block] },
+    { type: "ai", content: "", additional_kwargs: { tool_calls: [raw], kept: 1 } },
+  ]) {
+    const mended = repair([ask, caller, result], "langchain").messages;
+    const { tool_call_id: id } = mended[2] as { tool_call_id: string };
+    expect(lint(mended, "langchain")).toEqual([]);
+    expect(mended[1]).toMatchObject(
+      "type" in caller
+        ? { additional_kwargs: { tool_calls: [{ ...raw, id }], kept: 1 } }
+        : { content: [{ ...block, id }] },
+    );
+  }
+  const named = { type: "function_call", call_id: "c1", name: "read", arguments: "{}" };
+  expect(lint([ask, { ...said, content: [named] }, result], "langchain")).toEqual([]);
+});
+
 it("every rule has a case that breaks it", () => {
   const broken = new Set(CASES.map((one) => one.rule));
   expect(describeRules().filter((rule) => !broken.has(rule.id))).toEqual([]);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { readAnthropic, readChat } from "./bodies.ts";
+import { TEXT_APIS } from "./bodies.ts";
 
 describe("why a model stopped", () => {
   it.each([
@@ -10,7 +10,9 @@ describe("why a model stopped", () => {
     ["constructor", "toString", "other"],
     ["__proto__", "__proto__", "other"],
   ])("%s and %s are %s", (anthropic, chat, stop) => {
-    expect(readAnthropic({ content: [], stop_reason: anthropic }).stop).toBe(stop);
-    expect(readChat({ choices: [{ message: { content: "" }, finish_reason: chat }] }).stop).toBe(stop);
+    expect(TEXT_APIS.anthropic.read({ content: [], stop_reason: anthropic }).stop).toBe(stop);
+    expect(TEXT_APIS.chat.read({ choices: [{ message: { content: "" }, finish_reason: chat }] }).stop).toBe(
+      stop,
+    );
   });
 });

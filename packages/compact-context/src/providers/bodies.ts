@@ -1,143 +1,162 @@
-import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
+import type { Format } from "../core/message.ts";
+import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../core/ports.ts";
 import { defined } from "../errors.ts";
-import { type Json, objectOf, objectsIn, textOf } from "./request.ts";
+import { createTolerantCall, type Json, objectOf, objectsIn, textOf, windowOf } from "./request.ts";
 
-/**
- * What a message is asked without its optional parameters. Behind a prefix, whose system text and cache marks stay
- * as they are, a system text of the request is said by the user.
- */
-export function anthropicBody(model: string, { messages, prefix, maxOutputTokens }: TextModelRequest): Json {
-  const max_tokens = Math.max(1, maxOutputTokens);
-  if (prefix !== undefined) {
-    const own = messages.map(({ role, content }) => ({ role: role === "system" ? "user" : role, content }));
-    const { system, tools } = prefix;
-    return defined({ model, max_tokens, system, tools, messages: [...prefix.messages, ...own] });
-  }
-  const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
-  return defined({
-    model,
-    max_tokens,
-    system: system.length === 0 ? undefined : system.join("\n\n"),
-    messages: messages.filter(({ role }) => role !== "system"),
-  });
+/** An interface of a provider, as a text model uses it. */
+export interface TextApi {
+  readonly format: Format;
+  /** What is asked without what the server may refuse. */
+  body(model: string, request: TextModelRequest): Json;
+  /** What a server may refuse to take. `limit`: the name of the limit that is tried first, where there are two. */
+  parameters(request: TextModelRequest, limit: ChatLimit): Json;
+  /** Reads an answer; throws the error that it reports instead of one. */
+  read(body: unknown): TextModelAnswer;
 }
 
-/** What a model may refuse to take; the interface knows no seed. */
-export function anthropicParameters({ temperature }: TextModelRequest): Json {
-  return defined({ temperature: temperature === undefined ? undefined : Math.min(1, temperature) });
-}
-
-const ANTHROPIC_STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
-  end_turn: "end",
-  stop_sequence: "end",
-  max_tokens: "length",
-  model_context_window_exceeded: "length",
-  refusal: "refusal",
-};
-
-/** Reads a message; a refusal's explanation stands in for a text that is not there. */
-export function readAnthropic(body: unknown): TextModelAnswer {
-  throwReported(body);
-  const { content, stop_reason: reason, stop_details: details, usage } = objectOf(body);
-  const text = objectsIn(content)
-    .map((block) => (block.type === "text" ? textOf(block.text) : ""))
-    .join("");
-  const stop = stopOf(ANTHROPIC_STOPS, reason);
-  return answerOf(stop === "refusal" ? text || textOf(objectOf(details).explanation) : text, stop, usage);
-}
-
-/** What a chat completion is asked without its optional parameters: model, messages, a prefix's tools. */
-export function chatBody(model: string, { messages, prefix }: TextModelRequest): Json {
-  const system = prefix?.system === undefined ? [] : [{ role: "system", content: prefix.system }];
-  return defined({
-    model,
-    messages: [...system, ...(prefix?.messages ?? []), ...messages],
-    tools: prefix?.tools,
-  });
-}
-
-/** What a server may refuse to take. `limit` names the parameter that is tried first. */
-export function chatParameters(
-  { maxOutputTokens, temperature, seed }: TextModelRequest,
-  limit: "max_completion_tokens" | "max_tokens",
-): Json {
-  return defined({ [limit]: maxOutputTokens, temperature, seed });
-}
+type ChatLimit = "max_completion_tokens" | "max_tokens";
 
 /** What the limit is called where its first name is refused. */
-export const CHAT_LIMITS: Readonly<Record<string, string>> = {
+const OTHER_LIMITS: Readonly<Record<ChatLimit, ChatLimit>> = {
   max_completion_tokens: "max_tokens",
   max_tokens: "max_completion_tokens",
 };
 
-const CHAT_STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
-  stop: "end",
-  length: "length",
-  content_filter: "refusal",
+/** Anthropic takes no higher temperature than 1 and no seed. A refusal's explanation stands in for a text that is not there. */
+const anthropic: TextApi = {
+  format: "anthropic",
+  body(model, { messages, prefix, maxOutputTokens }) {
+    const max_tokens = Math.max(1, maxOutputTokens);
+    if (prefix === undefined) {
+      return defined({ model, max_tokens, system: systemIn(messages), messages: spokenBy(messages) });
+    }
+    const { system, tools } = prefix;
+    return defined({ model, max_tokens, system, tools, messages: behind(prefix.messages, messages, "user") });
+  },
+  parameters: ({ temperature }) =>
+    defined({ temperature: temperature === undefined ? undefined : Math.min(1, temperature) }),
+  read(body) {
+    throwReported(body);
+    const { content, stop_reason: reason, stop_details: details, usage } = objectOf(body);
+    const text = wordsIn(content);
+    const stop = stopOf(reason);
+    return answerOf(stop === "refusal" ? text || textOf(objectOf(details).explanation) : text, stop, usage);
+  },
 };
 
-/** Reads a chat completion; throws the error that it reports instead of choices. */
-export function readChat(body: unknown): TextModelAnswer {
-  const { choices, usage } = objectOf(body);
-  const [choice] = objectsIn(choices);
-  if (choice === undefined) throwReported(body);
-  const { content, refusal } = objectOf(choice?.message);
-  const text = typeof content === "string" ? content : objectsIn(content).map(partText).join("");
-  if (textOf(refusal) !== "") return answerOf(text || textOf(refusal), "refusal", usage);
-  const reason = choice?.finish_reason;
-  const silent = choice !== undefined && (reason === undefined || reason === null || reason === "");
-  return answerOf(text, silent ? "end" : stopOf(CHAT_STOPS, reason), usage);
-}
+const chat: TextApi = {
+  format: "openai-chat",
+  body(model, { messages, prefix }) {
+    const system = prefix?.system === undefined ? [] : [{ role: "system", content: prefix.system }];
+    return defined({
+      model,
+      messages: [...system, ...(prefix?.messages ?? []), ...messages],
+      tools: prefix?.tools,
+    });
+  },
+  parameters: ({ maxOutputTokens, temperature, seed }, limit) =>
+    defined({ [limit]: maxOutputTokens, temperature, seed }),
+  read(body) {
+    const { choices, usage } = objectOf(body);
+    const [choice] = objectsIn(choices);
+    if (choice === undefined) throwReported(body);
+    const { content, refusal } = objectOf(choice?.message);
+    const text = wordsIn(content);
+    if (textOf(refusal) !== "") return answerOf(text || textOf(refusal), "refusal", usage);
+    const reason = choice?.finish_reason;
+    const silent = choice !== undefined && (reason === undefined || reason === null || reason === "");
+    return answerOf(text, silent ? "end" : stopOf(reason), usage);
+  },
+};
 
-function partText({ type, text }: Json): string {
-  return type === "text" ? textOf(text) : "";
-}
-
-/** The interface takes no smaller limit. */
+/** Responses take no smaller limit. */
 const LEAST_OUTPUT = 16;
 
-/**
- * What a response is asked without its optional parameters. System texts are instructions, or, behind a prefix
- * with instructions of its own, developer messages. Nothing is stored at the provider.
- */
-export function responsesBody(model: string, { messages, prefix }: TextModelRequest): Json {
+/** Responses know no seed, and nothing is stored at the provider. */
+const responses: TextApi = {
+  format: "openai-responses",
+  body(model, { messages, prefix }) {
+    const input = prefix === undefined ? spokenBy(messages) : behind(prefix.messages, messages, "developer");
+    const instructions = prefix === undefined ? systemIn(messages) : prefix.system;
+    return defined({ model, instructions, input, tools: prefix?.tools, store: false });
+  },
+  parameters: ({ maxOutputTokens, temperature }) =>
+    defined({ max_output_tokens: Math.max(LEAST_OUTPUT, maxOutputTokens), temperature }),
+  read(body) {
+    throwReported(body);
+    const { output, incomplete_details: incomplete, usage } = objectOf(body);
+    const items = objectsIn(output);
+    const parts = items.filter(({ type }) => type === "message").flatMap(({ content }) => objectsIn(content));
+    const text = wordsIn(parts, "output_text");
+    const refusal = parts.map((part) => (part.type === "refusal" ? textOf(part.refusal) : "")).join("");
+    if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
+    const halfway = stopOf(objectOf(incomplete).reason);
+    if (halfway !== "other") return answerOf(text, halfway, usage);
+    const calls = items.some(({ type }) => textOf(type).endsWith("_call"));
+    return answerOf(text, calls || parts.length === 0 ? "other" : "end", usage);
+  },
+};
+
+export const TEXT_APIS = { anthropic, chat, responses } as const;
+
+/** Where and how a text model asks. */
+interface TextModelOptions {
+  readonly name: string;
+  readonly model: string | ((signal: AbortSignal | undefined) => Promise<string>);
+  /** Tokens of input and output together; looked up by the model's name when left out. */
+  readonly window: number | undefined;
+  /** Further parameters of every request. */
+  readonly parameters: Readonly<Record<string, unknown>> | undefined;
+  readonly limit?: ChatLimit;
+  send(body: Json, request: TextModelRequest): PromiseLike<unknown>;
+}
+
+/** A text model that speaks an interface. What the server does not take is named otherwise or left out. */
+export function textModelOver(
+  api: TextApi,
+  { name, model, window, parameters, limit = "max_tokens", send }: TextModelOptions,
+): TextModel {
+  const call = createTolerantCall(OTHER_LIMITS);
+  return {
+    name,
+    ...windowOf(typeof model === "string" ? model : "", window),
+    prefixFormats: [api.format],
+    generate: async (request) => {
+      const named = typeof model === "string" ? model : await model(request.signal);
+      const body = { ...api.body(named, request), ...parameters };
+      return call(api.parameters(request, limit), async (accepted) =>
+        api.read(await send({ ...body, ...accepted }, request)),
+      );
+    },
+  };
+}
+
+/** The system text of a request that has no prefix. */
+export function systemIn(messages: readonly TextModelMessage[]): string | undefined {
   const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
-  const input =
-    prefix === undefined
-      ? messages.filter(({ role }) => role !== "system")
-      : [
-          ...prefix.messages,
-          ...messages.map(({ role, content }) => ({ role: role === "system" ? "developer" : role, content })),
-        ];
-  const own = system.length === 0 ? undefined : system.join("\n\n");
-  return defined({
-    model,
-    instructions: prefix === undefined ? own : prefix.system,
-    input,
-    tools: prefix?.tools,
-    store: false,
-  });
+  return system.length === 0 ? undefined : system.join("\n\n");
 }
 
-/** What a server may refuse to take; the interface knows no seed. */
-export function responsesParameters({ maxOutputTokens, temperature }: TextModelRequest): Json {
-  return defined({ max_output_tokens: Math.max(LEAST_OUTPUT, maxOutputTokens), temperature });
+export function spokenBy(messages: readonly TextModelMessage[]): TextModelMessage[] {
+  return messages.filter(({ role }) => role !== "system");
 }
 
-/** Reads a response; throws the error of a failed one. */
-export function readResponse(body: unknown): TextModelAnswer {
-  throwReported(body);
-  const { output, incomplete_details: incomplete, usage } = objectOf(body);
-  const items = objectsIn(output);
-  const parts = items.filter(({ type }) => type === "message").flatMap(({ content }) => objectsIn(content));
-  const text = parts.map((part) => (part.type === "output_text" ? textOf(part.text) : "")).join("");
-  const refusal = parts.map((part) => (part.type === "refusal" ? textOf(part.refusal) : "")).join("");
-  if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
-  const reason = objectOf(incomplete).reason;
-  if (reason === "max_output_tokens") return answerOf(text, "length", usage);
-  if (reason === "content_filter") return answerOf(text, "refusal", usage);
-  const calls = items.some(({ type }) => textOf(type).endsWith("_call"));
-  return answerOf(text, calls || parts.length === 0 ? "other" : "end", usage);
+/** A prefix stays as it is, its system text and cache marks: behind it a system text is said by another. */
+function behind(
+  prefix: readonly unknown[],
+  messages: readonly TextModelMessage[],
+  speaker: string,
+): unknown[] {
+  const own = messages.map(({ role, content }) => ({ role: role === "system" ? speaker : role, content }));
+  return [...prefix, ...own];
+}
+
+/** The words of a content: a text, or those of its blocks of this type. */
+export function wordsIn(content: unknown, textType = "text"): string {
+  if (typeof content === "string") return content;
+  return objectsIn(content)
+    .map(({ type, text }) => (type === textType ? textOf(text) : ""))
+    .join("");
 }
 
 /** Models behind plain servers think aloud before they answer. */
@@ -149,13 +168,27 @@ export function answerOf(text: string, stop: TextModelAnswer["stop"], usage: unk
   return { text: spoken, stop, usage: usage ?? undefined };
 }
 
-/** Why a model stopped, in common terms; `other` for a word that `known` does not hold. */
-function stopOf(
-  known: Readonly<Record<string, TextModelAnswer["stop"]>>,
-  word: unknown,
-): TextModelAnswer["stop"] {
+/** Why models stop, in the words of every provider and SDK. */
+const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
+  end_turn: "end",
+  stop_sequence: "end",
+  stop: "end",
+  STOP: "end",
+  length: "length",
+  max_tokens: "length",
+  max_output_tokens: "length",
+  MAX_TOKENS: "length",
+  model_context_window_exceeded: "length",
+  refusal: "refusal",
+  content_filter: "refusal",
+  "content-filter": "refusal",
+  SAFETY: "refusal",
+};
+
+/** The same in common terms; `other` for a word that nobody has. */
+export function stopOf(word: unknown): TextModelAnswer["stop"] {
   const reason = textOf(word);
-  return (Object.hasOwn(known, reason) ? known[reason] : undefined) ?? "other";
+  return (Object.hasOwn(STOPS, reason) ? STOPS[reason] : undefined) ?? "other";
 }
 
 /** Throws what a server reports in the body of an answer that it calls a success. */
@@ -163,12 +196,8 @@ function throwReported(body: unknown): void {
   const { error, status } = objectOf(body);
   if (error === undefined || error === null) return;
   const said = typeof error === "string" ? error : textOf(objectOf(error).message);
-  throw Object.assign(
-    new Error(said === "" ? `The model answered with an error (${status ?? "none named"}).` : said),
-    {
-      error,
-    },
-  );
+  const words = said === "" ? `The model answered with an error (${status ?? "none named"}).` : said;
+  throw Object.assign(new Error(words), { error });
 }
 
 /** Hands a usage record on once: it speaks of the call before only, and hosts keep it with the message. */

@@ -161,6 +161,46 @@ export function positiveOf(...values: readonly unknown[]): number | undefined {
   return values.find((value): value is number => typeof value === "number" && value > 0);
 }
 
+/** The words of what is said: a text, a block, a message, or a list of these; what is no text says nothing. */
+export function wordsOf(said: unknown): string {
+  if (typeof said === "string") return said;
+  if (Array.isArray(said))
+    return said
+      .map(wordsOf)
+      .filter((words) => words !== "")
+      .join("\n");
+  const { text, parts, content } = objectOf(said);
+  const inner = text ?? parts ?? content;
+  return inner === undefined ? "" : wordsOf(inner);
+}
+
+/** A tool as providers are told of it: name, description and JSON schema, as far as those can be told. */
+export function describedTool(name: string, description: unknown, schema: unknown): Json {
+  return { name, description, parameters: jsonSchemaOf(objectOf(schema)) };
+}
+
+/**
+ * The JSON schema itself, the one that the AI SDK or zod can tell, or what zod's fields are called where it can tell none:
+ * their names are the better part of what they cost. Other libraries' schemas say nothing here.
+ */
+function jsonSchemaOf(schema: Json): unknown {
+  const { jsonSchema, toJSONSchema, shape } = schema;
+  if (jsonSchema !== undefined) return jsonSchema;
+  if (typeof toJSONSchema === "function") {
+    try {
+      return Reflect.apply(toJSONSchema, schema, []) as unknown;
+    } catch {
+      // Told by its fields.
+    }
+  }
+  if (typeof shape !== "object" || shape === null) return "~standard" in schema ? undefined : schema;
+  const fields = Object.entries(shape).map(([key, field]) => {
+    const { description } = objectOf(field);
+    return [key, typeof description === "string" ? { description } : {}];
+  });
+  return { type: "object", properties: Object.fromEntries(fields) };
+}
+
 export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }

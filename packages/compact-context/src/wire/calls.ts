@@ -3,7 +3,7 @@ import type { ProviderCompaction } from "../core/ports.ts";
 import { typedText } from "../core/units.ts";
 import type { PreflightRequest } from "../core/usage.ts";
 import { sha256Hex } from "../errors.ts";
-import { type Json, objectOf, objectsIn, positiveOf, textOf } from "../providers/request.ts";
+import { type Json, objectOf, objectsIn, positiveOf, textOf, wordsOf } from "../providers/request.ts";
 
 // The model calls of the providers' HTTP interfaces: where each keeps its list, and what it says about it.
 
@@ -62,7 +62,7 @@ const anthropic: Omit<CallKind, "path"> = {
   field: "messages",
   beside: ({ system, tools, max_tokens: limit }) => ({
     tools: listOf(tools),
-    system: (typeof system === "string" ? system : texts(system)) || undefined,
+    system: wordsOf(system) || undefined,
     maxOutputTokens: positiveOf(limit),
   }),
   // Edits that clear thinking or tool results work on the list that is sent; only `compact_*` replaces it.
@@ -110,7 +110,7 @@ const gemini: Omit<CallKind, "path"> = {
   field: "contents",
   beside: ({ systemInstruction, system_instruction: snake, tools, generationConfig }) => ({
     tools: listOf(tools),
-    system: texts(objectOf(systemInstruction ?? snake).parts) || undefined,
+    system: wordsOf(systemInstruction ?? snake) || undefined,
     maxOutputTokens: positiveOf(objectOf(generationConfig).maxOutputTokens),
   }),
   serverManaged: ({ cachedContent }) => present({ cachedContent }),
@@ -203,7 +203,7 @@ const KINDS: readonly CallKind[] = [
     field: "input",
     beside: ({ tools, instructions, max_output_tokens: limit }) => ({
       tools: listOf(tools),
-      system: textOf(instructions) || undefined,
+      system: wordsOf(instructions) || undefined,
       maxOutputTokens: positiveOf(limit),
     }),
     serverManaged: ({ previous_response_id, conversation, context_management }) =>
@@ -259,12 +259,6 @@ export function hasConversation(body: Json): boolean {
 
 function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
-}
-
-function texts(blocks: unknown): string {
-  return objectsIn(blocks)
-    .map(({ text }) => textOf(text))
-    .join("\n");
 }
 
 function present(fields: Json): string[] {

@@ -12,7 +12,7 @@ import type {
   TextModelRequest,
 } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/bodies.ts";
+import { answerOf, stopOf, wordsIn } from "../../providers/bodies.ts";
 import {
   createTolerantCall,
   type Json,
@@ -21,6 +21,7 @@ import {
   textOf,
   windowOf,
 } from "../../providers/request.ts";
+import { inParts } from "./middleware.ts";
 
 /** The part of the AI SDK's language models that is used; specification v2 (AI SDK 5), v3 (6) and v4 (7). */
 export interface AiSdkModel {
@@ -146,13 +147,6 @@ function createCallNames(): CallNames {
   };
 }
 
-const PART_STOPS: Readonly<Record<string, Extract<AgentModelPart, { type: "end" }>["stop"]>> = {
-  stop: "end",
-  "tool-calls": "tools",
-  length: "length",
-  "content-filter": "refusal",
-};
-
 /** A block's ids and signatures come with its beginning, its words or its end, by provider. */
 const BLOCK = /^(text|reasoning)-(start|delta|end)$/;
 
@@ -164,8 +158,8 @@ function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
   if (type === "tool-call" && part.providerExecuted !== true) yield callOf(part, calls, options);
   if (type === "error") throw part.error;
   if (type !== "finish") return;
-  const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
-  yield { type: "end", stop: PART_STOPS[reason] ?? "other", usage };
+  const reason = reasonOf(finishReason);
+  yield { type: "end", stop: reason === "tool-calls" ? "tools" : stopOf(reason), usage };
 }
 
 function wordsOf({ delta }: Json, [, kind, moment]: RegExpExecArray): AgentModelPart {
@@ -192,27 +186,21 @@ function promptMessage({ role, content }: TextModelMessage): Json {
   return { role, content: role === "system" ? content : [{ type: "text", text: content }] };
 }
 
-/** Model messages in the form that language models take: parts instead of text, files instead of images. */
 function prefixOf({ system, messages }: LivePrefix): unknown[] {
   const first = typeof system === "string" ? [{ role: "system", content: system }] : [];
   return [...first, ...messages.map(partsInstead)];
 }
 
-const ANSWER_STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
-  stop: "end",
-  length: "length",
-  "content-filter": "refusal",
-};
-
 function readResult(result: unknown): TextModelAnswer {
   const { content, finishReason, usage, response } = objectOf(result);
-  const text = objectsIn(content)
-    .map((part) => (part.type === "text" ? textOf(part.text) : ""))
-    .join("");
-  const reason = textOf(finishReason) || textOf(objectOf(finishReason).unified);
+  const text = wordsIn(content);
   const refusal = refusalIn(objectOf(response).body);
   if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
-  return answerOf(text, ANSWER_STOPS[reason] ?? "other", usage);
+  return answerOf(text, stopOf(reasonOf(finishReason)), usage);
+}
+
+function reasonOf(finishReason: unknown): string {
+  return textOf(finishReason) || textOf(objectOf(finishReason).unified);
 }
 
 /** A refusal in OpenAI's own answer: the SDK passes it on as text, or not at all. */
@@ -225,13 +213,10 @@ function refusalIn(body: unknown): string {
 
 /** A model message in the form that language models take: parts instead of text, files instead of images. */
 function partsInstead(message: unknown): unknown {
-  const { role, content } = objectOf(message);
-  if (role === "system") return message;
-  if (typeof content === "string")
-    return { ...objectOf(message), content: [{ type: "text", text: content }] };
-  const parts = objectsIn(content);
-  if (!parts.some(({ type }) => type === "image")) return message;
-  return { ...objectOf(message), content: parts.map(fileInstead) };
+  const parted = inParts(message);
+  const parts = objectsIn(objectOf(parted).content);
+  if (!parts.some(({ type }) => type === "image")) return parted;
+  return { ...objectOf(parted), content: parts.map(fileInstead) };
 }
 
 function fileInstead(part: Json): Json {

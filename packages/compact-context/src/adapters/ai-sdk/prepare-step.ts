@@ -1,6 +1,6 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectOf } from "../../providers/request.ts";
+import { describedTool, objectOf, wordsOf } from "../../providers/request.ts";
 
 export interface PrepareStepOptions extends HostOptions {
   readonly manager: HostManager;
@@ -47,36 +47,10 @@ export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   };
 }
 
-/** Instructions are text, one system message, or several. */
-function wordsOf(instructions: unknown): string {
-  if (typeof instructions === "string") return instructions;
-  const list = Array.isArray(instructions) ? instructions : [instructions];
-  return list
-    .map((entry: unknown) => (entry as { content?: unknown } | undefined)?.content)
-    .filter((content) => typeof content === "string")
-    .join("\n");
-}
-
-/**
- * A tool set as a list that can be counted: name, description and JSON schema, the schema where the SDK keeps it
- * (`jsonSchema(...)`), or the description alone where only the SDK could make one (zod).
- */
+/** A tool set as a list that can be counted. */
 export function toolList(tools: Readonly<Record<string, unknown>> | undefined): object[] {
   return Object.entries(tools ?? {}).map(([name, tool]) => {
     const { description, inputSchema, parameters } = objectOf(tool);
-    const schema = objectOf(inputSchema ?? parameters);
-    return { name, description, parameters: schema.jsonSchema ?? plainSchema(schema) };
+    return describedTool(name, description, inputSchema ?? parameters);
   });
-}
-
-/** zod 4 schemas turn into JSON schema by themselves; plain objects are one already. */
-function plainSchema(schema: object): unknown {
-  if ("type" in schema && "properties" in schema && !("_zod" in schema)) return schema;
-  const convert = (schema as { toJSONSchema?: unknown }).toJSONSchema;
-  if (typeof convert !== "function") return undefined;
-  try {
-    return convert.call(schema) as unknown;
-  } catch {
-    return undefined;
-  }
 }

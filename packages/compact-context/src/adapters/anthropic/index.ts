@@ -1,9 +1,7 @@
-import type { TextModel, TextModelRequest } from "../../core/ports.ts";
+import type { TextModel } from "../../core/ports.ts";
 import { defined, requireOptions, requireText } from "../../errors.ts";
-import { anthropicBody, anthropicParameters, readAnthropic } from "../../providers/bodies.ts";
-import { createTolerantCall, type Json, windowOf } from "../../providers/request.ts";
-import type { CompactFetchOptions } from "../../wire/fetch.ts";
-import { compactClient, type SdkClient } from "../../wire/fetch.ts";
+import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
+import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every call of messages compacted on its way: `create`, `stream`, `parse`, `toolRunner`, beta calls,
@@ -37,25 +35,20 @@ export function textModelFromAnthropic(
   requireOptions(client, "client", "Pass the SDK's client.");
   requireText(model, "model", "Name the model as the provider does.");
   requireOptions(options);
-  const call = createTolerantCall();
-  return {
+  const { window, parameters } = options;
+  return textModelOver(TEXT_APIS.anthropic, {
     name: `anthropic:${model}`,
-    ...windowOf(model, options.window),
-    prefixFormats: ["anthropic"],
-    generate: (request) => {
-      const body = { ...anthropicBody(model, request), ...options.parameters };
-      return call(anthropicParameters(request), async (accepted) =>
-        readAnthropic(await client.messages.create({ ...body, ...accepted }, optionsOf(request))),
-      );
+    model,
+    window,
+    parameters,
+    send: (body, { signal, maxOutputTokens }) => {
+      const timeout = maxOutputTokens > UNTIMED_TOKENS ? TIMEOUT_MS : undefined;
+      return client.messages.create(body, defined({ signal, timeout }));
     },
-  };
+  });
 }
 
 /** Above this many tokens the SDK refuses to wait for an answer in one piece unless a timeout is named. */
 const UNTIMED_TOKENS = 4096;
 /** What the SDK itself waits: ten minutes. */
 const TIMEOUT_MS = 600_000;
-
-function optionsOf({ signal, maxOutputTokens }: TextModelRequest): Json {
-  return defined({ signal, timeout: maxOutputTokens > UNTIMED_TOKENS ? TIMEOUT_MS : undefined });
-}

@@ -1,7 +1,7 @@
 import { decode } from "../../codecs/formats.ts";
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
-import { objectsIn, textOf } from "../../providers/request.ts";
+import { wordsOf } from "../../providers/request.ts";
 
 export interface CompactionFunctionOptions extends HostOptions {
   readonly manager: HostManager;
@@ -45,14 +45,6 @@ export function compactionFunction(
     const verbatim = within.length === 0 ? [] : ["Said within it, word by word:", ...within.map(quoted)];
     return { fromMessageId: from.id, toMessageId: to.id, summary: [...summaries, ...verbatim].join("\n\n") };
   };
-}
-
-function wordsOf(message: object): string {
-  const { parts } = message as { readonly parts?: unknown };
-  return objectsIn(parts)
-    .map(({ text }) => textOf(text))
-    .filter((text) => text !== "")
-    .join("\n");
 }
 
 function quoted(message: SessionMessage): string {

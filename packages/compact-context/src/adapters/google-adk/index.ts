@@ -1,7 +1,7 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
-import { objectOf, objectsIn, positiveOf, textOf } from "../../providers/request.ts";
+import { objectOf, objectsIn, positiveOf, wordsOf } from "../../providers/request.ts";
 
 export interface BeforeModelOptions extends HostOptions {
   readonly manager: HostManager;
@@ -43,14 +43,6 @@ export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCal
     });
     request.contents = [...messages];
   };
-}
-
-/** An instruction is text, a part, a content, or a list of these. */
-function wordsOf(instruction: unknown): string {
-  if (typeof instruction === "string") return instruction;
-  if (Array.isArray(instruction)) return instruction.map(wordsOf).join("\n");
-  const { text, parts } = objectOf(instruction);
-  return textOf(text) || (Array.isArray(parts) ? wordsOf(parts) : "");
 }
 
 /** Events carry the usage of the call that made them. */

@@ -1,27 +1,7 @@
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
+import type { TextModel } from "../../core/ports.ts";
 import { CompactError, requireOptions } from "../../errors.ts";
-import {
-  anthropicBody,
-  anthropicParameters,
-  CHAT_LIMITS,
-  chatBody,
-  chatParameters,
-  readAnthropic,
-  readChat,
-  readResponse,
-  responsesBody,
-  responsesParameters,
-} from "../../providers/bodies.ts";
-import {
-  createTolerantCall,
-  type Endpoint,
-  fetchJson,
-  type Json,
-  objectOf,
-  objectsIn,
-  textOf,
-  windowOf,
-} from "../../providers/request.ts";
+import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
+import { type Endpoint, fetchJson, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
 export interface UrlTextModelOptions {
   /** The base URL, such as `http://localhost:11434/v1`; a bare origin gets the interface's usual path. */
@@ -44,49 +24,13 @@ export interface UrlTextModelOptions {
   readonly fetch?: typeof globalThis.fetch;
 }
 
-/** One interface over plain HTTP. */
-interface Api {
-  readonly format: string;
-  readonly path: string;
-  body(model: string, request: TextModelRequest): Json;
-  parameters(request: TextModelRequest, host: string): Json;
-  read(body: unknown): TextModelAnswer;
-  headers(key: string | undefined): Record<string, string>;
+const PATHS = { chat: "chat/completions", responses: "responses", anthropic: "messages" } as const;
+
+function headersOf(api: keyof typeof PATHS, key: string | undefined): Record<string, string> {
+  const version: Record<string, string> = api === "anthropic" ? { "anthropic-version": "2023-06-01" } : {};
+  if (key === undefined) return version;
+  return api === "anthropic" ? { ...version, "x-api-key": key } : { authorization: `Bearer ${key}` };
 }
-
-const bearer = (key: string | undefined): Record<string, string> =>
-  key === undefined ? {} : { authorization: `Bearer ${key}` };
-
-const APIS: Readonly<Record<NonNullable<UrlTextModelOptions["api"]>, Api>> = {
-  chat: {
-    format: "openai-chat",
-    path: "chat/completions",
-    body: chatBody,
-    parameters: (request, host) =>
-      chatParameters(request, host === "api.openai.com" ? "max_completion_tokens" : "max_tokens"),
-    read: readChat,
-    headers: bearer,
-  },
-  responses: {
-    format: "openai-responses",
-    path: "responses",
-    body: responsesBody,
-    parameters: responsesParameters,
-    read: readResponse,
-    headers: bearer,
-  },
-  anthropic: {
-    format: "anthropic",
-    path: "messages",
-    body: anthropicBody,
-    parameters: anthropicParameters,
-    read: readAnthropic,
-    headers: (key) => {
-      const version = { "anthropic-version": "2023-06-01" };
-      return key === undefined ? version : { ...version, "x-api-key": key };
-    },
-  },
-};
 
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
@@ -96,34 +40,22 @@ const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
  */
 export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
   requireOptions(options, "options", "Pass { url, model }.");
-  const api = APIS[options.api ?? "chat"];
-  const base = baseOf(options.url);
-  checkKey(options.key);
+  const { url, model, api = "chat", key, window, parameters } = options;
+  const base = baseOf(url);
+  checkKey(key);
   const endpoint: Endpoint = {
     fetch: options.fetch ?? globalThis.fetch,
-    headers: { ...api.headers(options.key), ...options.headers },
+    headers: { ...headersOf(api, key), ...options.headers },
     maxBytes: options.maxAnswerBytes ?? MAX_ANSWER_BYTES,
   };
-  const call = createTolerantCall(CHAT_LIMITS);
-  const modelOf = namedModel(options.model, endpoint, base);
-  return {
-    name: options.name ?? `${base.host}${options.model === undefined ? "" : `/${options.model}`}`,
-    ...windowOf(options.model ?? "", options.window),
-    prefixFormats: [api.format],
-    generate: async (request) => {
-      const { signal } = request;
-      const body = { ...api.body(await modelOf(signal), request), ...options.parameters };
-      return call(api.parameters(request, base.host), async (accepted) =>
-        api.read(
-          await fetchJson(endpoint, {
-            url: urlOf(base, api.path),
-            body: { ...body, ...accepted },
-            signal,
-          }),
-        ),
-      );
-    },
-  };
+  return textModelOver(TEXT_APIS[api], {
+    name: options.name ?? `${base.host}${model === undefined ? "" : `/${model}`}`,
+    model: model ?? firstModel(endpoint, base),
+    window,
+    parameters,
+    limit: base.host === "api.openai.com" ? "max_completion_tokens" : "max_tokens",
+    send: (body, { signal }) => fetchJson(endpoint, { url: urlOf(base, PATHS[api]), body, signal }),
+  });
 }
 
 function baseOf(text: string): URL {
@@ -161,13 +93,9 @@ function urlOf(base: URL, path: string): string {
   return url.href;
 }
 
-/** The model to name in requests; a server that serves one is asked for its name once. */
-function namedModel(
-  given: string | undefined,
-  endpoint: Endpoint,
-  base: URL,
-): (signal: AbortSignal | undefined) => Promise<string> {
-  let listed: string | undefined = given;
+/** The model that a server lists first, which it is asked for once. */
+function firstModel(endpoint: Endpoint, base: URL): (signal: AbortSignal | undefined) => Promise<string> {
+  let listed: string | undefined;
   return async (signal) => {
     if (listed !== undefined) return listed;
     const root = new URL(base);

@@ -10,8 +10,8 @@ import {
   type HostManager,
   type HostOptions,
 } from "../../host.ts";
-import { answerOf, createUsageOnce } from "../../providers/bodies.ts";
-import { createTolerantCall, objectOf, objectsIn, textOf, windowOf } from "../../providers/request.ts";
+import { answerOf, createUsageOnce, stopOf, wordsIn } from "../../providers/bodies.ts";
+import { createTolerantCall, objectOf, textOf, windowOf } from "../../providers/request.ts";
 import {
   type Handler,
   type ModelCall,
@@ -194,20 +194,6 @@ function profileWindow(model: LangChainChatModel): number | undefined {
   return typeof maxInputTokens === "number" ? maxInputTokens : undefined;
 }
 
-const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
-  stop: "end",
-  end_turn: "end",
-  stop_sequence: "end",
-  length: "length",
-  max_tokens: "length",
-  max_output_tokens: "length",
-  MAX_TOKENS: "length",
-  STOP: "end",
-  refusal: "refusal",
-  content_filter: "refusal",
-  SAFETY: "refusal",
-};
-
 function readMessage(message: unknown): TextModelAnswer {
   const {
     content,
@@ -216,17 +202,13 @@ function readMessage(message: unknown): TextModelAnswer {
     usage_metadata: usage,
     tool_calls: calls,
   } = objectOf(message);
-  const text = typeof content === "string" ? content : objectsIn(content).map(partText).join("");
+  const text = wordsIn(content);
   const refusal = textOf(objectOf(extra).refusal);
   if (refusal !== "") return answerOf(text || refusal, "refusal", usage);
   const reason = reasonIn(objectOf(metadata));
   const called = Array.isArray(calls) && calls.length > 0;
   const silent = reason === "" && !called;
-  return answerOf(text, silent ? "end" : (STOPS[reason] ?? "other"), usage);
-}
-
-function partText(part: Readonly<Record<string, unknown>>): string {
-  return part.type === "text" ? textOf(part.text) : "";
+  return answerOf(text, silent ? "end" : stopOf(reason), usage);
 }
 
 /** Providers name it differently, and some only in what stopped the answer halfway. */

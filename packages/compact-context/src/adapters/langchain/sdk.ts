@@ -1,4 +1,4 @@
-import { objectOf, positiveOf } from "../../providers/request.ts";
+import { describedTool, objectOf, positiveOf } from "../../providers/request.ts";
 
 /** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
 
@@ -59,24 +59,5 @@ export function toolsOf({ tools }: ModelCall): readonly unknown[] {
 
 function describeTool(tool: unknown): unknown {
   const { name, description, schema } = objectOf(tool);
-  if (typeof name !== "string" || schema === undefined) return tool;
-  return { name, description, parameters: jsonSchemaOf(schema) };
-}
-
-/** Zod schemas that can tell their JSON schema do; of others the names and descriptions of the fields are taken. */
-function jsonSchemaOf(schema: unknown): unknown {
-  const { toJSONSchema, shape } = objectOf(schema);
-  if (typeof toJSONSchema === "function") {
-    try {
-      return Reflect.apply(toJSONSchema, schema, []) as unknown;
-    } catch {
-      // Types without a JSON counterpart: their names are the better part of what they cost.
-    }
-  }
-  if (typeof shape !== "object" || shape === null) return schema;
-  const entries = Object.entries(shape).map(([key, field]) => {
-    const { description } = objectOf(field);
-    return [key, typeof description === "string" ? { description } : {}];
-  });
-  return { type: "object", properties: Object.fromEntries(entries) };
+  return typeof name !== "string" || schema === undefined ? tool : describedTool(name, description, schema);
 }

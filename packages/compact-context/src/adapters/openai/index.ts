@@ -1,17 +1,7 @@
-import type { TextModel, TextModelAnswer, TextModelRequest } from "../../core/ports.ts";
-import { requireOptions, requireText } from "../../errors.ts";
-import {
-  CHAT_LIMITS,
-  chatBody,
-  chatParameters,
-  readChat,
-  readResponse,
-  responsesBody,
-  responsesParameters,
-} from "../../providers/bodies.ts";
-import { createTolerantCall, type Json, windowOf } from "../../providers/request.ts";
-import type { CompactFetchOptions } from "../../wire/fetch.ts";
-import { compactClient, type SdkClient } from "../../wire/fetch.ts";
+import type { TextModel } from "../../core/ports.ts";
+import { defined, requireOptions, requireText } from "../../errors.ts";
+import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
+import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every call of chat completions and responses compacted on its way: `create`, `parse`, `stream`,
@@ -54,37 +44,19 @@ export function textModelFromOpenAi(
   requireOptions(client, "client", "Pass the SDK's client.");
   requireText(model, "model", "Name the model as the provider does.");
   requireOptions(options);
-  const { api = "chat", parameters = {} } = options;
-  const call = createTolerantCall(CHAT_LIMITS);
-  const limit = takesCompletionTokens(client.baseURL) ? "max_completion_tokens" : "max_tokens";
-
-  function askChat(request: TextModelRequest): Promise<TextModelAnswer> {
-    const body = { ...chatBody(model, request), ...parameters };
-    return call(chatParameters(request, limit), async (accepted) =>
-      readChat(await client.chat.completions.create({ ...body, ...accepted }, withSignal(request))),
-    );
-  }
-
-  function askResponses(request: TextModelRequest): Promise<TextModelAnswer> {
-    const body = { ...responsesBody(model, request), ...parameters };
-    return call(responsesParameters(request), async (accepted) =>
-      readResponse(await client.responses.create({ ...body, ...accepted }, withSignal(request))),
-    );
-  }
-
-  return {
+  const { api = "chat", window, parameters } = options;
+  return textModelOver(TEXT_APIS[api], {
     name: `openai:${model}`,
-    ...windowOf(model, options.window),
-    prefixFormats: [api === "chat" ? "openai-chat" : "openai-responses"],
-    generate: api === "chat" ? askChat : askResponses,
-  };
+    model,
+    window,
+    parameters,
+    limit: takesCompletionTokens(client.baseURL) ? "max_completion_tokens" : "max_tokens",
+    send: (body, { signal }) =>
+      (api === "chat" ? client.chat.completions : client.responses).create(body, defined({ signal })),
+  });
 }
 
 /** Servers that only resemble OpenAI's know the limit by its old name, and may ignore the new one in silence. */
 function takesCompletionTokens(baseUrl: string | undefined): boolean {
   return baseUrl === undefined || /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)(\/|:|$)/.test(baseUrl);
-}
-
-function withSignal({ signal }: TextModelRequest): Json {
-  return signal === undefined ? {} : { signal };
 }

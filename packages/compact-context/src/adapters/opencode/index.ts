@@ -1,7 +1,7 @@
 import { requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
-import { type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
+import { type Json, objectOf, objectsIn, textOf, wordsOf } from "../../providers/request.ts";
 
 export interface OpencodePluginOptions extends HostOptions {
   readonly manager: HostManager;
@@ -70,7 +70,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         // opencode goes on with the list that it handed over.
         messages.splice(0, messages.length, ...ours);
         const summary = sent.find(({ native }) => native === undefined);
-        if (summary !== undefined) summaries.set(sessionId, objectsIn(summary.parts).map(textIn).join("\n"));
+        if (summary !== undefined) summaries.set(sessionId, wordsOf(summary.parts));
       },
       async "experimental.chat.system.transform"({ sessionID }, { system }) {
         if (sessionID !== undefined) systems.set(sessionID, system.join("\n"));
@@ -120,7 +120,7 @@ const STATES: Readonly<Record<string, string>> = { completed: "output-available"
 /** Opencode's own object where nothing was changed; `asked` lends a summary what every user message has. */
 function fromUiMessage(entry: Entry, asked: object | undefined): OpencodeMessage {
   const { native, parts } = entry;
-  if (native === undefined) return summaryMessage(objectsIn(parts).map(textIn).join("\n"), objectOf(asked));
+  if (native === undefined) return summaryMessage(wordsOf(parts), objectOf(asked));
   const ours = objectsIn(parts).map(fromUiPart);
   const same =
     ours.length === native.parts.length && ours.every((part, index) => part === native.parts[index]);
@@ -136,8 +136,6 @@ function fromUiPart({ native, text, input, output, errorText }: Json): object {
   const changes = errorText === undefined ? { input, output } : { input, error: errorText };
   return { ...part, state: { ...state, ...changes } };
 }
-
-const textIn = ({ text }: Json): string => textOf(text);
 
 function summaryMessage(text: string, asked: Json): OpencodeMessage {
   const messageID = `${textOf(asked.id)}-compact`;

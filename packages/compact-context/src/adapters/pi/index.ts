@@ -1,7 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelMessage, TextModelRequest } from "../../core/ports.ts";
 import { defined, requireOptions } from "../../errors.ts";
-import { answerOf } from "../../providers/bodies.ts";
-import { createTolerantCall, type Json, objectOf, objectsIn, textOf } from "../../providers/request.ts";
+import { answerOf, spokenBy, stopOf, systemIn, wordsIn } from "../../providers/bodies.ts";
+import { createTolerantCall, type Json, objectOf, textOf } from "../../providers/request.ts";
 
 export { compactExtension, type PiExtensionOptions } from "./extension.ts";
 
@@ -54,20 +54,11 @@ export function textModelFromPi(model: PiModel, options: PiTextModelOptions): Te
 }
 
 function contextOf({ messages, prefix }: TextModelRequest, model: PiModel): Json {
-  const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
-  if (prefix !== undefined) {
-    const own = messages.map((message) => nativeMessage(message, model));
-    return defined({
-      systemPrompt: prefix.system,
-      messages: [...prefix.messages, ...own],
-      tools: prefix.tools,
-    });
-  }
-  const spoken = messages.filter(({ role }) => role !== "system");
-  return defined({
-    systemPrompt: system.length === 0 ? undefined : system.join("\n\n"),
-    messages: spoken.map((message) => nativeMessage(message, model)),
-  });
+  const native = (message: TextModelMessage): Json => nativeMessage(message, model);
+  if (prefix === undefined)
+    return defined({ systemPrompt: systemIn(messages), messages: spokenBy(messages).map(native) });
+  const { system: systemPrompt, tools } = prefix;
+  return defined({ systemPrompt, messages: [...prefix.messages, ...messages.map(native)], tools });
 }
 
 /** A timestamp is part of pi's messages and never sent. */
@@ -94,17 +85,12 @@ function callOptions(
   });
 }
 
-const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = { stop: "end", length: "length" };
-
 function readMessage(answer: unknown, { api }: PiModel, signal: AbortSignal | undefined): TextModelAnswer {
   const { content, stopReason, errorMessage, usage } = objectOf(answer);
-  const text = objectsIn(content)
-    .map((part) => (part.type === "text" ? textOf(part.text) : ""))
-    .join("");
+  const text = wordsIn(content);
   if (stopReason === "aborted") signal?.throwIfAborted();
   if (stopReason !== "error" && stopReason !== "aborted") {
-    const stop = brokeOff(api, usage) ? "other" : (STOPS[textOf(stopReason)] ?? "other");
-    return answerOf(text, stop, usage);
+    return answerOf(text, brokeOff(api, usage) ? "other" : stopOf(stopReason), usage);
   }
   const said = textOf(errorMessage);
   if (/content_filter|refusal/.test(said)) return answerOf(text, "refusal", usage);

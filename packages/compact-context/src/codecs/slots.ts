@@ -1,0 +1,229 @@
+import {
+  jsonText,
+  type MediaPart,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+} from "../core/message.ts";
+import { defined, isObject } from "../errors.ts";
+import { arrayAt, filled, isBlockList, type NativeObject, objectAt } from "./native.ts";
+
+// What an entry holds, block by block, and how blocks are written back.
+
+/** A native block and the parts read from it; none for a block that only travels along. */
+export interface Slot {
+  readonly block: unknown;
+  readonly parts: readonly Part[];
+  /** Where it stands, such as `messages[3].content[0]`. */
+  readonly path: string;
+}
+
+/** A slot of one part. */
+export function slot(block: unknown, part: Part, path: string): Slot {
+  return { block, parts: [part], path };
+}
+
+/** What a block says; none for one that only travels along, undefined for one that no reader knows. */
+type BlockReader = (block: NativeObject, path: string) => Part | readonly Part[] | undefined;
+
+/**
+ * The slots of a content, which is a text or a list of blocks. A block that no reader knows is its JSON as text, so that
+ * it is counted and seen. `holdsTexts`: bare texts may stand in the list.
+ */
+export function contentSlots(content: unknown, place: string, read: BlockReader, holdsTexts = false): Slot[] {
+  if (content === "") return [{ block: content, parts: [], path: place }];
+  if (typeof content === "string") return [slot(content, textPart(content), place)];
+  return arrayAt(content, place).map((value, index) => {
+    const path = `${place}[${index}]`;
+    if (holdsTexts && typeof value === "string") return slot(value, textPart(value), path);
+    const block = objectAt(value, path);
+    const found = read(block, path) ?? textPart(jsonText(block));
+    return { block, parts: "type" in found ? [found] : found, path };
+  });
+}
+
+/** The content of a result: what of its blocks is said or shown. */
+export function resultContent(
+  content: unknown,
+  read: (content: unknown) => readonly Slot[],
+): ToolResultPart["content"] {
+  return isBlockList(content) ? piecesIn(read(content)) : jsonText(content);
+}
+
+/** What of the slots is said or shown. */
+export function piecesIn(slots: readonly Slot[]): (TextPart | MediaPart)[] {
+  return partsOf(slots).filter((part) => part.type === "text" || part.type === "media");
+}
+
+export function textPart(text: string): TextPart {
+  return { type: "text", text };
+}
+
+/** A call; the id is "" where the wire has none. */
+export function callPart(id: unknown, name: string, args: unknown, served = false): ToolCallPart {
+  const call = { type: "toolCall", id: filled(id) ?? "", name, arguments: args } as const;
+  if (!served && args !== undefined) return call;
+  return defined({ ...call, providerExecuted: served || undefined });
+}
+
+/** A result; the id is "" where the wire has none. */
+export function resultPart(
+  id: unknown,
+  content: ToolResultPart["content"],
+  failed: boolean,
+  name?: unknown,
+): ToolResultPart {
+  const result = { type: "toolResult", id: filled(id) ?? "", content } as const;
+  const named = filled(name);
+  if (named === undefined) return failed ? { ...result, isError: true } : result;
+  return failed ? { ...result, name: named, isError: true } : { ...result, name: named };
+}
+
+/** Reasoning, bound to its place where a seal stands with it. */
+export function thought(text: string, seal?: unknown): ReasoningPart {
+  const sealed = filled(seal);
+  return sealed === undefined
+    ? { type: "reasoning", text }
+    : { type: "reasoning", text, opaqueLength: sealed.length, signed: true };
+}
+
+/** Every part of the slots, in order. */
+export function partsOf(slots: readonly Slot[]): Part[] {
+  const parts: Part[] = [];
+  for (const one of slots) parts.push(...one.parts);
+  return parts;
+}
+
+/** True where slots hold results and nothing else. */
+export function holdsOnlyResults(slots: readonly Slot[]): boolean {
+  return slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
+}
+
+/** How a codec writes single blocks. */
+export interface BlockWriter {
+  /** A copy of `block` that says `part`; undefined where it has to be built anew. Texts that stand in `text` are seen to. */
+  readonly patch: (block: NativeObject, part: Part) => unknown;
+  readonly build: (part: Part) => unknown;
+}
+
+/** Blocks in the place of a content: a text stays a text where that is all there is. */
+export function joinedContent(before: unknown, blocks: readonly unknown[], textType = "text"): unknown {
+  const only = blocks.length === 1 ? blocks[0] : undefined;
+  const text = isObject(only) && only.type === textType ? only.text : only;
+  if (!Array.isArray(before) && typeof text === "string") return text;
+  return blocks.map((block) => (typeof block === "string" ? { type: textType, text: block } : block));
+}
+
+/**
+ * The blocks for `parts`: unchanged parts keep their block, changed ones patch it, missing ones leave it out,
+ * new ones are built where they stand. Parts are matched by value, so copies of parts count as unchanged.
+ */
+export function rewriteBlocks(
+  slots: readonly Slot[],
+  parts: readonly Part[],
+  writer: BlockWriter,
+): unknown[] {
+  const originals = partsOf(slots);
+  const matches = matchParts(originals, parts);
+  const blocks: unknown[] = [];
+  let next = 0;
+  let position = 0;
+  const buildUntil = (end: number): void => {
+    for (; position < end; position++) {
+      const part = parts[position];
+      if (part !== undefined && !matches.taken.has(position)) blocks.push(writer.build(part));
+    }
+  };
+  for (const one of slots) {
+    const indexes = one.parts.map(() => next++);
+    const kept = indexes.flatMap((index) => matches.partOf.get(index) ?? []);
+    if (one.parts.length > 0 && kept.length === 0) continue;
+    if (kept.length > 0) buildUntil(Math.min(...kept));
+    blocks.push(
+      indexes.reduce<unknown>(
+        (block, index) => patched(block, originals[index], parts[matches.partOf.get(index) ?? -1], writer),
+        one.block,
+      ),
+    );
+  }
+  buildUntil(parts.length);
+  return blocks;
+}
+
+function patched(
+  block: unknown,
+  original: Part | undefined,
+  part: Part | undefined,
+  writer: BlockWriter,
+): unknown {
+  if (original === undefined || part === undefined || samePart(original, part)) return block;
+  if (!isObject(block)) return writer.build(part);
+  const isText = part.type === "text" && original.type === "text" && block.text === original.text;
+  return (isText ? { ...block, text: part.text } : writer.patch(block, part)) ?? writer.build(part);
+}
+
+interface Matches {
+  /** Index of an original to the index of the part that stands for it now. */
+  readonly partOf: ReadonlyMap<number, number>;
+  readonly taken: ReadonlySet<number>;
+}
+
+function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
+  const partOf = new Map<number, number>();
+  const taken = new Set<number>();
+  // Parts mostly stand in the order of their originals: what is claimed from the first on is not looked at again.
+  let free = 0;
+  const firstFree = (accepts: (original: Part) => boolean): number => {
+    while (partOf.has(free)) free++;
+    for (let at = free; at < originals.length; at++) {
+      const original = originals[at];
+      if (original !== undefined && !partOf.has(at) && accepts(original)) return at;
+    }
+    return -1;
+  };
+  const claim = (accepts: (original: Part, part: Part) => boolean): void => {
+    for (let index = 0; index < parts.length; index++) {
+      const part = parts[index];
+      if (part === undefined || taken.has(index)) continue;
+      const found = firstFree((original) => accepts(original, part));
+      if (found === -1) continue;
+      partOf.set(found, index);
+      taken.add(index);
+    }
+  };
+  claim(samePart);
+  claim(sameTool);
+  claim((original, part) => original.type === part.type && !differentTool(original, part));
+  return { partOf, taken };
+}
+
+function sameTool(original: Part, part: Part): boolean {
+  return original.type === part.type && "id" in original && "id" in part && original.id === part.id;
+}
+
+function differentTool(original: Part, part: Part): boolean {
+  return "id" in original && "id" in part && original.id !== "" && original.id !== part.id;
+}
+
+/** Equal by value; an original id of "" (none on the wire) equals any id. */
+function samePart(original: Part, part: Part): boolean {
+  if (original === part) return true;
+  if (original.type !== part.type) return false;
+  return "id" in original && original.id === ""
+    ? sameValue({ ...original, id: undefined }, { ...part, id: undefined })
+    : sameValue(original, part);
+}
+
+/** Deep equality of plain values. */
+function sameValue(original: unknown, other: unknown): boolean {
+  if (Object.is(original, other)) return true;
+  if (Array.isArray(original) && Array.isArray(other)) {
+    return original.length === other.length && original.every((item, index) => sameValue(item, other[index]));
+  }
+  if (!isObject(original) || !isObject(other)) return false;
+  const keys = Object.keys(original);
+  if (keys.length !== Object.keys(other).length) return false;
+  return keys.every((key) => sameValue(original[key], other[key]));
+}
