@@ -338,19 +338,57 @@ export function refuseAborted(signal: AbortSignal | undefined): void {
 }
 
 /** The result of `work`, awaited no longer than the caller's signal allows. Rejects with `Aborted`. */
-export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  if (signal === undefined) return work;
-  let stop = (): void => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(abortError(signal.reason));
-    signal.addEventListener("abort", stop, { once: true });
-    if (signal.aborted) stop();
+export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  return signal === undefined ? work : orAborted(work, signal, () => abortError(signal.reason));
+}
+
+/** The result of `work`, or a rejection as soon as the signal is aborted: nobody waits for work that does not listen. */
+export function orAborted<T>(
+  work: PromiseLike<T>,
+  signal: AbortSignal,
+  reason: () => unknown = () => signal.reason,
+): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(reason());
+    if (signal.aborted) refuse();
+    signal.addEventListener("abort", refuse, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", refuse);
+    work.then(resolve, reject).then(settle);
   });
-  try {
-    return await Promise.race([aborted, work]);
-  } finally {
-    signal.removeEventListener("abort", stop);
-  }
+}
+
+/** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** True once the time was over. */
+  passed(): boolean;
+  stop(): void;
+}
+
+/** `late` makes the reason of a signal whose time is over. */
+export function startDeadline(
+  ms: number,
+  outer?: AbortSignal,
+  late: () => Error = () => new Error(`took longer than ${ms} ms`),
+): Deadline {
+  const controller = new AbortController();
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    controller.abort(late());
+  };
+  const abort = (): void => controller.abort(outer?.reason);
+  const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
+  if (outer?.aborted === true) abort();
+  outer?.addEventListener("abort", abort, { once: true });
+  return {
+    signal: controller.signal,
+    passed: () => isOver,
+    stop() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", abort);
+    },
+  };
 }
 
 /** The error of a call that its caller aborted. */

@@ -1,7 +1,14 @@
 import type { CompactionReport, CompactionResult } from "./core/report.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
+import {
+  CompactError,
+  errorMessage,
+  orAborted,
+  requireFunction,
+  requireOptions,
+  startDeadline,
+} from "./errors.ts";
 import { type TooLong, tooLong } from "./providers/too-long.ts";
 
 /** The methods of a manager that adapters use. */
@@ -63,10 +70,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
 
   const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
-    const deadline = startDeadline(deadlineMs, call.request?.signal);
+    const deadline = startDeadline(deadlineMs, call.request?.signal, () => tooSlow(deadlineMs));
     const work = look(manager, call, { repair, signal: deadline.signal });
     try {
-      return await Promise.race([work, deadline.passed]);
+      return await orAborted(work, deadline.signal);
     } catch (error) {
       const byCaller = call.request?.signal?.aborted === true;
       if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
@@ -110,37 +117,6 @@ function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work:
     if (stuck.get(sessionId) === work) stuck.delete(sessionId);
   };
   work.then(forget, forget);
-}
-
-interface Deadline {
-  /** Aborted when the time is over or the caller aborted. */
-  readonly signal: AbortSignal;
-  /** Rejects then. */
-  readonly passed: Promise<never>;
-  stop(): void;
-}
-
-function startDeadline(milliseconds: number, outer: AbortSignal | undefined): Deadline {
-  const controller = new AbortController();
-  const abort = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener("abort", abort, { once: true });
-  if (outer?.aborted === true) abort();
-  const abortLate = (): void => controller.abort(tooSlow(milliseconds));
-  const timer = setTimeout(abortLate, Math.min(milliseconds, MAX_TIMER_MS));
-  const passed = new Promise<never>((_resolve, reject) => {
-    const refuse = (): void => reject(controller.signal.reason);
-    if (controller.signal.aborted) refuse();
-    else controller.signal.addEventListener("abort", refuse, { once: true });
-  });
-  passed.catch(() => undefined);
-  return {
-    signal: controller.signal,
-    passed,
-    stop() {
-      clearTimeout(timer);
-      outer?.removeEventListener("abort", abort);
-    },
-  };
 }
 
 /** A call that failed with the list that was sent for it. */

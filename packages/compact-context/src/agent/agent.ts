@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { decode } from "../codecs/formats.ts";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
@@ -21,7 +22,6 @@ import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
 import { type ContextView, type MemoryView, memoryView } from "./context-view.ts";
 import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
-import { listenedTo } from "./limits.ts";
 import { skillText } from "./skills/skill-session.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
@@ -153,7 +153,8 @@ async function* turnEvents(
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AgentEvent> {
   const queue = createEventQueue<AgentEvent>();
-  const stop = listenedTo(new AbortController());
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
   const abort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted === true) abort();

@@ -1,10 +1,10 @@
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
-import { errorMessage } from "../errors.ts";
+import { errorMessage, orAborted } from "../errors.ts";
 import { isInside, leadsTo } from "../memory/files/folders.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
 import { type AgentEvent, wordsOf } from "./event.ts";
-import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
+import { type AgentLimits, startShared } from "./limits.ts";
 import type { AgentTool, Permission } from "./tool.ts";
 
 /** A call that may be refused. */
@@ -104,7 +104,7 @@ async function execute(
   { limits, signal }: ToolRunOptions,
 ): Promise<Outcome> {
   const most = tool.deadlineMs ?? limits.toolMs;
-  const deadline = startDeadline(most, signal);
+  const deadline = startShared(most, signal);
   try {
     const work = Promise.resolve().then(() =>
       tool.execute(args, { signal: deadline.signal, callId: call.toolCallId }),

@@ -1,4 +1,4 @@
-import { defined } from "../errors.ts";
+import { defined, orAborted } from "../errors.ts";
 import type { HostPreflight } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
@@ -16,7 +16,7 @@ import {
 } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts";
-import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
+import { type AgentLimits, startShared } from "./limits.ts";
 import { argumentsOf, runCalls, type ToolRunOptions } from "./tool-runs.ts";
 
 /** Everything that a turn works with; the same for an agent and its sub-agents. */
@@ -51,7 +51,7 @@ export async function runTurn(
   outer: AbortSignal,
 ): Promise<TurnResult> {
   const { limits, session, emit } = ports;
-  const deadline = startDeadline(limits.wallMs, outer);
+  const deadline = startShared(limits.wallMs, outer);
   try {
     await session.add(message);
     return await steps(ports, deadline.signal, () => (deadline.passed() ? "time-limit" : "interrupted"));
@@ -262,7 +262,7 @@ async function timely<T>(
   signal: AbortSignal,
   silenceMs: number,
 ): Promise<IteratorResult<T>> {
-  const deadline = startDeadline(silenceMs, signal);
+  const deadline = startShared(silenceMs, signal);
   try {
     return await orAborted(parts.next(), deadline.signal);
   } catch (error) {

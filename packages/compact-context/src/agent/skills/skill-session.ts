@@ -1,6 +1,7 @@
+import { type Deadline, orAborted } from "../../errors.ts";
 import { objectOf, textOf } from "../../providers/request.ts";
 import { type AgentEvent, type Diagnostic, diagnosticText, wordsOf } from "../event.ts";
-import { type Deadline, orAborted, startDeadline } from "../limits.ts";
+import { startShared } from "../limits.ts";
 import type { AgentTool, Permissions } from "../tool.ts";
 import { type PathBound, refusalOf } from "../tool-runs.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
@@ -124,7 +125,7 @@ async function runHook(run: HookRun, options: SkillSessionOptions, signal: Abort
   try {
     const start = await orAborted(ready(run, ports, signal), signal);
     // The hook has its seconds once it runs: a person who is asked takes as long as it takes.
-    deadline = startDeadline(hook.seconds * 1000, signal);
+    deadline = startShared(hook.seconds * 1000, signal);
     const started = clock();
     const context = { event, skill: skill.name, sessionId, text, signal: deadline.signal };
     const output = ((await orAborted(start(context), deadline.signal)) ?? "").trim().slice(0, MOST_TEXT);
