@@ -152,7 +152,11 @@ function takeKeepSystemPrompt(value: Record<string, unknown>): boolean {
 }
 
 /** Sets, or with undefined removes, what is at a path of one step or two. */
-function put(value: Record<string, unknown>, [first = "", second]: readonly string[], given: unknown): void {
+export function put(
+  value: Record<string, unknown>,
+  [first = "", second]: readonly string[],
+  given: unknown,
+): void {
   if (second === undefined) {
     value[first] = given;
     return;
