@@ -410,36 +410,53 @@ export function defined<const T extends object>(fields: T): T {
 
 // ---- a bounded map
 
-/** The values that were used last, at most `limit` of them. */
+/** The values that were used last; the newest stays however large it is, unless the limit is 0. */
 export interface LruMap<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
+  keys(): readonly string[];
+  /** The sizes of all values together. */
+  held(): number;
 }
 
-/** `onEvict` gets each value that had to make room. */
-export function createLruMap<Value>(
-  limit: number,
-  onEvict: (value: Value) => void = () => undefined,
-): LruMap<Value> {
-  const values = new Map<string, Value>();
+interface LruOptions<Value> {
+  /** 1 for each value when left out, so that `limit` counts them. */
+  size?(value: Value): number;
+  /** Gets each value that had to make room. */
+  onEvict?(value: Value): void;
+}
+
+export function createLruMap<Value>(limit: number, options: LruOptions<Value> = {}): LruMap<Value> {
+  const { size = () => 1, onEvict } = options;
+  const values = new Map<string, { readonly value: Value; readonly size: number }>();
+  let held = 0;
+  const remove = (key: string): void => {
+    held -= values.get(key)?.size ?? 0;
+    values.delete(key);
+  };
   return {
     get(key) {
-      const value = values.get(key);
-      if (value === undefined) return undefined;
+      const found = values.get(key);
+      if (found === undefined) return undefined;
       values.delete(key);
-      values.set(key, value);
-      return value;
+      values.set(key, found);
+      return found.value;
     },
     set(key, value) {
-      values.delete(key);
-      values.set(key, value);
-      const oldest = values.entries().next();
-      if (values.size <= limit || oldest.done === true) return;
-      values.delete(oldest.value[0]);
-      onEvict(oldest.value[1]);
+      remove(key);
+      const added = { value, size: size(value) };
+      values.set(key, added);
+      held += added.size;
+      for (const [oldest, { value: evicted }] of values) {
+        if (held <= limit || (oldest === key && limit > 0)) break;
+        remove(oldest);
+        onEvict?.(evicted);
+      }
     },
-    delete: (key) => void values.delete(key),
+    delete: remove,
+    keys: () => [...values.keys()],
+    held: () => held,
   };
 }
 

@@ -4,6 +4,7 @@ import type { CompactManager } from "./create-manager.ts";
 import {
   CompactError,
   errorMessage,
+  hasCode,
   orAborted,
   requireFunction,
   requireOptions,
@@ -87,7 +88,12 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
     try {
       return await attempt(call);
     } catch (error) {
-      if (onFailure === "throw" || call.request?.signal?.aborted === true || isTooLarge(error)) throw error;
+      if (
+        onFailure === "throw" ||
+        call.request?.signal?.aborted === true ||
+        hasCode(error, "InsufficientBudget")
+      )
+        throw error;
       if (isOverBudget(manager, call)) throw overBudget(error);
       manager.warn(
         call.sessionId,
@@ -164,10 +170,6 @@ function tooSlow(milliseconds: number): CompactError {
   return new CompactError("Aborted", `compacting took longer than ${milliseconds} ms`, {
     hint: "Raise deadlineMs, or use a faster summarizer or storage.",
   });
-}
-
-function isTooLarge(error: unknown): boolean {
-  return CompactError.isInstance(error) && error.code === "InsufficientBudget";
 }
 
 function isOverBudget<T>(manager: HostManager, { messages, request }: HostCall<T>): boolean {
