@@ -177,26 +177,14 @@ async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: T
 }
 
 async function endOf(answer: ModelAnswer, { session, emit }: TurnPorts): Promise<TurnResult> {
+  const warn = (code: string, message: string, hint: string): void =>
+    emit({ type: "warning", diagnostic: { code, message, hint } });
   if (answer.message === undefined) {
     await session.add({ role: "assistant", content: [{ type: "text", text: "[The model gave no answer]" }] });
-    emit({
-      type: "warning",
-      diagnostic: {
-        code: "empty-answer",
-        message: "the model gave no answer",
-        hint: "Ask again, or in other words.",
-      },
-    });
+    warn("empty-answer", "the model gave no answer", "Ask again, or in other words.");
   }
   if (answer.stop === "length")
-    emit({
-      type: "warning",
-      diagnostic: {
-        code: "answer-too-long",
-        message: "the answer ends at the model's output limit",
-        hint: "Say “go on” to hear the rest.",
-      },
-    });
+    warn("answer-too-long", "the answer ends at the model's output limit", "Say “go on” to hear the rest.");
   return { end: answer.stop === "refusal" ? "refused" : "answered", text: answer.text };
 }
 
