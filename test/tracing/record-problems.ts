@@ -1,4 +1,4 @@
-import { EVENT_VERSION } from "../../packages/compact-context/src/core/ports.ts";
+import { EVENT_VERSION } from "../../packages/compact-context/src/core/report.ts";
 import { isObject } from "../../packages/compact-context/src/errors.ts";
 import {
   eventSchema,

@@ -1,6 +1,7 @@
 import { CompactError, hasCode, openRecord, requireOptions, sealRecord, sha256Hex } from "../errors.ts";
 import type { Message } from "./message.ts";
-import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+import type { Redaction, StorageDriver } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 import {
   type ArchivedTranscript,
   type ArchiveEntry,

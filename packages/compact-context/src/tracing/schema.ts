@@ -1,4 +1,4 @@
-import type { CompactEventName } from "../core/ports.ts";
+import type { CompactEventName } from "../core/report.ts";
 
 export type PropertyType = "string" | "integer" | "number" | "boolean" | "object" | "strings" | "objects";
 
