@@ -338,57 +338,19 @@ export function refuseAborted(signal: AbortSignal | undefined): void {
 }
 
 /** The result of `work`, awaited no longer than the caller's signal allows. Rejects with `Aborted`. */
-export function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
-  return signal === undefined ? work : orAborted(work, signal, () => abortError(signal.reason));
-}
-
-/** The result of `work`, or a rejection as soon as the signal is aborted: nobody waits for work that does not listen. */
-export function orAborted<T>(
-  work: PromiseLike<T>,
-  signal: AbortSignal,
-  reason: () => unknown = () => signal.reason,
-): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const refuse = (): void => reject(reason());
-    if (signal.aborted) refuse();
-    signal.addEventListener("abort", refuse, { once: true });
-    const settle = (): void => signal.removeEventListener("abort", refuse);
-    work.then(resolve, reject).then(settle);
+export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return work;
+  let stop = (): void => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => reject(abortError(signal.reason));
+    signal.addEventListener("abort", stop, { once: true });
+    if (signal.aborted) stop();
   });
-}
-
-/** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
-export interface Deadline {
-  readonly signal: AbortSignal;
-  /** True once the time was over. */
-  passed(): boolean;
-  stop(): void;
-}
-
-/** `late` makes the reason of a signal whose time is over. */
-export function startDeadline(
-  ms: number,
-  outer?: AbortSignal,
-  late: () => Error = () => new Error(`took longer than ${ms} ms`),
-): Deadline {
-  const controller = new AbortController();
-  let isOver = false;
-  const end = (): void => {
-    isOver = true;
-    controller.abort(late());
-  };
-  const abort = (): void => controller.abort(outer?.reason);
-  const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
-  if (outer?.aborted === true) abort();
-  outer?.addEventListener("abort", abort, { once: true });
-  return {
-    signal: controller.signal,
-    passed: () => isOver,
-    stop() {
-      clearTimeout(timer);
-      outer?.removeEventListener("abort", abort);
-    },
-  };
+  try {
+    return await Promise.race([aborted, work]);
+  } finally {
+    signal.removeEventListener("abort", stop);
+  }
 }
 
 /** The error of a call that its caller aborted. */
@@ -410,60 +372,43 @@ export function defined<const T extends object>(fields: T): T {
 
 // ---- a bounded map
 
-/** The values that were used last; the newest stays however large it is, unless the limit is 0. */
+/** The values that were used last, at most `limit` of them. */
 export interface LruMap<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
-  keys(): readonly string[];
-  /** The sizes of all values together. */
-  held(): number;
 }
 
-interface LruOptions<Value> {
-  /** 1 for each value when left out, so that `limit` counts them. */
-  size?(value: Value): number;
-  /** Gets each value that had to make room. */
-  onEvict?(value: Value): void;
-}
-
-export function createLruMap<Value>(limit: number, options: LruOptions<Value> = {}): LruMap<Value> {
-  const { size = () => 1, onEvict } = options;
-  const values = new Map<string, { readonly value: Value; readonly size: number }>();
-  let held = 0;
-  const remove = (key: string): void => {
-    held -= values.get(key)?.size ?? 0;
-    values.delete(key);
-  };
+/** `onEvict` gets each value that had to make room. */
+export function createLruMap<Value>(
+  limit: number,
+  onEvict: (value: Value) => void = () => undefined,
+): LruMap<Value> {
+  const values = new Map<string, Value>();
   return {
     get(key) {
-      const found = values.get(key);
-      if (found === undefined) return undefined;
+      const value = values.get(key);
+      if (value === undefined) return undefined;
       values.delete(key);
-      values.set(key, found);
-      return found.value;
+      values.set(key, value);
+      return value;
     },
     set(key, value) {
-      remove(key);
-      const added = { value, size: size(value) };
-      values.set(key, added);
-      held += added.size;
-      for (const [oldest, { value: evicted }] of values) {
-        if (held <= limit || (oldest === key && limit > 0)) break;
-        remove(oldest);
-        onEvict?.(evicted);
-      }
+      values.delete(key);
+      values.set(key, value);
+      const oldest = values.entries().next();
+      if (values.size <= limit || oldest.done === true) return;
+      values.delete(oldest.value[0]);
+      onEvict(oldest.value[1]);
     },
-    delete: remove,
-    keys: () => [...values.keys()],
-    held: () => held,
+    delete: (key) => void values.delete(key),
   };
 }
 
 // Checksums without a Node builtin, and records that carry one.
 
 /** What was stored as one JSON object. */
-export interface OpenedRecord {
+interface OpenedRecord {
   /** Version of the record's layout; 1 where it says none, as no record did at first. */
   readonly schema: number;
   /** The record without schema and checksum. */

@@ -5,10 +5,9 @@ import {
   CompactError,
   errorMessage,
   hasCode,
-  orAborted,
+  MAX_TIMER_MS,
   requireFunction,
   requireOptions,
-  startDeadline,
 } from "./errors.ts";
 import { type TooLong, tooLong } from "./providers/too-long.ts";
 
@@ -45,7 +44,7 @@ export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
 const DEADLINE_MS = 120_000;
 
 /** What came of one list. */
-export interface HostAnswer<T> {
+interface HostAnswer<T> {
   readonly messages: readonly T[];
   /** Undefined where a failure passed the list on as it was. */
   readonly report: CompactionReport | undefined;
@@ -123,6 +122,51 @@ function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work:
     if (stuck.get(sessionId) === work) stuck.delete(sessionId);
   };
   work.then(forget, forget);
+}
+
+/** The result of `work`, or a rejection as soon as the signal is aborted: nobody waits for work that does not listen. */
+export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(signal.reason);
+    if (signal.aborted) refuse();
+    signal.addEventListener("abort", refuse, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", refuse);
+    work.then(resolve, reject).then(settle);
+  });
+}
+
+/** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
+export interface Deadline {
+  readonly signal: AbortSignal;
+  /** True once the time was over. */
+  passed(): boolean;
+  stop(): void;
+}
+
+/** `late` makes the reason of a signal whose time is over. */
+export function startDeadline(
+  ms: number,
+  outer?: AbortSignal,
+  late: () => Error = () => new Error(`took longer than ${ms} ms`),
+): Deadline {
+  const controller = new AbortController();
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    controller.abort(late());
+  };
+  const abort = (): void => controller.abort(outer?.reason);
+  const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
+  if (outer?.aborted === true) abort();
+  outer?.addEventListener("abort", abort, { once: true });
+  return {
+    signal: controller.signal,
+    passed: () => isOver,
+    stop() {
+      clearTimeout(timer);
+      outer?.removeEventListener("abort", abort);
+    },
+  };
 }
 
 /** A call that failed with the list that was sent for it. */

@@ -30,7 +30,7 @@ export const POLICY: Policy = {
   maxRequestBytes: Number.POSITIVE_INFINITY,
 };
 
-export interface ListOptions<T> {
+interface ListOptions<T> {
   readonly format?: Format;
   countTokens?(messages: T[]): number | Promise<number>;
   readonly finalPrompt?: string | { readonly role: "system" | "user" | "assistant"; readonly text: string };

@@ -25,9 +25,8 @@ import {
   type StoredSession,
 } from "./channel-journal.ts";
 import { type AgentEvent, compactedText, type Diagnostic, NOTHING_SPENT, type Spent } from "./event.ts";
-import { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
 import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
-import type { AgentTool } from "./tool.ts";
+import { type AgentLimits, type AgentTool, DEFAULT_LIMITS } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";
 

@@ -1,5 +1,5 @@
-import { defined, orAborted } from "../errors.ts";
-import type { HostPreflight } from "../host.ts";
+import { defined } from "../errors.ts";
+import { type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
@@ -16,8 +16,8 @@ import {
 } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts";
-import { type AgentLimits, startShared } from "./limits.ts";
-import { argumentsOf, runCalls, type ToolRunOptions } from "./tool-runs.ts";
+import type { AgentLimits } from "./tool.ts";
+import { argumentsOf, runCalls, startShared, type ToolRunOptions } from "./tool-runs.ts";
 
 /** Everything that a turn works with; the same for an agent and its sub-agents. */
 export interface TurnPorts {

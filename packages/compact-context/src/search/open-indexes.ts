@@ -1,6 +1,6 @@
 import { hasOwner, keysOf, readTranscriptKey } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { createKeyedMutex, createLruMap } from "../errors.ts";
+import { createKeyedMutex } from "../errors.ts";
 import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {
   emptyIndex,
@@ -49,10 +49,10 @@ const BLOCKS_AT_ONCE = 8;
 const ATTEMPTS = 3;
 
 export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOptions): OpenIndexes {
-  const indexes = createLruMap<SessionIndex>(options.memory.indexes, { size: sizeOf });
-  const texts = createLruMap<readonly StoredText[]>(options.memory.texts, {
-    size: (block) => block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
-  });
+  const indexes = createLimited<SessionIndex>(options.memory.indexes, sizeOf);
+  const texts = createLimited<readonly StoredText[]>(options.memory.texts, (block) =>
+    block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
+  );
   // Two searches at once would otherwise read the same transcripts twice.
   const inTurn = createKeyedMutex();
   let unwritable = false;
@@ -189,4 +189,44 @@ async function stepsIn(keys: AsyncIterable<string>): Promise<Map<string, number[
   }
   for (const list of steps.values()) list.sort((one, other) => one - other);
   return steps;
+}
+
+interface Limited<T> {
+  get(key: string): T | undefined;
+  set(key: string, value: T): void;
+  delete(key: string): void;
+  keys(): readonly string[];
+  held(): number;
+}
+
+/** Keeps the values that were used last, up to so many characters; the newest stays however large it is. */
+function createLimited<T>(most: number, size: (value: T) => number): Limited<T> {
+  const values = new Map<string, { readonly value: T; readonly size: number }>();
+  let held = 0;
+  const remove = (key: string): void => {
+    held -= values.get(key)?.size ?? 0;
+    values.delete(key);
+  };
+  return {
+    get(key) {
+      const found = values.get(key);
+      if (found === undefined) return undefined;
+      values.delete(key);
+      values.set(key, found);
+      return found.value;
+    },
+    set(key, value) {
+      remove(key);
+      const entry = { value, size: size(value) };
+      values.set(key, entry);
+      held += entry.size;
+      for (const oldest of values.keys()) {
+        if (held <= most || oldest === key) break;
+        remove(oldest);
+      }
+    },
+    delete: remove,
+    keys: () => [...values.keys()],
+    held: () => held,
+  };
 }

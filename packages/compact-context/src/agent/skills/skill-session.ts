@@ -1,9 +1,8 @@
-import { type Deadline, orAborted } from "../../errors.ts";
+import { type Deadline, orAborted } from "../../host.ts";
 import { objectOf, textOf } from "../../providers/request.ts";
 import { type AgentEvent, type Diagnostic, diagnosticText, wordsOf } from "../event.ts";
-import { startShared } from "../limits.ts";
 import type { AgentTool, Permissions } from "../tool.ts";
-import { type PathBound, refusalOf } from "../tool-runs.ts";
+import { type PathBound, refusalOf, startShared } from "../tool-runs.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
 
 /** What a hook gets. */

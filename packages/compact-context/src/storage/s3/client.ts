@@ -1,4 +1,4 @@
-import { CompactError, defined, once, orAborted, refuseAborted, startDeadline } from "../../errors.ts";
+import { abortable, CompactError, defined, once, refuseAborted } from "../../errors.ts";
 
 /** The AWS SDK's module, an optional peer that is loaded when the first request is made. */
 export type S3Sdk = typeof import("@aws-sdk/client-s3");
@@ -158,13 +158,21 @@ async function withinTime<T>(
   request: (signal: AbortSignal) => Promise<T>,
   signal: AbortSignal | undefined,
 ): Promise<T> {
-  const deadline = startDeadline(timeout, signal, () =>
-    Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" }),
-  );
+  const controller = new AbortController();
+  const giveUp = (): void => controller.abort(signal?.reason);
+  signal?.addEventListener("abort", giveUp, { once: true });
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      reject(Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" }));
+      controller.abort();
+    }, timeout);
+  });
   try {
-    return await orAborted(request(deadline.signal), deadline.signal);
+    return await abortable(Promise.race([request(controller.signal), late]), signal);
   } finally {
-    deadline.stop();
+    clearTimeout(timer);
+    signal?.removeEventListener("abort", giveUp);
   }
 }
 

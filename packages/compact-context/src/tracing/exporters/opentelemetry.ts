@@ -98,9 +98,7 @@ function createSender(
   };
   const measure = createMeasures(api.metrics.getMeter(SCOPE));
   // A compaction without a last event ends with its newest step.
-  const rounds = createLruMap<OpenRound>(MAX_ROUNDS, {
-    onEvict: (round) => endRound({ ...round, failed: true }),
-  });
+  const rounds = createLruMap<OpenRound>(MAX_ROUNDS, (round) => endRound({ ...round, failed: true }));
 
   const roundFor = (key: string, event: CompactEvent, place: OpenTelemetryContext): OpenRound => {
     const known = rounds.get(key);
