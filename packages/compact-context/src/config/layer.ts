@@ -339,7 +339,7 @@ function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): Co
 }
 
 /** A policy with a target that can be aimed for, and what to tell where it had none. */
-export interface SettledTarget {
+interface SettledTarget {
   readonly policy: Policy;
   readonly warning: string | undefined;
 }

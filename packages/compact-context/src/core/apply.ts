@@ -389,7 +389,7 @@ interface Compacted {
   readonly current: ViewContext;
 }
 
-export interface Commit {
+interface Commit {
   readonly step: number;
   /** ISO 8601. */
   readonly at: string;

@@ -75,7 +75,7 @@ export function keepByCounts(
 }
 
 /** What all keep counts have in common. */
-export interface Ground {
+interface Ground {
   /** Tokens of each message as it stands. */
   readonly costs: readonly number[];
   /** Index of the newest ask; -1 for none. */
@@ -152,10 +152,8 @@ export function editContext({ counter, archiveId }: CompactionRequest): EditCont
   return { countText: (text) => counter.countText(text), archiveId };
 }
 
-export type IndexedEdit = readonly [index: number, edit: Edit];
-
 /** The set with these edits; `saving`: without those that make a message no shorter. */
-export function withEdits(set: KeepSet, found: Iterable<IndexedEdit>, saving = false): KeepSet {
+export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving = false): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
   for (const [index, edit] of found) {
@@ -186,7 +184,7 @@ export function releaseReasoning(set: KeepSet): KeepSet {
   const from = needsSummary(set) ? 0 : changed;
   if (from === -1) return set;
   const bound = unpinned(set).filter((at) => at >= from && hasBoundReasoning(messages[at] as Message));
-  const found = bound.map((at): IndexedEdit => [at, { ...edits.get(at), stripReasoning: true }]);
+  const found = bound.map((at): [number, Edit] => [at, { ...edits.get(at), stripReasoning: true }]);
   return withEdits(set, found);
 }
 
@@ -476,7 +474,7 @@ function capTexts(set: KeepSet, limit: number, floor: number): KeepSet | undefin
 /** Cuts every kept message except pinned ones and the newest ask. */
 function cappedAt(set: KeepSet, cap: number): KeepSet {
   const others = unpinned(set).filter((index) => index !== set.latest);
-  const found = others.map((index): IndexedEdit => [index, { elideTo: cap }]);
+  const found = others.map((index): [number, Edit] => [index, { elideTo: cap }]);
   return withEdits(set, found, true);
 }
 

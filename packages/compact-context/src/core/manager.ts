@@ -35,7 +35,6 @@ import {
   compactSession,
   prepareCompaction,
   type RunContext,
-  type RunParts,
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { listBefore, Sessions, type StoreParts } from "./store.ts";
@@ -52,7 +51,9 @@ export interface ManagerSettings extends SessionSettings {
   forModel?(model: string): SessionSettings;
 }
 
-export interface ManagerParts extends StoreParts, RunParts {
+export interface ManagerParts
+  extends StoreParts,
+    Pick<RunContext, "environment" | "pause" | "summarizers" | "beforeCommit"> {
   readonly recorder: EventRecorder;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
@@ -100,7 +101,7 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #lists: ListCheck | undefined;
-  readonly #background: BackgroundCompactions;
+  #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
   readonly #told = new Set<string>();
@@ -112,11 +113,10 @@ export class SessionManager {
       ...parts,
       policy: settings.policy,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background.forget(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
       onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
     this.#lists = parts.lists?.((...found) => this.warn(...found));
-    this.#background = new BackgroundCompactions((...timer) => parts.environment.later(...timer));
   }
 
   /** The model's window in tokens. */
@@ -297,7 +297,7 @@ export class SessionManager {
     session.storedVersion = await this.#sessions.save(session, state, fence);
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
-    this.#background.forget(session.id);
+    this.#background?.forget(session.id);
     this.#parts.recorder.announcer(session.id)({
       kind: "undone",
       model: this.#settings.model,
@@ -312,7 +312,7 @@ export class SessionManager {
   async #run<T>(call: Call): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireRequest(call.request);
-    this.#background.callOff(call.sessionId);
+    this.#background?.callOff(call.sessionId);
     return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
       return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
@@ -461,7 +461,11 @@ export class SessionManager {
     const { maxSummaryTokens } = this.#settings;
     const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
+    if (
+      mayUsePrepared &&
+      this.#background?.isRunning(session.id) &&
+      this.#canSendUncompacted(call, session)
+    ) {
       return "in_background";
     }
     return this.#sessions.withLease(
@@ -469,7 +473,7 @@ export class SessionManager {
       async (fence) => {
         const context = await this.#runContext(session, fence);
         const prepared = mayUsePrepared
-          ? await this.#background.commit(session, request, context)
+          ? await this.#background?.commit(session, request, context)
           : undefined;
         return prepared ?? compactSession(session, request, context);
       },
@@ -498,7 +502,7 @@ export class SessionManager {
     if (beforeCacheLapse === undefined) return;
     const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
     const start = (): void => this.#startBackground(call, session, coldShare(policy));
-    this.#background.startLater(session.id, ms, start);
+    this.#backgroundCompactions().startLater(session.id, ms, start);
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
@@ -515,9 +519,14 @@ export class SessionManager {
       );
       return prepareCompaction(snapshot, request, await this.#runContext(snapshot));
     };
-    this.#background.start(session, prepare, (error) =>
+    this.#backgroundCompactions().start(session, prepare, (error) =>
       this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
+  }
+
+  #backgroundCompactions(): BackgroundCompactions {
+    this.#background ??= new BackgroundCompactions((...timer) => this.#parts.environment.later(...timer));
+    return this.#background;
   }
 
   /** The list fits, and no compaction was requested. */

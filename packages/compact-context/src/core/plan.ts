@@ -5,7 +5,6 @@ import {
   fitToLimit,
   floorOf,
   groundOf,
-  type IndexedEdit,
   type KeepSet,
   keepByCounts,
   MIN_SUMMARY_TOKENS,
@@ -310,7 +309,7 @@ function truncateUnsent(set: KeepSet): KeepSet {
   const { messages, counter, policy } = set.request;
   const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
   const sparedIn = callsOfTools(messages, toolsSpared(policy));
-  const edits = unsent.map((index): IndexedEdit => {
+  const edits = unsent.map((index): [number, Edit] => {
     const edit: Edit = { resultsTo: policy.maxToolResultTokens };
     return [index, sparing(edit, sparedIn(messages[index] as Message))];
   });

@@ -286,7 +286,7 @@ export interface RequestedCompaction {
 
 // ---- events
 
-export type MalformationKind =
+type MalformationKind =
   | "orphan result"
   | "unanswered call"
   | "duplicate result"

@@ -46,17 +46,13 @@ export interface QueuedWork {
   handOn(): void;
 }
 
-/** What a compaction takes of a manager's parts. */
-export interface RunParts {
+export interface RunContext {
   readonly environment: Environment;
   /** Awaited between the steps of long work. */
   readonly pause: Pause;
   /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
   readonly beforeCommit?: BeforeCommit;
-}
-
-export interface RunContext extends RunParts {
   readonly archive: ArchiveStore;
   readonly announce: Announce;
   readonly model: string | undefined;

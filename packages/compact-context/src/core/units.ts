@@ -343,7 +343,7 @@ export function isProjectInstructions(message: Message): boolean {
 }
 
 /** A piece of a text; all pieces joined are the text. */
-export interface TextPiece {
+interface TextPiece {
   readonly text: string;
   /** False for text that a host added and for text between code fences. */
   readonly own: boolean;

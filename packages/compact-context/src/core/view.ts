@@ -179,7 +179,7 @@ export interface ViewEntry {
   readonly tokens: number;
 }
 
-export interface Projection {
+interface Projection {
   /** What stays, in order, without the summary. */
   readonly kept: readonly ViewEntry[];
   readonly summary: LiveSummary | undefined;
