@@ -25,6 +25,7 @@ export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remaind
 export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
 
 export interface ArchiveReceipt {
+  /** Where it is, for people: folder and file, or URL. */
   readonly location: string;
   readonly step: number;
   /** One id per archived message, in the order of the list. */

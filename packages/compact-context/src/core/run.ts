@@ -8,13 +8,14 @@ import {
   type Steps,
 } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
-import type { ArchiveStore, SavedTranscript } from "./archive.ts";
+import type { ArchiveStore } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planInSteps } from "./plan.ts";
 import type { TriggerReason } from "./policy.ts";
 import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
 import {
   type Announce,
+  type ArchiveReceipt,
   type CompactionReport,
   type Malformation,
   type RefusalReason,
@@ -71,7 +72,7 @@ function timeOf({ environment }: RunContext): string {
 /** A compaction that is not committed yet: the session is unchanged. */
 export interface PreparedCompaction {
   readonly outcome: Outcome;
-  readonly receipt: SavedTranscript | undefined;
+  readonly receipt: ArchiveReceipt | undefined;
   /** Its number in the session and of its archive files. */
   readonly step: number;
   readonly spentMs: number;
@@ -188,7 +189,7 @@ async function archiveView(
   session: Session,
   { archive, announce, onFailure }: RunContext,
   startedAt: string,
-): Promise<SavedTranscript | undefined> {
+): Promise<ArchiveReceipt | undefined> {
   const step = session.state.step + 1;
   try {
     const saved = await archive.saveTranscript(session.id, step, session.view);
