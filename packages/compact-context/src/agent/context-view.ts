@@ -5,11 +5,11 @@ import { availableOf } from "../core/policy.ts";
 import { type LayerName, type LayerSize, layersOf } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
 import { requireList, requireOptions, requireText } from "../errors.ts";
-import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { CHANNEL_FILES, checkUser, WORKSPACE_FILES } from "../memory/files/folders.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
+import type { AgentOptions } from "./agent-options.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
 export interface ContextView {
@@ -102,14 +102,11 @@ export interface MemoryView {
   readonly found: readonly RecalledMemory[];
 }
 
-interface MemoryViewOptions {
-  readonly memory?: ChannelMemory;
-  readonly channelDir?: string;
-  readonly workspaceDir?: string;
-}
-
 /** Throws `NotFound` where the channel is not for the user of the memory. */
-export async function memoryView(options: MemoryViewOptions, query: string | undefined): Promise<MemoryView> {
+export async function memoryView(
+  options: Pick<AgentOptions, "memory" | "channelDir" | "workspaceDir">,
+  query: string | undefined,
+): Promise<MemoryView> {
   requireOptions(options, "options", "Pass { memory?, channelDir?, workspaceDir? }.");
   if (query !== undefined) requireText(query, "query", "Pass the question as text, or leave it out.");
   const { memory, channelDir, workspaceDir } = options;

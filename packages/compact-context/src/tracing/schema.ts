@@ -31,6 +31,8 @@ function optional(schema: PropertySchema): PropertySchema {
 }
 
 const text = (meaning: string, rest?: Rest): PropertySchema => property("string", meaning, rest);
+const words = (meaning: string, values: PropertySchema["values"]): PropertySchema =>
+  text(meaning, { values });
 const counted = (unit: string) => (meaning: string) => property("integer", meaning, { unit });
 const [tokens, messages, count] = [counted("token"), counted("message"), counted("count")];
 const ratio = (meaning: string): PropertySchema => property("number", meaning, { unit: "ratio" });
@@ -110,17 +112,13 @@ const layerTokens: Properties = {
 const action: Properties = {
   from: messages("The first message, counted from 0 as in the archive's transcript"),
   to: messages("The last message"),
-  action: text("What happened to them", {
-    values: {
-      keep: "stay as they were",
-      clear: "stay, their tool output emptied",
-      elide: "stay, cut to head and tail",
-      summarize: "left the list, the summary stands for them",
-    },
+  action: words("What happened to them", {
+    keep: "stay as they were",
+    clear: "stay, their tool output emptied",
+    elide: "stay, cut to head and tail",
+    summarize: "left the list, the summary stands for them",
   }),
-  layer: text("Where they stood", {
-    values: { pinned: "", recent: "", tool_pairs: "", remainder: "" },
-  }),
+  layer: words("Where they stood", { pinned: "", recent: "", tool_pairs: "", remainder: "" }),
   tokens_before: tokens("All of them"),
   tokens_after: tokens("All of them, without the summary"),
 };
@@ -130,9 +128,7 @@ const attempt: Properties = {
   model: text("The model that was asked"),
   provider: optional(text("The provider of the model, where it is known")),
   prompt: text("Id and version of the prompt"),
-  input: text("What was read", {
-    values: { text: "the messages written out", prefix: "the agent's own conversation" },
-  }),
+  input: words("What was read", { text: "the messages written out", prefix: "the agent's own conversation" }),
   part: count("Which part of the input, from 1"),
   parts: count("How many there are"),
   max_tokens: tokens("The limit that was asked for"),
@@ -195,8 +191,8 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     status: "ok",
     properties: {
       triggered: property("boolean", "Whether a compaction was started; `outcome` says how it ended"),
-      reason: text("Why, or why not", { values: reasons }),
-      outcome: optional(text("What became of it, when triggered", { values: outcomes })),
+      reason: words("Why, or why not", reasons),
+      outcome: optional(words("What became of it, when triggered", outcomes)),
       error_type: optional(text("Why it failed, when it did: as in `compact.error`")),
       model,
       policy: object("The settings that decided", {
@@ -319,7 +315,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     when: "when something works less well than it could",
     status: "ok",
     properties: {
-      severity: text("How much it matters", { values: { low: "", medium: "", high: "" } }),
+      severity: words("How much it matters", { low: "", medium: "", high: "" }),
       code: text("The kind of warning", { values: warningCodes, open: true }),
       message: text("What a person should know"),
       count: optional(count("Of what the warning counts, such as dropped events")),
@@ -339,6 +335,6 @@ export const recordSchema: Properties = {
   span_id: optional(text("The host's span that was current")),
   started_at: text("ISO 8601 in UTC with milliseconds: when the step began"),
   ended_at: text("When it ended; the same for a moment"),
-  status: text("How it ended", { values: { ok: "", error: "" } }),
+  status: words("How it ended", { ok: "", error: "" }),
   properties: property("object", "By event"),
 };
