@@ -16,7 +16,6 @@ interface Manifest {
 
 /** Public functions that answer absent arguments with an error of the engine, for want of a check in their folder. */
 const UNCHECKED: ReadonlySet<string> = new Set([
-  "./tracing recordProblems",
   "./tracing escapeControl",
   "./adapters/langgraph SummarizationNode",
   "./adapters/langgraph createRecallNode",

@@ -3,11 +3,8 @@ import { textModelFromUrl } from "../../packages/compact-context/src/adapters/ht
 import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
 import { compact } from "../../packages/compact-context/src/compact.ts";
 import type { CompactConfigInput } from "../../packages/compact-context/src/config/settings.ts";
-import type {
-  CompactEvent,
-  SummaryAttempt,
-  TextModel,
-} from "../../packages/compact-context/src/core/ports.ts";
+import type { SummaryAttempt, TextModel } from "../../packages/compact-context/src/core/ports.ts";
+import type { CompactEvent } from "../../packages/compact-context/src/core/report.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";

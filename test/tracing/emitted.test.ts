@@ -7,8 +7,8 @@ import { CompactManager, type ManagerPorts } from "../../packages/compact-contex
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { createJsonlExporter } from "../../packages/compact-context/src/tracing/exporters/http-post.ts";
-import { recordProblems } from "../../packages/compact-context/src/tracing/schema.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
+import { recordProblems } from "./record-problems.ts";
 
 interface Run {
   readonly manager: CompactManager;

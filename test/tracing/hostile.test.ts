@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { Exporter } from "../../packages/compact-context/src/core/ports.ts";
+import type { Exporter } from "../../packages/compact-context/src/core/report.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";

@@ -5,15 +5,8 @@ import { createArchiveStore } from "./core/archive.ts";
 import { type ManagerParts, type ManagerSettings, SessionManager } from "./core/manager.ts";
 import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
-import type {
-  Environment,
-  Exporter,
-  Outbox,
-  Redaction,
-  StorageDriver,
-  Summarizer,
-  TextModel,
-} from "./core/ports.ts";
+import type { Environment, Outbox, Redaction, StorageDriver, Summarizer, TextModel } from "./core/ports.ts";
+import type { Exporter } from "./core/report.ts";
 import type { SessionSettings } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
 import {
@@ -307,16 +300,18 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   return { settings, parts, searchable, flushing };
 }
 
+/** What several parts of a manager are made with. */
+interface Wiring {
+  readonly redaction: Redaction;
+  now(): Date;
+  warn(message: string): void;
+}
+
 /** The recorder of events over the archive and all exporters. */
 function createRecorder(
   config: CompactConfig,
   { exporters = [] }: ManagerPorts,
-  context: {
-    readonly redaction: Redaction;
-    open(): Promise<Storage>;
-    now(): Date;
-    warn(message: string): void;
-  },
+  context: Wiring & { open(): Promise<Storage> },
 ): ArchivingRecorder {
   const { redaction, open, now, warn } = context;
   return new ArchivingRecorder({
@@ -355,12 +350,7 @@ interface Storage extends Store {
 async function openStorage(
   config: CompactConfig,
   given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
-  context: {
-    readonly redaction: Redaction;
-    warn(message: string): void;
-    now(): Date;
-    turns: Turns;
-  },
+  context: Wiring & { readonly turns: Turns },
 ): Promise<Storage> {
   const { redaction, warn, now, turns } = context;
   const { timeoutMs } = config.storage;
@@ -443,21 +433,11 @@ async function configuredDriver(
   return createMemoryDriver();
 }
 
-type S3Settings = Pick<
-  CompactConfig["storage"],
-  "prefix" | "region" | "endpoint" | "kmsKeyId" | "forcePathStyle"
-> & { readonly bucket: string };
-
 /** What the S3 driver needs to know; settings that name no bucket were refused before. */
-export function s3Settings({
-  bucket = "",
-  prefix,
-  region,
-  endpoint,
-  kmsKeyId,
-  forcePathStyle,
-}: CompactConfig["storage"]): S3Settings {
-  return { bucket, prefix, region, endpoint, kmsKeyId, forcePathStyle };
+export function s3Settings(
+  storage: CompactConfig["storage"],
+): CompactConfig["storage"] & { readonly bucket: string } {
+  return { ...storage, bucket: storage.bucket ?? "" };
 }
 
 /** A driver for a folder, loaded when it is first needed; undefined outside Node. */

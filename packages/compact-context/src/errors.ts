@@ -408,7 +408,7 @@ export function createLruMap<Value>(
 // Checksums without a Node builtin, and records that carry one.
 
 /** What was stored as one JSON object. */
-export interface OpenedRecord {
+interface OpenedRecord {
   /** Version of the record's layout; 1 where it says none, as no record did at first. */
   readonly schema: number;
   /** The record without schema and checksum. */

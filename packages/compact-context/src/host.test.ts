@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import type { CompactEvent } from "./core/ports.ts";
+import type { CompactEvent } from "./core/report.ts";
 import { CompactManager } from "./create-manager.ts";
 import { CompactError } from "./errors.ts";
 import { createHostPreflight, type HostManager } from "./host.ts";

@@ -1,7 +1,14 @@
 import type { CompactionReport, CompactionResult } from "./core/report.ts";
 import type { ManualRequest } from "./core/usage.ts";
 import type { CompactManager } from "./create-manager.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS, requireFunction, requireOptions } from "./errors.ts";
+import {
+  CompactError,
+  errorMessage,
+  hasCode,
+  MAX_TIMER_MS,
+  requireFunction,
+  requireOptions,
+} from "./errors.ts";
 import { type TooLong, tooLong } from "./providers/too-long.ts";
 
 /** The methods of a manager that adapters use. */
@@ -37,7 +44,7 @@ export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
 const DEADLINE_MS = 120_000;
 
 /** What came of one list. */
-export interface HostAnswer<T> {
+interface HostAnswer<T> {
   readonly messages: readonly T[];
   /** Undefined where a failure passed the list on as it was. */
   readonly report: CompactionReport | undefined;
@@ -63,10 +70,10 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
 
   const attempt = async <T>(call: HostCall<T>): Promise<HostAnswer<T>> => {
     if (stuck.has(call.sessionId)) throw tooSlow(deadlineMs);
-    const deadline = startDeadline(deadlineMs, call.request?.signal);
+    const deadline = startDeadline(deadlineMs, call.request?.signal, () => tooSlow(deadlineMs));
     const work = look(manager, call, { repair, signal: deadline.signal });
     try {
-      return await Promise.race([work, deadline.passed]);
+      return await orAborted(work, deadline.signal);
     } catch (error) {
       const byCaller = call.request?.signal?.aborted === true;
       if (deadline.signal.aborted && !byCaller) remember(stuck, call.sessionId, work);
@@ -80,7 +87,12 @@ export function createHostCompaction(manager: HostManager, options: HostOptions 
     try {
       return await attempt(call);
     } catch (error) {
-      if (onFailure === "throw" || call.request?.signal?.aborted === true || isTooLarge(error)) throw error;
+      if (
+        onFailure === "throw" ||
+        call.request?.signal?.aborted === true ||
+        hasCode(error, "InsufficientBudget")
+      )
+        throw error;
       if (isOverBudget(manager, call)) throw overBudget(error);
       manager.warn(
         call.sessionId,
@@ -112,30 +124,44 @@ function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work:
   work.then(forget, forget);
 }
 
-interface Deadline {
-  /** Aborted when the time is over or the caller aborted. */
+/** The result of `work`, or a rejection as soon as the signal is aborted: nobody waits for work that does not listen. */
+export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const refuse = (): void => reject(signal.reason);
+    if (signal.aborted) refuse();
+    signal.addEventListener("abort", refuse, { once: true });
+    const settle = (): void => signal.removeEventListener("abort", refuse);
+    work.then(resolve, reject).then(settle);
+  });
+}
+
+/** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
+export interface Deadline {
   readonly signal: AbortSignal;
-  /** Rejects then. */
-  readonly passed: Promise<never>;
+  /** True once the time was over. */
+  passed(): boolean;
   stop(): void;
 }
 
-function startDeadline(milliseconds: number, outer: AbortSignal | undefined): Deadline {
+/** `late` makes the reason of a signal whose time is over. */
+export function startDeadline(
+  ms: number,
+  outer?: AbortSignal,
+  late: () => Error = () => new Error(`took longer than ${ms} ms`),
+): Deadline {
   const controller = new AbortController();
+  let isOver = false;
+  const end = (): void => {
+    isOver = true;
+    controller.abort(late());
+  };
   const abort = (): void => controller.abort(outer?.reason);
-  outer?.addEventListener("abort", abort, { once: true });
+  const timer = setTimeout(end, Math.min(ms, MAX_TIMER_MS));
   if (outer?.aborted === true) abort();
-  const abortLate = (): void => controller.abort(tooSlow(milliseconds));
-  const timer = setTimeout(abortLate, Math.min(milliseconds, MAX_TIMER_MS));
-  const passed = new Promise<never>((_resolve, reject) => {
-    const refuse = (): void => reject(controller.signal.reason);
-    if (controller.signal.aborted) refuse();
-    else controller.signal.addEventListener("abort", refuse, { once: true });
-  });
-  passed.catch(() => undefined);
+  outer?.addEventListener("abort", abort, { once: true });
   return {
     signal: controller.signal,
-    passed,
+    passed: () => isOver,
     stop() {
       clearTimeout(timer);
       outer?.removeEventListener("abort", abort);
@@ -188,10 +214,6 @@ function tooSlow(milliseconds: number): CompactError {
   return new CompactError("Aborted", `compacting took longer than ${milliseconds} ms`, {
     hint: "Raise deadlineMs, or use a faster summarizer or storage.",
   });
-}
-
-function isTooLarge(error: unknown): boolean {
-  return CompactError.isInstance(error) && error.code === "InsufficientBudget";
 }
 
 function isOverBudget<T>(manager: HostManager, { messages, request }: HostCall<T>): boolean {

@@ -13,8 +13,6 @@ export type { Format, Message, Part, Role } from "./core/message.ts";
 export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";
 export type { Policy, TriggerReason } from "./core/policy.ts";
 export type {
-  CompactEvent,
-  Exporter,
   StorageDriver,
   StoredValue,
   SummarizeOptions,
@@ -27,9 +25,11 @@ export type {
   TextModelRequest,
 } from "./core/ports.ts";
 export type {
+  CompactEvent,
   CompactionNotice,
   CompactionReport,
   CompactionResult,
+  Exporter,
   ManagerState,
   RefusalReason,
   RunningSummary,

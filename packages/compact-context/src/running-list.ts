@@ -5,9 +5,8 @@ import {
   type LiveSummary,
   type Message,
   messageText,
-  readSummary,
+  readBack,
   summaryMessage,
-  wrapSummary,
 } from "./core/message.ts";
 import { defaultPolicy, isPinned, type Policy } from "./core/policy.ts";
 import type { ListCodec, TokenCounter } from "./core/ports.ts";
@@ -31,7 +30,7 @@ export const POLICY: Policy = {
   maxRequestBytes: Number.POSITIVE_INFINITY,
 };
 
-export interface ListOptions<T> {
+interface ListOptions<T> {
   readonly format?: Format;
   countTokens?(messages: T[]): number | Promise<number>;
   readonly finalPrompt?: string | { readonly role: "system" | "user" | "assistant"; readonly text: string };
@@ -118,10 +117,7 @@ export async function readRunningList<T>(
       return same ? messages : standing;
     },
     idOf: (message) => ids.get(message)?.id ?? message.id,
-    countSummary: (text) =>
-      count(
-        summaryAs({ version: STANDING + 1, text: readSummary(wrapSummary(text, STANDING))?.text ?? text }),
-      ),
+    countSummary: (text) => count(summaryAs({ version: STANDING + 1, text: readBack(text, STANDING) })),
     encode,
   };
 }

@@ -4,7 +4,8 @@ import {
   compactInputFilter,
   createSpanExporter,
 } from "../../../packages/compact-context/src/adapters/openai-agents/index.ts";
-import type { CompactEvent, StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
+import type { StorageDriver } from "../../../packages/compact-context/src/core/ports.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/core/report.ts";
 import {
   CompactManager,
   countTokens,

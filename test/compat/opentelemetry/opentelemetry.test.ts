@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { CompactEvent, TextModel } from "../../../packages/compact-context/src/core/ports.ts";
+import type { TextModel } from "../../../packages/compact-context/src/core/ports.ts";
+import type { CompactEvent } from "../../../packages/compact-context/src/core/report.ts";
 import { CompactManager } from "../../../packages/compact-context/src/create-manager.ts";
 import { createMemoryDriver } from "../../../packages/compact-context/src/storage/memory/driver.ts";
 import { METRICS } from "../../../packages/compact-context/src/tracing/exporters/metrics.ts";

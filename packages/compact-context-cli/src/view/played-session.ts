@@ -1,8 +1,13 @@
 import type { Message } from "compact-context/internal/core/message";
 import type { PlannedMessage } from "compact-context/internal/core/plan";
 import type { KeepCounts, Policy } from "compact-context/internal/core/policy";
-import type { CompactEvent, TokenCounter } from "compact-context/internal/core/ports";
-import { type CompactionReport, type CompactionResult, layersOf } from "compact-context/internal/core/report";
+import type { TokenCounter } from "compact-context/internal/core/ports";
+import {
+  type CompactEvent,
+  type CompactionReport,
+  type CompactionResult,
+  layersOf,
+} from "compact-context/internal/core/report";
 import { archiveId } from "compact-context/internal/core/transcript";
 import { errorMessage } from "compact-context/internal/errors";
 import { createSpanTree } from "./event-reader.ts";

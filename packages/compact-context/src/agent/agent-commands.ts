@@ -21,17 +21,17 @@ export interface NewSession {
   readonly memory: MemoryBoundary | undefined;
 }
 
+/** What is sent beside the messages. */
+function requestOf(state: AgentState) {
+  const tools = shapesOf(agentPorts(state).tools);
+  return { format: "ai-sdk" as const, system: state.options.system ?? "", tools };
+}
+
 export function contextOf(state: AgentState): ContextView {
-  const { session, model, managers, recalled, options } = state;
-  return contextView({
-    manager: managers.managerFor(model),
-    sessionId: session.id,
-    messages: session.messages,
-    format: "ai-sdk",
-    system: options.system ?? "",
-    tools: shapesOf(agentPorts(state).tools),
-    recalled,
-  });
+  const { session, model, managers, recalled } = state;
+  const { id: sessionId, messages } = session;
+  const manager = managers.managerFor(model);
+  return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
 /** Compacts now, whatever the size; the instruction goes to the summarizer. Rejects where that failed: nothing is changed then. */
@@ -40,28 +40,19 @@ export async function compactNow(
   instruction: string | undefined,
   signal: AbortSignal | undefined,
 ): Promise<CompactionReport> {
-  const { session, managers, model, options } = state;
-  const { messages, report } = await managers.managerFor(model).manualCompact(session.id, session.messages, {
-    format: "ai-sdk",
-    system: options.system ?? "",
-    tools: shapesOf(agentPorts(state).tools),
-    note: instruction || undefined,
-    signal,
-  });
+  const { session, managers, model } = state;
+  const request = { ...requestOf(state), note: instruction || undefined, signal };
+  const manager = managers.managerFor(model);
+  const { messages, report } = await manager.manualCompact(session.id, session.messages, request);
   if (report.compacted) await session.replace(messages);
   return report;
 }
 
 /** Undoes the newest compaction: the list is as it was before it, with what came since. False where its originals are not in the archive. */
 export async function undoCompaction(state: AgentState): Promise<boolean> {
-  const { session, managers, model, options } = state;
-  const request = {
-    format: "ai-sdk" as const,
-    system: options.system ?? "",
-    tools: shapesOf(agentPorts(state).tools),
-  };
+  const { session, managers, model } = state;
   const manager = managers.managerFor(model);
-  const { messages } = await manager.undo(session.id, session.messages, request);
+  const { messages } = await manager.undo(session.id, session.messages, requestOf(state));
   if (messages !== undefined) await session.replace(messages);
   return messages !== undefined;
 }

@@ -4,11 +4,10 @@ import type { CompactManager, ManagerPorts } from "../create-manager.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
 import type { AgentModel } from "./agent-message.ts";
 import type { Diagnostic } from "./event.ts";
-import type { AgentLimits } from "./limits.ts";
 import type { Skill } from "./skills/skill.ts";
 import type { HookFunction, RunCommand } from "./skills/skill-session.ts";
 import type { SubAgent } from "./sub-agents/sub-agent.ts";
-import type { AgentTool, Permissions } from "./tool.ts";
+import type { AgentLimits, AgentTool, Permissions } from "./tool.ts";
 
 /**
  * Makes the manager for a model, whose window is the manager's. `ports` go into it, so that memory and skills hear of

@@ -25,9 +25,8 @@ import {
   type StoredSession,
 } from "./channel-journal.ts";
 import { type AgentEvent, compactedText, type Diagnostic, NOTHING_SPENT, type Spent } from "./event.ts";
-import { type AgentLimits, DEFAULT_LIMITS } from "./limits.ts";
 import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
-import type { AgentTool } from "./tool.ts";
+import { type AgentLimits, type AgentTool, DEFAULT_LIMITS } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";
 
@@ -236,7 +235,6 @@ interface ChannelRecallOptions {
   readonly related: () => readonly Recall[];
   /** Whose `log.jsonl` is searched as well, where a session before was never compacted; no log when left out. */
   readonly channelDir?: string;
-  readonly countText?: (text: string) => number;
 }
 
 type Hits = Awaited<ReturnType<Recall["search"]>>;
@@ -309,7 +307,7 @@ function roleOf({ author }: Pick<MemoryCandidate, "author">): Role {
 }
 
 async function expandLine(
-  { channelDir, live, countText = o200kBase.count }: ChannelRecallOptions,
+  { channelDir, live }: ChannelRecallOptions,
   n: number,
   { maxTokens = EXPAND_TOKENS, offset = 0 }: { readonly maxTokens?: number; readonly offset?: number },
 ): Promise<Expanded | undefined> {
@@ -319,7 +317,7 @@ async function expandLine(
   if (line === undefined) return undefined;
   const message = { id: line.id, role: roleOf(line), parts: [{ type: "text" as const, text: line.content }] };
   const whole = readableMessage(message);
-  const text = within(whole.slice(offset), maxTokens, countText);
+  const text = within(whole.slice(offset), maxTokens, o200kBase.count);
   const end = offset + text.length;
   const found = { message, archiveId: `log-${n}`, sessionId: live.sessionId, step: 0, n, redacted: false };
   return { found, text, offset, characters: whole.length, next: end < whole.length ? end : undefined };

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { decode } from "../codecs/formats.ts";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
@@ -21,7 +22,6 @@ import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
 import { type ContextView, type MemoryView, memoryView } from "./context-view.ts";
 import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
-import { listenedTo } from "./limits.ts";
 import { skillText } from "./skills/skill-session.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
@@ -152,17 +152,29 @@ async function* turnEvents(
   text: string,
   signal: AbortSignal | undefined,
 ): AsyncGenerator<AgentEvent> {
-  const queue = createEventQueue<AgentEvent>();
-  const stop = listenedTo(new AbortController());
+  let push: AgentState["emit"] = () => undefined;
+  let end = (): void => undefined;
+  const events = new ReadableStream<AgentEvent>({
+    start(controller) {
+      push = (event) => controller.enqueue(event);
+      end = () => {
+        controller.close();
+        push = () => undefined;
+      };
+    },
+  });
+  const stop = new AbortController();
+  setMaxListeners(0, stop.signal);
   const abort = (): void => stop.abort(signal?.reason);
   signal?.addEventListener("abort", abort, { once: true });
   if (signal?.aborted === true) abort();
-  state.emit = queue.push;
+  state.emit = (event) => push(event);
   const work = turn(state, text, stop.signal)
-    .then((result) => queue.push({ type: "ended", ...result }))
-    .finally(queue.end);
+    .then((result) => push({ type: "ended", ...result }))
+    .finally(() => end());
   try {
-    yield* queue;
+    // Who stops reading leaves the rest of the events unread.
+    yield* events.values({ preventCancel: true });
     await work;
   } finally {
     stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
@@ -260,41 +272,4 @@ function gistOf(line: string): string {
     .split(/\s+/)
     .filter((word) => word !== "");
   return words.length > GIST_WORDS ? `${words.slice(0, GIST_WORDS).join(" ")} …` : words.join(" ");
-}
-
-/** Events from work under way, read in order by one reader. */
-interface EventQueue<T> extends AsyncIterable<T> {
-  push(event: T): void;
-  /** Nothing more comes; what is queued is still read. */
-  end(): void;
-}
-
-function createEventQueue<T>(): EventQueue<T> {
-  const waiting: T[] = [];
-  let ended = false;
-  let wake: (() => void) | undefined;
-  const rouse = (): void => {
-    wake?.();
-    wake = undefined;
-  };
-  return {
-    push(event) {
-      waiting.push(event);
-      rouse();
-    },
-    end() {
-      ended = true;
-      rouse();
-    },
-    async *[Symbol.asyncIterator]() {
-      for (;;) {
-        yield* waiting.splice(0);
-        if (waiting.length > 0) continue;
-        if (ended) return;
-        await new Promise<void>((resolve) => {
-          wake = resolve;
-        });
-      }
-    },
-  };
 }

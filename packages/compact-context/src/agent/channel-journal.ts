@@ -295,8 +295,10 @@ async function holdChannel(channelDir: string): Promise<ChannelHold> {
   const { claim } = taken;
   let released = false;
   const requireOwn = async (): Promise<void> => {
-    if (released) throw givenBack(channelDir);
-    if (!(await claim.renew())) throw takenOver(channelDir);
+    if (released)
+      throw conflictOver(channelDir, GIVEN_BACK, "Create an agent again: it goes on with the session.");
+    if (await claim.renew()) return;
+    throw conflictOver(channelDir, TAKEN_OVER, "Go on with that one, or close it and create an agent again.");
   };
   return {
     write: (work) =>
@@ -319,26 +321,17 @@ async function holdChannel(channelDir: string): Promise<ChannelHold> {
   };
 }
 
+function conflictOver(place: string, message: string, hint: string): CompactError {
+  return new CompactError("Conflict", message, { place, hint });
+}
+
 function heldElsewhere(channelDir: string, { pid, onThisMachine }: ClaimOwner): CompactError {
   const where = onThisMachine ? `process ${pid}` : `process ${pid} of another machine`;
   const seconds = CLAIM_LEASE_MS / 1000;
   const wait = onThisMachine ? "" : ` One that has ended there lets go within ${seconds} seconds.`;
-  return new CompactError("Conflict", `another agent (${where}) has this channel open`, {
-    place: channelDir,
-    hint: `Close that one first, or use another channel folder (compact chat: --channel).${wait}`,
-  });
+  const hint = `Close that one first, or use another channel folder (compact chat: --channel).${wait}`;
+  return conflictOver(channelDir, `another agent (${where}) has this channel open`, hint);
 }
 
-function takenOver(channelDir: string): CompactError {
-  return new CompactError("Conflict", "this channel is another agent's by now, or its lock was removed", {
-    place: channelDir,
-    hint: "Go on with that one, or close it and create an agent again.",
-  });
-}
-
-function givenBack(channelDir: string): CompactError {
-  return new CompactError("Conflict", "this agent was closed, and its channel given back", {
-    place: channelDir,
-    hint: "Create an agent again: it goes on with the session.",
-  });
-}
+const TAKEN_OVER = "this channel is another agent's by now, or its lock was removed";
+const GIVEN_BACK = "this agent was closed, and its channel given back";

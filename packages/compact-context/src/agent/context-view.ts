@@ -1,15 +1,15 @@
 import { join } from "node:path";
 import { decode } from "../codecs/formats.ts";
-import { type Format, markSummaries, messageText } from "../core/message.ts";
-import { availableOf, partition } from "../core/policy.ts";
-import type { LayerName, LayerSize } from "../core/report.ts";
+import { type Format, type Message, messageText } from "../core/message.ts";
+import { availableOf } from "../core/policy.ts";
+import { type LayerName, type LayerSize, layersOf } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
 import { requireList, requireOptions, requireText } from "../errors.ts";
-import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { CHANNEL_FILES, checkUser, WORKSPACE_FILES } from "../memory/files/folders.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
+import type { AgentOptions } from "./agent-options.ts";
 
 /** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
 export interface ContextView {
@@ -55,30 +55,26 @@ export function contextView(input: ContextInput): ContextView {
   const { manager, sessionId, messages, format, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
   const counter = createTokenCounter({ models, format, model });
-  const list = markSummaries(decode(messages, format));
-  const parts = partition(list, policy).layers;
+  const list = decode(messages, format);
   const names: LayerName[] = ["pinned", "summary", "recent", "toolPairs", "remainder"];
-  const sizes = new Map<string, { messages: number; tokens: number }>(
-    names.map((name) => [name, { messages: 0, tokens: 0 }]),
-  );
+  const sizes = new Map(names.map((name) => [name, { name, messages: 0, tokens: 0 }]));
   const pinned: string[] = [];
-  list.forEach((message, index) => {
-    const layer = message.meta?.summaryVersion === undefined ? (parts[index] ?? "remainder") : "summary";
+  for (const [index, layer] of layersOf(list, policy).entries()) {
+    const message = list[index] as Message;
     const size = sizes.get(layer);
-    if (size !== undefined) {
-      size.messages += 1;
-      size.tokens += counter.countMessage(message);
-    }
+    if (size === undefined) continue;
+    size.messages += 1;
+    size.tokens += counter.countMessage(message);
     if (layer === "pinned") pinned.push(messageText(message).slice(0, GIST));
-  });
+  }
   const layers: ContextLayer[] = [
     { name: "system", messages: system === "" ? 0 : 1, tokens: counter.countSystem(system) },
     { name: "tools", messages: tools.length, tokens: counter.countTools(tools) },
-    ...names.map((name) => ({ name, ...(sizes.get(name) ?? { messages: 0, tokens: 0 }) })),
+    ...sizes.values(),
   ];
   const tokens = layers.reduce((sum, layer) => sum + layer.tokens, counter.perRequest);
   const window = manager.maxContextTokens;
-  const beside = tokens - names.reduce((sum, name) => sum + (sizes.get(name)?.tokens ?? 0), 0);
+  const beside = tokens - [...sizes.values()].reduce((sum, size) => sum + size.tokens, 0);
   const ofMessages = beside + (policy.maxTokensBeforeSummary ?? window);
   const trigger = Math.floor(Math.min(window * policy.triggerPct, availableOf(window, policy), ofMessages));
   const { summaryCount, lastSummaryAt, archiveSteps } = manager.getState(sessionId);
@@ -106,14 +102,11 @@ export interface MemoryView {
   readonly found: readonly RecalledMemory[];
 }
 
-interface MemoryViewOptions {
-  readonly memory?: ChannelMemory;
-  readonly channelDir?: string;
-  readonly workspaceDir?: string;
-}
-
 /** Throws `NotFound` where the channel is not for the user of the memory. */
-export async function memoryView(options: MemoryViewOptions, query: string | undefined): Promise<MemoryView> {
+export async function memoryView(
+  options: Pick<AgentOptions, "memory" | "channelDir" | "workspaceDir">,
+  query: string | undefined,
+): Promise<MemoryView> {
   requireOptions(options, "options", "Pass { memory?, channelDir?, workspaceDir? }.");
   if (query !== undefined) requireText(query, "query", "Pass the question as text, or leave it out.");
   const { memory, channelDir, workspaceDir } = options;

@@ -287,23 +287,16 @@ export function readFields({ fields, placeOf, problems: found, lenient }: Frontm
       const value = fields[field];
       if (!isSet(field)) return undefined;
       const known = choices.find((choice) => choice === value);
-      if (known === undefined)
-        wrong(
-          field,
-          `"${String(value)}" is none of ${choices.join(", ")}`,
-          `Use one of ${choices.join(", ")}.`,
-        );
+      const all = choices.join(", ");
+      if (known === undefined) wrong(field, `"${String(value)}" is none of ${all}`, `Use one of ${all}.`);
       return known;
     },
     amount(field, most) {
       if (!isSet(field)) return undefined;
       const value = Number(fields[field]);
       if (Number.isFinite(value) && value > 0 && value <= most) return value;
-      wrong(
-        field,
-        `"${String(fields[field])}" is no number over 0, up to ${most}`,
-        `Leave ${field} out for its default.`,
-      );
+      const problem = `"${String(fields[field])}" is no number over 0, up to ${most}`;
+      wrong(field, problem, `Leave ${field} out for its default.`);
       return undefined;
     },
     tellOthers(known) {

@@ -4,7 +4,6 @@ import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-mess
 /** What a scripted model says to one request. */
 export interface ScriptedAnswer {
   readonly text?: string;
-  readonly reasoning?: string;
   readonly calls?: readonly { readonly name: string; readonly arguments?: unknown }[];
   /** Thrown after `text`: an answer that breaks in the middle. */
   readonly error?: unknown;
@@ -53,11 +52,10 @@ export function createScriptedModel(
 }
 
 function* partsOf(
-  { text = "", reasoning, calls = [], error }: ScriptedAnswer,
+  { text = "", calls = [], error }: ScriptedAnswer,
   idPrefix: string,
   pieceLength: number,
 ): Generator<AgentModelPart> {
-  if (reasoning !== undefined) yield { type: "reasoning", text: reasoning, ends: true };
   for (let start = 0; start < text.length; start += pieceLength) {
     yield { type: "text", text: text.slice(start, start + pieceLength) };
   }

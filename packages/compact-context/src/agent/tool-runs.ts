@@ -1,11 +1,12 @@
+import { setMaxListeners } from "node:events";
 import { isAbsolute, join, relative, resolve, sep } from "node:path";
 import picomatch from "picomatch";
 import { errorMessage } from "../errors.ts";
+import { type Deadline, orAborted, startDeadline } from "../host.ts";
 import { isInside, leadsTo } from "../memory/files/folders.ts";
 import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./agent-message.ts";
 import { type AgentEvent, wordsOf } from "./event.ts";
-import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
-import type { AgentTool, Permission } from "./tool.ts";
+import type { AgentLimits, AgentTool, Permission } from "./tool.ts";
 
 /** A call that may be refused. */
 export interface CallToCheck {
@@ -104,7 +105,7 @@ async function execute(
   { limits, signal }: ToolRunOptions,
 ): Promise<Outcome> {
   const most = tool.deadlineMs ?? limits.toolMs;
-  const deadline = startDeadline(most, signal);
+  const deadline = startShared(most, signal);
   try {
     const work = Promise.resolve().then(() =>
       tool.execute(args, { signal: deadline.signal, callId: call.toolCallId }),
@@ -137,6 +138,13 @@ function boundedOutput(text: string, most: number): string {
   const half = Math.floor(most / 2);
   const left = text.length - 2 * half;
   return `${text.slice(0, half)}\n[${left} characters of output were not kept: a tool may give ${most}]\n${text.slice(-half)}`;
+}
+
+/** A deadline with a signal for any number of listeners: calls that run at the same time share it. */
+export function startShared(ms: number, outer?: AbortSignal): Deadline {
+  const deadline = startDeadline(ms, outer);
+  setMaxListeners(0, deadline.signal);
+  return deadline;
 }
 
 /** A permission in words for the model; undefined for leave. */

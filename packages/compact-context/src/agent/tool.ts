@@ -39,3 +39,31 @@ export interface PermissionRequest {
 export type Permission = "allow" | "deny" | { readonly deny: string };
 
 export type Permissions = (request: PermissionRequest) => Permission | Promise<Permission>;
+
+/** Bounds of one turn of an agent. */
+export interface AgentLimits {
+  /** Requests to the model; 50. */
+  readonly requests: number;
+  /** Tool calls that are run; 200. */
+  readonly calls: number;
+  /** Wall time in milliseconds; half an hour. */
+  readonly wallMs: number;
+  /** Milliseconds of one tool call where the tool sets none; two minutes. */
+  readonly toolMs: number;
+  /** Milliseconds that a model may be silent in the middle of a request; three minutes. */
+  readonly modelSilenceMs: number;
+  /** Times that a request is sent again after an error that may pass; 2. */
+  readonly retries: number;
+  /** Characters of a tool's output that are kept at all; 4,000,000. Of these a model sees `policy.maxToolResultTokens`. */
+  readonly outputCharacters: number;
+}
+
+export const DEFAULT_LIMITS: AgentLimits = Object.freeze({
+  requests: 50,
+  calls: 200,
+  wallMs: 30 * 60_000,
+  toolMs: 2 * 60_000,
+  modelSilenceMs: 3 * 60_000,
+  retries: 2,
+  outputCharacters: 4_000_000,
+});

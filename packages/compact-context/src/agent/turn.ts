@@ -1,5 +1,5 @@
 import { defined } from "../errors.ts";
-import type { HostPreflight } from "../host.ts";
+import { type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
 import { tooLong } from "../providers/too-long.ts";
@@ -16,8 +16,8 @@ import {
 } from "./agent-message.ts";
 import type { AgentSession } from "./agent-session.ts";
 import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts";
-import { type AgentLimits, orAborted, startDeadline } from "./limits.ts";
-import { argumentsOf, runCalls, type ToolRunOptions } from "./tool-runs.ts";
+import type { AgentLimits } from "./tool.ts";
+import { argumentsOf, runCalls, startShared, type ToolRunOptions } from "./tool-runs.ts";
 
 /** Everything that a turn works with; the same for an agent and its sub-agents. */
 export interface TurnPorts {
@@ -51,7 +51,7 @@ export async function runTurn(
   outer: AbortSignal,
 ): Promise<TurnResult> {
   const { limits, session, emit } = ports;
-  const deadline = startDeadline(limits.wallMs, outer);
+  const deadline = startShared(limits.wallMs, outer);
   try {
     await session.add(message);
     return await steps(ports, deadline.signal, () => (deadline.passed() ? "time-limit" : "interrupted"));
@@ -177,26 +177,14 @@ async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: T
 }
 
 async function endOf(answer: ModelAnswer, { session, emit }: TurnPorts): Promise<TurnResult> {
+  const warn = (code: string, message: string, hint: string): void =>
+    emit({ type: "warning", diagnostic: { code, message, hint } });
   if (answer.message === undefined) {
     await session.add({ role: "assistant", content: [{ type: "text", text: "[The model gave no answer]" }] });
-    emit({
-      type: "warning",
-      diagnostic: {
-        code: "empty-answer",
-        message: "the model gave no answer",
-        hint: "Ask again, or in other words.",
-      },
-    });
+    warn("empty-answer", "the model gave no answer", "Ask again, or in other words.");
   }
   if (answer.stop === "length")
-    emit({
-      type: "warning",
-      diagnostic: {
-        code: "answer-too-long",
-        message: "the answer ends at the model's output limit",
-        hint: "Say “go on” to hear the rest.",
-      },
-    });
+    warn("answer-too-long", "the answer ends at the model's output limit", "Say “go on” to hear the rest.");
   return { end: answer.stop === "refusal" ? "refused" : "answered", text: answer.text };
 }
 
@@ -262,7 +250,7 @@ async function timely<T>(
   signal: AbortSignal,
   silenceMs: number,
 ): Promise<IteratorResult<T>> {
-  const deadline = startDeadline(silenceMs, signal);
+  const deadline = startShared(silenceMs, signal);
   try {
     return await orAborted(parts.next(), deadline.signal);
   } catch (error) {

@@ -1,6 +1,6 @@
 import { didYouMean } from "../errors.ts";
 import { readDocument } from "./document.ts";
-import { type ConfigProblem, formatPath, type Layer, type SettingPath, valueAt } from "./layer.ts";
+import { type ConfigProblem, formatPath, type Layer, put, type SettingPath, valueAt } from "./layer.ts";
 import { type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
@@ -68,7 +68,7 @@ function take(reading: Reading, setting: Setting, { name, text }: { name: string
   if (earlier === undefined) {
     reading.origins.set(path, name);
     put(reading.value, setting.path, value);
-  } else if (JSON.stringify(value) !== JSON.stringify(get(reading.value, setting.path))) {
+  } else if (JSON.stringify(value) !== JSON.stringify(valueAt(reading.value, setting.path))) {
     const message = `says something else than ${earlier}; unset one of the two`;
     reading.problems.push({ place: name, path, message });
   }
@@ -100,18 +100,6 @@ function jsonOf(name: string, text: string, reading: Reading): unknown {
   const document = readDocument(text, name);
   reading.problems.push(...document.problems.map(({ place, path, message }) => ({ place, path, message })));
   return document.value;
-}
-
-function put(target: Record<string, unknown>, path: readonly string[], value: unknown): void {
-  const [first = "", second] = path;
-  if (second === undefined) target[first] = value;
-  else target[first] = { ...(target[first] as object | undefined), [second]: value };
-}
-
-function get(source: Record<string, unknown>, path: readonly string[]): unknown {
-  const [first = "", second] = path;
-  const value = source[first];
-  return second === undefined ? value : (value as Record<string, unknown> | undefined)?.[second];
 }
 
 function originOf(path: SettingPath, reading: Reading): string {

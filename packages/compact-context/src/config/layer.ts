@@ -152,7 +152,11 @@ function takeKeepSystemPrompt(value: Record<string, unknown>): boolean {
 }
 
 /** Sets, or with undefined removes, what is at a path of one step or two. */
-function put(value: Record<string, unknown>, [first = "", second]: readonly string[], given: unknown): void {
+export function put(
+  value: Record<string, unknown>,
+  [first = "", second]: readonly string[],
+  given: unknown,
+): void {
   if (second === undefined) {
     value[first] = given;
     return;
@@ -335,7 +339,7 @@ function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): Co
 }
 
 /** A policy with a target that can be aimed for, and what to tell where it had none. */
-export interface SettledTarget {
+interface SettledTarget {
   readonly policy: Policy;
   readonly warning: string | undefined;
 }

@@ -1,14 +1,7 @@
 import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
-import {
-  type LiveSummary,
-  type Message,
-  nextSummaryVersion,
-  readSummary,
-  summaryOf,
-  wrapSummary,
-} from "./message.ts";
+import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
 import { actionsFor, type CompactionPlan, type PlannedMessage } from "./plan.ts";
 import { isPinned, type KeepCounts } from "./policy.ts";
 import {
@@ -208,15 +201,25 @@ function withReasoning(
 }
 
 async function writeSummary(writing: Writing): Promise<Written | undefined> {
-  const { options, attempts, failures } = writing;
+  const { options, attempts, failures, request } = writing;
   for (const [rung, summarizer] of options.summarizers.entries()) {
     const before = attempts.length;
-    const outcome = await tryWriting(writing, summarizer);
-    if (outcome.written !== undefined) return outcome.written;
-    if (outcome.error === undefined) continue;
+    let error: unknown;
+    try {
+      const written = await summarizeWithin(writing, summarizer);
+      if (written !== undefined) return written;
+      // A deterministic summarizer with too little room is no failure.
+      if (summarizer.deterministic === true) continue;
+      error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
+        hint: "A summarizer keeps to maxTokens, counted with countText.",
+      });
+    } catch (cause) {
+      if (request.signal?.aborted === true) throw abortError(cause);
+      error = cause ?? new CompactError("SummarizerFailed", `${summarizer.name} failed`);
+    }
     const failure: SummarizerFailure = {
       summarizer: summarizer.name,
-      error: outcome.error,
+      error,
       fallback: options.summarizers[rung + 1]?.name ?? FALLBACK.pruningOnly,
       attempt: attempts.slice(before).at(-1),
     };
@@ -224,25 +227,6 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
     options.onFailure?.(failure);
   }
   return undefined;
-}
-
-/** Neither field where a deterministic summarizer has too little room: that is not a failure. */
-async function tryWriting(
-  writing: Writing,
-  summarizer: Summarizer,
-): Promise<{ readonly written?: Written; readonly error?: unknown }> {
-  try {
-    const written = await summarizeWithin(writing, summarizer);
-    if (written !== undefined) return { written };
-    if (summarizer.deterministic === true) return {};
-    const error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
-      hint: "A summarizer keeps to maxTokens, counted with countText.",
-    });
-    return { error };
-  } catch (error) {
-    if (writing.request.signal?.aborted === true) throw abortError(error);
-    return { error: error ?? new CompactError("SummarizerFailed", `${summarizer.name} failed`) };
-  }
 }
 
 /** FIT-4: how often a model is asked for a shorter text; a deterministic summarizer is called up to `MAX_TRIES` times. */
@@ -262,9 +246,7 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
     // A summarizer that hangs must not block a caller who aborts, nor the calls that wait for this one.
     const asked = withPointer(summarizer, input, { ...summarizeOptions, maxTokens: room }, options.step);
     const made = await abortable(asked, request.signal);
-    // The text as it reads back from its message: a summary is recognised by its text.
-    const text = readSummary(wrapSummary(made.text, version))?.text ?? made.text;
-    const summary: LiveSummary = { version, text, opening: made.opening?.entry };
+    const summary = { version, text: readBack(made.text, version), opening: made.opening?.entry };
     const tokens = costInPlace(summary, writing);
     // A provider's text is as long as it is, and what is paid for is used where it fits.
     const excess = writing.keptTokens + tokens - (made.opening === undefined ? ceiling : plan.budget);
@@ -272,14 +254,11 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
       const { text: _, tokens: __, ...rest } = made;
       return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
     }
-    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : lessRoom(made, room);
+    // A model is asked for half; a provider's own compaction would be as long again.
+    const half = made.opening === undefined ? Math.floor(room / 2) : 0;
+    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : half;
   }
   return undefined;
-}
-
-/** A model is asked for half; a provider's own compaction would be as long again. */
-function lessRoom({ opening }: Summary, room: number): number {
-  return opening === undefined ? Math.floor(room / 2) : 0;
 }
 
 function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
@@ -410,7 +389,7 @@ interface Compacted {
   readonly current: ViewContext;
 }
 
-export interface Commit {
+interface Commit {
   readonly step: number;
   /** ISO 8601. */
   readonly at: string;

@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import type { CompactEvent, StorageDriver } from "./ports.ts";
+import type { StorageDriver } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 const numbered = (length: number) =>
   Array.from({ length }, (_, n) => ({

@@ -1,6 +1,7 @@
 import { CompactError, hasCode, openRecord, requireOptions, sealRecord, sha256Hex } from "../errors.ts";
 import type { Message } from "./message.ts";
-import type { CompactEvent, Redaction, StorageDriver } from "./ports.ts";
+import type { Redaction, StorageDriver } from "./ports.ts";
+import type { ArchiveReceipt, CompactEvent } from "./report.ts";
 import {
   type ArchivedTranscript,
   type ArchiveEntry,
@@ -171,20 +172,14 @@ type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 // ---- the archive of a driver
 
-export interface SavedTranscript {
-  /** Where it is, for people: folder and file, or URL. */
-  readonly location: string;
-  /** The requested step, or the next one without another transcript. */
-  readonly step: number;
-  /** One archive id per message, in order. */
-  readonly ids: readonly string[];
-}
-
 /** Append-only originals of many sessions. */
 export interface ArchiveStore {
   readonly location: string;
-  /** Complete and durable when it resolves; saving the same messages again changes nothing. */
-  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
+  /**
+   * Complete and durable when it resolves; saving the same messages again changes nothing. Its step is the requested one,
+   * or the next without another transcript.
+   */
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
@@ -277,7 +272,7 @@ async function saveTranscript(
   sessionId: string,
   step: number,
   messages: readonly Message[],
-): Promise<SavedTranscript> {
+): Promise<ArchiveReceipt> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
   // Hashed when a line is written or compared: all at once would hold the event loop for long.

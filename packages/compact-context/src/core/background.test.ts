@@ -2,7 +2,8 @@ import { describe, expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { builtinSummarizer } from "../summarizers/extractive/builtin.ts";
-import type { CompactEvent, Summarizer } from "./ports.ts";
+import type { Summarizer } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 type Chat = { role: string; content: string };
 const words = (seed: number, count: number): string =>

@@ -3,7 +3,8 @@ import type { CompactConfigInput } from "../config/settings.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createArchiveStore } from "./archive.ts";
-import type { CompactEvent, Summarizer } from "./ports.ts";
+import type { Summarizer } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 type Chat = { role: string; content: unknown };
 const words = (seed: number, count: number): string =>

@@ -6,7 +6,7 @@ import { createCounters } from "../tokens/token-counter.ts";
 import { type Message, messageText } from "./message.ts";
 import { planRequest } from "./plan.ts";
 import { defaultPolicy } from "./policy.ts";
-import type { CompactEvent } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 const words = (seed: number, count: number): string =>

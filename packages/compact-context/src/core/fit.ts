@@ -1,4 +1,4 @@
-import { CompactError, type Steps } from "../errors.ts";
+import type { Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, hasBoundReasoning, losesText, sparing } from "./edit.ts";
 import { callsOfTools, carriesCompaction, type Message, summaryMessage } from "./message.ts";
 import {
@@ -75,7 +75,7 @@ export function keepByCounts(
 }
 
 /** What all keep counts have in common. */
-export interface Ground {
+interface Ground {
   /** Tokens of each message as it stands. */
   readonly costs: readonly number[];
   /** Index of the newest ask; -1 for none. */
@@ -92,7 +92,7 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   return { costs, latest, order };
 }
 
-/** Decides what stays under `limit`. Throws `InsufficientBudget` when what must stay does not fit the budget. */
+/** Decides what stays under `limit`; over the budget only where what must stay does not fit it. */
 export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
   const ground = yield* groundOf(request);
   if (!canPin(request, ground, limit))
@@ -152,14 +152,16 @@ export function editContext({ counter, archiveId }: CompactionRequest): EditCont
   return { countText: (text) => counter.countText(text), archiveId };
 }
 
-export function withEdits(set: KeepSet, found: ReadonlyMap<number, Edit>): KeepSet {
+/** The set with these edits; `saving`: without those that make a message no shorter. */
+export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving = false): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
   for (const [index, edit] of found) {
-    const message = set.request.messages[index];
-    if (message === undefined) continue;
+    const cost = editedCost(set.request, set.request.messages[index] as Message, edit);
+    // The marker of a cut costs tokens: a text little longer than the cap stays whole.
+    if (saving && cost >= (costs[index] ?? 0)) continue;
     edits.set(index, edit);
-    costs[index] = editedCost(set.request, message, edit);
+    costs[index] = cost;
   }
   return { ...set, edits, costs };
 }
@@ -168,19 +170,21 @@ function editedCost(request: CompactionRequest, message: Message, edit: Edit): n
   return request.counter.countMessage(applyEdit(message, edit, editContext(request)));
 }
 
+/** The kept messages that are not pinned. */
+export function unpinned({ kept, partition: parts }: KeepSet): number[] {
+  return [...kept].filter((index) => parts.layers[index] !== "pinned");
+}
+
 /** Removes bound reasoning after the first message that leaves or changes: the provider would reject or ignore it. */
 export function releaseReasoning(set: KeepSet): KeepSet {
-  const { request, kept, edits, partition: parts } = set;
-  if (!request.reasoningBound) return set;
-  const changed = request.messages.findIndex((_, index) => !kept.has(index) || edits.has(index));
+  const { kept, edits } = set;
+  const { messages, reasoningBound } = set.request;
+  if (!reasoningBound) return set;
+  const changed = messages.findIndex((_, index) => !kept.has(index) || edits.has(index));
   const from = needsSummary(set) ? 0 : changed;
   if (from === -1) return set;
-  const found = new Map<number, Edit>();
-  for (const index of kept) {
-    const message = request.messages[index];
-    if (message === undefined || index < from || parts.layers[index] === "pinned") continue;
-    if (hasBoundReasoning(message)) found.set(index, { ...edits.get(index), stripReasoning: true });
-  }
+  const bound = unpinned(set).filter((at) => at >= from && hasBoundReasoning(messages[at] as Message));
+  const found = bound.map((at): [number, Edit] => [at, { ...edits.get(at), stripReasoning: true }]);
   return withEdits(set, found);
 }
 
@@ -203,24 +207,19 @@ function opensWithUser({ request, kept }: KeepSet): boolean {
 
 /** True where uncut messages leave too little to the summary of a low budget. */
 function isCrowded(set: KeepSet, limit: number): boolean {
-  const { request, kept, costs, partition: parts } = set;
-  if (request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set)) return false;
-  const cuttable = [...kept].filter((index) => parts.layers[index] !== "pinned");
-  return sumOf(cuttable, costs) > limit * LOW_BUDGET_KEPT;
+  if (set.request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set))
+    return false;
+  return sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
 }
 
-/** Room for a summary for which a keep count is lowered: a fiftieth of the budget. */
-function usefulSummary({ budget, maxSummaryTokens }: CompactionRequest): number {
-  return Math.max(0, Math.min(maxSummaryTokens, Math.floor(budget / 50)) - MIN_SUMMARY_TOKENS);
-}
-
-/** Lowers the keep counts until the kept messages fit under `limit` with a useful summary. */
+/** Lowers the keep counts until the kept messages fit under `limit` with a useful summary: a fiftieth of the budget. */
 function* lowerCounts(request: CompactionRequest, ground: Ground, limit: number): Steps<KeepSet | undefined> {
+  const most = Math.min(request.maxSummaryTokens, Math.floor(request.budget / 50));
+  const useful = Math.max(0, most - MIN_SUMMARY_TOKENS);
   let relaxed = 0;
   for (const keep of relaxations(request.policy)) {
     const set = keepByCounts(request, keep, ground, relaxed);
-    const least = floorOf(set) + (needsSummary(set) ? usefulSummary(request) : 0);
-    if (least <= limit) return set;
+    if (floorOf(set) + (needsSummary(set) ? useful : 0) <= limit) return set;
     relaxed += 1;
     yield;
   }
@@ -230,23 +229,20 @@ function* lowerCounts(request: CompactionRequest, ground: Ground, limit: number)
 /** The keep counts at their floor: one turn and one pair. */
 function keepFloor(request: CompactionRequest, ground: Ground): KeepSet {
   const counts = [...relaxations(request.policy)];
-  const [given = request.policy] = counts;
-  return keepByCounts(request, counts.at(-1) ?? given, ground, counts.length - 1);
+  return keepByCounts(request, counts.at(-1) as KeepCounts, ground, counts.length - 1);
 }
 
-/** Where even the floor is too large: cuts texts, misses the target, summarizes more of the turn, or throws. */
+/** Where even the floor is too large: cuts texts, misses the target, or summarizes more of the turn. */
 function overflow(set: KeepSet, ground: Ground, limit: number): KeepSet {
   const { request } = set;
-  if (set.pinnedTokens > request.budget) throw pinnedTooLarge(set);
+  if (set.pinnedTokens > request.budget) return set;
   const cut = request.policy.onOverflow === "elide" ? cutTowards(set, limit) : undefined;
   if (cut !== undefined) return cut;
   if (floorOf(set) <= request.budget) return set;
   const aim = Math.min(request.preferred ?? limit, limit);
   const less = summarizeEarlierAnswers(set, aim);
   if (floorOf(less) <= request.budget) return less;
-  const least = summarizeEarlierAnswers(withoutEarlierExchange(set, ground), aim);
-  if (floorOf(least) <= request.budget) return least;
-  throw restTooLarge(least);
+  return summarizeEarlierAnswers(withoutEarlierExchange(set, ground), aim);
 }
 
 /** Without the exchanges of earlier turns: the last one stays until then, however large, and would refuse every later call. */
@@ -315,18 +311,16 @@ function extend(set: KeepSet, limit: number): KeepSet {
   const clearing: Edit =
     policy.clearToolInputs === true ? { clear: true, clearInputs: true } : { clear: true };
   const sparedIn = callsOfTools(messages, new Set(policy.excludeTools));
-  for (const unit of eligible.toReversed()) {
-    const members = unit.indexes.flatMap((index) => {
-      const message = messages[index];
-      if (message === undefined) return [];
+  for (const { indexes } of eligible.toReversed()) {
+    const members = indexes.map((index) => {
+      const message = messages[index] as Message;
       const edit = policy.clearToolResults ? sparing(clearing, sparedIn(message)) : undefined;
       const cleared = applyEdit(message, edit, editContext(request));
-      return [
-        { index, message, cost: counter.countMessage(cleared), edit: cleared === message ? undefined : edit },
-      ];
+      return { index, cost: counter.countMessage(cleared), edit: cleared === message ? undefined : edit };
     });
     const cost = members.reduce((total, member) => total + member.cost, 0);
-    if (cost > room || members.some(({ message }) => message.meta?.summaryVersion !== undefined)) break;
+    const isSummary = indexes.some((index) => messages[index]?.meta?.summaryVersion !== undefined);
+    if (cost > room || isSummary) break;
     room -= cost;
     for (const member of members) {
       kept.add(member.index);
@@ -343,12 +337,12 @@ function restoreResults(set: KeepSet, limit: number): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
   for (const [index, edit] of [...set.edits].toSorted(([one], [other]) => other - one)) {
-    const message = set.request.messages[index];
-    const more = message === undefined ? 0 : set.request.counter.countMessage(message) - (costs[index] ?? 0);
+    const whole = set.request.counter.countMessage(set.request.messages[index] as Message);
+    const more = whole - (costs[index] ?? 0);
     if (edit.clear !== true || more > room) continue;
     room -= more;
     edits.delete(index);
-    costs[index] = (costs[index] ?? 0) + more;
+    costs[index] = whole;
   }
   return { ...set, edits, costs };
 }
@@ -406,14 +400,11 @@ function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
   const lowBudget = isLowBudget(set, limit) ? LOW_BUDGET_SHARES : SHARES;
   const shares = isMinimalBudget(set) ? MINIMAL_SHARES : lowBudget;
   let aim = set.pinnedTokens >= limit ? set.pinnedTokens + limit : limit;
-  for (;;) {
-    const within = Math.min(aim, budget);
-    const cut = cutKept(cutLatest(set, within, shares), within);
+  for (; aim < budget; aim = set.pinnedTokens + (aim - set.pinnedTokens) * 1.5) {
+    const cut = cutKept(cutLatest(set, aim, shares), aim);
     if (cut !== undefined) return cut;
-    if (within === budget) break;
-    aim = set.pinnedTokens + (aim - set.pinnedTokens) * 1.5;
   }
-  for (const last of LAST_SHARES) {
+  for (const last of [shares, ...LAST_SHARES]) {
     const cut = cutKept(cutLatest(set, budget, last), budget);
     if (cut !== undefined) return cut;
   }
@@ -433,9 +424,7 @@ function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet 
   const most = spares ? Math.max(ownWords, room * shares.whole) : room * shares.cut;
   const edit = (cap: number): Edit => (spares ? { elideTo: cap, sparesOwnWords: true } : { elideTo: cap });
   const found = edit(largest(MIN_CUT_TOKENS, limit, (tokens) => cost(edit(tokens)) <= most));
-  const after = cost(found);
-  if (after >= (costs[latest] ?? 0)) return set;
-  return { ...set, costs: costs.with(latest, after), edits: new Map(set.edits).set(latest, found) };
+  return withEdits(set, [[latest, found]], true);
 }
 
 /** Cuts what is kept until it fits. Prefers fewer messages to very short cuts, and a useful summary to more messages. */
@@ -484,20 +473,9 @@ function capTexts(set: KeepSet, limit: number, floor: number): KeepSet | undefin
 
 /** Cuts every kept message except pinned ones and the newest ask. */
 function cappedAt(set: KeepSet, cap: number): KeepSet {
-  const { request, partition: parts } = set;
-  const edit: Edit = { elideTo: cap };
-  const edits = new Map(set.edits);
-  const costs = [...set.costs];
-  for (const index of set.kept) {
-    const message = request.messages[index];
-    if (message === undefined || index === set.latest || parts.layers[index] === "pinned") continue;
-    const cost = editedCost(request, message, edit);
-    // The marker costs tokens: a text little longer than the cap stays whole.
-    if (cost >= (costs[index] ?? 0)) continue;
-    edits.set(index, edit);
-    costs[index] = cost;
-  }
-  return { ...set, edits, costs };
+  const others = unpinned(set).filter((index) => index !== set.latest);
+  const found = others.map((index): [number, Edit] => [index, { elideTo: cap }]);
+  return withEdits(set, found, true);
 }
 
 /** The largest number from `from` to `to` that fits, to within a twentieth; `from` where none does. */
@@ -512,56 +490,7 @@ function largest(from: number, to: number, fits: (value: number) => boolean): nu
   return low;
 }
 
-// ---- refusals
-
-function pinnedTooLarge({ request, pinnedTokens }: KeepSet): CompactError {
-  const { budget, fixedTokens } = request;
-  const parts = `${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay`;
-  return new CompactError(
-    "InsufficientBudget",
-    `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
-    {
-      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.${answerHint(request)}`,
-    },
-  );
-}
-
-function restTooLarge(set: KeepSet): CompactError {
-  const { budget, policy } = set.request;
-  const cuts = policy.onOverflow === "elide";
-  const least = cuts ? minCutTokens(set) : floorOf(set);
-  const subject = cuts
-    ? "what must stay, with every text in it cut short,"
-    : "the newest turn and tool call, with what is protected,";
-  const raise = `Raise the context limit to ${least} tokens or more`;
-  const answer = answerHint(set.request);
-  return new CompactError(
-    "InsufficientBudget",
-    `${subject} take ${least} tokens${largestKept(set)}, but only ${budget} are available`,
-    {
-      hint: cuts
-        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.${answer}`
-        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.${answer}`,
-    },
-  );
-}
-
-/** Advice where the answer takes a large part of the window. */
-function answerHint({ answerTokens = 0, policy, budget }: CompactionRequest): string {
-  if (answerTokens <= Math.max(policy.hardCapBuffer, budget / 4)) return "";
-  return ` The answer may take ${answerTokens} tokens of the window: a lower output limit leaves more for the list.`;
-}
-
 /** Least tokens that cutting can reach, the shortest summary included. */
-function minCutTokens(set: KeepSet): number {
+export function minCutTokens(set: KeepSet): number {
   return floorOf(cappedAt({ ...set, kept: newestWithin(set, 0), latest: -1 }, MIN_CUT_TOKENS));
-}
-
-/** Names the largest message that is not pinned, where it takes most of the budget. */
-function largestKept({ request, kept, costs, partition: parts }: KeepSet): string {
-  const free = [...kept].filter((index) => parts.layers[index] !== "pinned");
-  const index = free.reduce((most, one) => ((costs[one] ?? 0) > (costs[most] ?? 0) ? one : most), -1);
-  const tokens = costs[index] ?? 0;
-  if (tokens * 2 < request.budget) return "";
-  return ` (${tokens} of them in one ${request.messages[index]?.role} message)`;
 }

@@ -4,7 +4,8 @@ import type { CompactConfigInput } from "../config/settings.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { type Message, wireBytes } from "./message.ts";
-import type { CompactEvent, StorageDriver } from "./ports.ts";
+import type { StorageDriver } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 type Chat = Record<string, unknown> & { role: string; content: unknown };
 const say = (role: string, content: unknown, extra: Record<string, unknown> = {}): Chat => ({

@@ -3,7 +3,6 @@ import {
   createKeyedMutex,
   errorMessage,
   hasCode,
-  type Pause,
   requireList,
   runInSteps,
   type Steps,
@@ -12,7 +11,7 @@ import { conflict } from "./archive.ts";
 import type { Message } from "./message.ts";
 import { unsentResults } from "./plan.ts";
 import { coldShare, type TriggerDecision, type TriggerReason } from "./policy.ts";
-import { type Environment, FALLBACK, type Fence, type Redaction, type Summarizer } from "./ports.ts";
+import { FALLBACK, type Fence } from "./ports.ts";
 import {
   type Announce,
   type CompactionNotice,
@@ -32,15 +31,13 @@ import {
 } from "./report.ts";
 import {
   BackgroundCompactions,
-  type BeforeCommit,
   compactionRequest,
   compactSession,
-  listBefore,
   prepareCompaction,
   type RunContext,
 } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
-import { Sessions, type Store } from "./store.ts";
+import { listBefore, Sessions, type StoreParts } from "./store.ts";
 import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
 
 // The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
@@ -54,24 +51,12 @@ export interface ManagerSettings extends SessionSettings {
   forModel?(model: string): SessionSettings;
 }
 
-export interface ManagerParts {
-  readonly environment: Environment;
-  /** Awaited before a call of a session begins. */
-  enter(): Promise<void>;
-  /** Awaited between the steps of long work. */
-  readonly pause: Pause;
-  /** Opens archive and session states when they are first needed. */
-  open(): Promise<Store>;
-  /** The name of this worker among those that share the storage. */
-  readonly worker: string;
-  readonly redaction: Redaction;
-  /** Tried in order. */
-  readonly summarizers: readonly Summarizer[];
+export interface ManagerParts
+  extends StoreParts,
+    Pick<RunContext, "environment" | "pause" | "summarizers" | "beforeCommit"> {
   readonly recorder: EventRecorder;
-  readonly beforeCommit?: BeforeCommit;
   /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
-  warn(message: string): void;
 }
 
 /** Checks the lists of sessions before they are read. */
@@ -99,9 +84,9 @@ const TOLD_CODES: ReadonlySet<string> = new Set(["server_managed_history", "reas
 /** How long `flush` waits for hooks that take in memories. */
 const FLUSH_WAIT_MS = 2000;
 
-interface Call<T> {
+interface Call {
   readonly sessionId: string;
-  readonly messages: readonly T[];
+  readonly messages: readonly unknown[];
   readonly request: ManualRequest;
   readonly manual: boolean;
   /** Milliseconds of the steady clock. */
@@ -115,7 +100,6 @@ export class SessionManager {
   readonly #settings: ManagerSettings;
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
-  readonly #recorder: EventRecorder;
   readonly #lists: ListCheck | undefined;
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
@@ -125,21 +109,13 @@ export class SessionManager {
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    const { enter, open, redaction, worker, environment, warn, recorder } = parts;
-    const now = (): Date => environment.now();
     this.#sessions = new Sessions({
-      enter,
-      open,
-      redaction,
+      ...parts,
       policy: settings.policy,
-      worker,
-      now,
-      warn,
       inTurn: this.#inTurn,
       onForget: (sessionId) => this.#background?.forget(sessionId),
       onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
-    this.#recorder = recorder;
     this.#lists = parts.lists?.((...found) => this.warn(...found));
   }
 
@@ -161,7 +137,13 @@ export class SessionManager {
     messages: readonly T[],
     request: PreflightRequest = {},
   ): Promise<CompactionResult<T>> {
-    return this.#run({ sessionId, messages, request, manual: false, started: this.#clock() });
+    return this.#run({
+      sessionId,
+      messages,
+      request,
+      manual: false,
+      started: this.#parts.environment.clock(),
+    });
   }
 
   /** Compacts at any usage, unless nothing is new since the last compaction; errors as `preflight`. */
@@ -170,7 +152,13 @@ export class SessionManager {
     messages: readonly T[],
     request: ManualRequest = {},
   ): Promise<CompactionResult<T>> {
-    return this.#run({ sessionId, messages, request, manual: true, started: this.#clock() });
+    return this.#run({
+      sessionId,
+      messages,
+      request,
+      manual: true,
+      started: this.#parts.environment.clock(),
+    });
   }
 
   /**
@@ -257,7 +245,7 @@ export class SessionManager {
       this.#told.add(code);
       this.#parts.warn(message);
     }
-    this.#recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });
+    this.#parts.recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });
   }
 
   /** Calls back after every compaction; the returned function removes the listener. */
@@ -276,7 +264,7 @@ export class SessionManager {
   async flush(): Promise<void> {
     await this.#lists?.lintWaiting();
     for (const id of this.#sessions.ids()) await this.#inTurn(id, () => this.#sessions.saveLearned(id));
-    await this.#recorder.flush();
+    await this.#parts.recorder.flush();
     await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
   }
 
@@ -310,18 +298,18 @@ export class SessionManager {
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
     this.#background?.forget(session.id);
-    this.#recorder.announcer(session.id)({
+    this.#parts.recorder.announcer(session.id)({
       kind: "undone",
       model: this.#settings.model,
       step: before.step,
       tokensBefore,
       tokensAfter: state.tokensAfter,
     });
-    await this.#recorder.write(session.id);
+    await this.#parts.recorder.write(session.id);
     return { step: before.step, tokens: state.tokensAfter, messages };
   }
 
-  async #run<T>(call: Call<T>): Promise<CompactionResult<T>> {
+  async #run<T>(call: Call): Promise<CompactionResult<T>> {
     requireList(call.messages);
     requireRequest(call.request);
     this.#background?.callOff(call.sessionId);
@@ -332,13 +320,13 @@ export class SessionManager {
   }
 
   /** After a conflict with another worker, reads the session's state again and retries. */
-  async #retryConflicts<T>(given: Call<T>): Promise<CompactionResult<T>> {
+  async #retryConflicts<T>(given: Call): Promise<CompactionResult<T>> {
     let call = given;
     for (let attempt = 0; ; attempt += 1) {
-      const session = await this.#sessionFor(call);
+      const session = await this.#sessionFor<T>(call);
       if (!(session instanceof Session)) return session;
       try {
-        const result = await this.#attempt(call, session);
+        const result = await this.#attempt<T>(call, session);
         this.#prepareBeforeLapse(call, session);
         return result;
       } catch (error) {
@@ -354,8 +342,8 @@ export class SessionManager {
 
   /** The settings of a call's model. */
   #settingsFor({ model }: PreflightRequest): SessionSettings {
-    const other = model === undefined || model === this.#settings.model ? undefined : model;
-    return other === undefined ? this.#settings : (this.#settings.forModel?.(other) ?? this.#settings);
+    const isOther = model !== undefined && model !== this.#settings.model;
+    return (isOther && this.#settings.forModel?.(model)) || this.#settings;
   }
 
   /** Reads a list with the settings of its model. */
@@ -365,15 +353,16 @@ export class SessionManager {
     session.observe(messages, request, settings, this.#parts.environment.now());
   }
 
-  async #attempt<T>(call: Call<T>, session: Session): Promise<CompactionResult<T>> {
-    const announce = this.#recorder.announcer(call.sessionId);
+  /** Gives the list to send, or throws what keeps it from being sent. */
+  async #attempt<T>(call: Call, session: Session): Promise<CompactionResult<T>> {
+    const announce = this.#announcer(session);
     await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state that another worker stored.
     if (session.reset && !call.overtaken && (await this.#sessions.isOutdated(session)))
       throw conflict(session.id);
-    this.#announceEstimate(session, announce);
-    const truncated = await this.#truncateUnsent(call, session, announce);
+    this.#announceEstimate(session);
+    const truncated = await this.#truncateUnsent(call, session);
     if (truncated !== undefined) {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
       await this.#observe(session, call.messages, again);
@@ -381,19 +370,19 @@ export class SessionManager {
     const { model, policy } = session.settings;
     const decision = session.decide(call.manual);
     const outcome = decision.triggered
-      ? await this.#compact(call, session, decision, announce)
+      ? await this.#compact(call, session, decision)
       : refusalFor(decision.reason);
     if (typeof outcome === "object") {
       session.requested = undefined;
       session.stall = undefined;
-      this.#warnOfFrequent(session, outcome, announce);
+      this.#warnOfFrequent(session, outcome);
       return this.#compacted(session, outcome);
     }
     const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
     if (decision.triggered) session.fail(reason);
     if (reason === "below_trigger") this.#startBackground(call, session, policy.backgroundTriggerPct);
-    if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session, announce);
-    if (session.isOver()) throw this.#refused(session, decision, announce);
+    if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session);
+    if (session.isOver()) throw this.#refused(session, decision);
     if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was reported where it failed.
     const announced = decision.triggered && outcome === "attempts_failed";
@@ -402,13 +391,13 @@ export class SessionManager {
   }
 
   /** FIT-7: the session, or the list as it is where it fits and the session's state cannot be read. */
-  async #sessionFor<T>(call: Call<T>): Promise<Session | CompactionResult<T>> {
+  async #sessionFor<T>(call: Call): Promise<Session | CompactionResult<T>> {
     const session = await this.#sessions.get(call.sessionId);
     if (session.unread === undefined) return session;
     await this.#observe(session, call.messages, call.request);
     if (!this.#canSendUncompacted(call, session)) return this.#sessions.require(call.sessionId);
-    const announce = this.#recorder.announcer(call.sessionId);
-    this.#announceEstimate(session, announce);
+    const announce = this.#announcer(session);
+    this.#announceEstimate(session);
     const { model, policy } = session.settings;
     const due = session.decide(false).triggered;
     const reason = due ? "attempts_failed" : "below_trigger";
@@ -417,34 +406,30 @@ export class SessionManager {
   }
 
   /** Cuts tool results over the limit before they are first sent: later it would break the cached prefix. */
-  async #truncateUnsent<T>(
-    call: Call<T>,
-    session: Session,
-    announce: Announce,
-  ): Promise<CompactionReport | undefined> {
+  async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
     if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
     if (unsentResults(session.view, policy, session.current.edit.countText).length === 0) return undefined;
     const usagePct = session.usage.tokens / session.settings.maxContextTokens;
     const decision: TriggerDecision = { triggered: true, reason: "tool_output", usagePct };
-    const outcome = await this.#compact(call, session, decision, announce);
+    const outcome = await this.#compact(call, session, decision);
     return typeof outcome === "string" ? undefined : outcome;
   }
 
   /** A reason instead of a report when nothing can be gained, or when it failed and the list fits. */
-  async #compact<T>(
-    call: Call<T>,
+  async #compact(
+    call: Call,
     session: Session,
     decision: TriggerDecision,
-    announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
     try {
       // Nothing newer is written over.
       if (isBehindOthers(call, session)) throw conflict(session.id);
-      const report = await this.#compactAlone(call, session, decision, announce);
+      const report = await this.#compactAlone(call, session, decision);
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
       return report;
     } catch (error) {
+      const announce = this.#announcer(session);
       const refused = this.#refusalAfter(error, call, session);
       // A conflict is retried; nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
@@ -455,12 +440,12 @@ export class SessionManager {
       if (hasCode(error, "InsufficientBudget")) announce({ kind: "failed", error, fallback: FALLBACK.none });
       throw error;
     } finally {
-      await this.#recorder.write(session.id);
+      await this.#parts.recorder.write(session.id);
     }
   }
 
   /** Why a list that fits goes out after a failed attempt; undefined where the failure counts. */
-  #refusalAfter<T>(error: unknown, call: Call<T>, session: Session): RefusalReason | undefined {
+  #refusalAfter(error: unknown, call: Call, session: Session): RefusalReason | undefined {
     if (!this.#canSendUncompacted(call, session)) return undefined;
     if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);
     // The next call reads the session again.
@@ -468,19 +453,10 @@ export class SessionManager {
     return "attempts_failed";
   }
 
-  #notify(notice: CompactionNotice): void {
-    for (const listener of this.#listeners) {
-      (async () => listener(notice))().catch((error: unknown) =>
-        this.#parts.warn(`a compaction listener failed: ${errorMessage(error)}`),
-      );
-    }
-  }
-
-  async #compactAlone<T>(
-    call: Call<T>,
+  async #compactAlone(
+    call: Call,
     session: Session,
     decision: TriggerDecision,
-    announce: Announce,
   ): Promise<CompactionReport | RefusalReason> {
     const { maxSummaryTokens } = this.#settings;
     const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
@@ -495,7 +471,7 @@ export class SessionManager {
     return this.#sessions.withLease(
       session,
       async (fence) => {
-        const context = await this.#runContext(session, announce, fence);
+        const context = await this.#runContext(session, fence);
         const prepared = mayUsePrepared
           ? await this.#background?.commit(session, request, context)
           : undefined;
@@ -505,27 +481,22 @@ export class SessionManager {
     );
   }
 
-  async #runContext({ settings, urgent }: Session, announce: Announce, fence?: Fence): Promise<RunContext> {
-    const { open, environment, pause, summarizers, beforeCommit } = this.#parts;
-    const store = await open();
-    const { archive } = urgent ? store.patient : store;
+  async #runContext(session: Session, fence?: Fence): Promise<RunContext> {
+    const store = await this.#parts.open();
+    const { archive } = session.urgent ? store.patient : store;
     return {
+      ...this.#parts,
       archive,
-      summarizers,
-      announce,
-      model: settings.model,
+      announce: this.#announcer(session),
+      model: session.settings.model,
       onFailure: this.#settings.onStorageFailure,
-      beforeCommit,
       findFaults: this.#lists?.findFaults,
-      now: () => environment.now().toISOString(),
-      clock: () => environment.clock(),
-      pause,
-      save: (session, state) => this.#sessions.save(session, state, fence),
+      save: (compacted, state) => this.#sessions.save(compacted, state, fence),
     };
   }
 
   /** Shortly before the provider's cache lapses, prepares the compaction of a list that is worth it. */
-  #prepareBeforeLapse<T>(call: Call<T>, session: Session): void {
+  #prepareBeforeLapse(call: Call, session: Session): void {
     const { policy } = session.settings;
     const { beforeCacheLapse, cacheTtlSeconds } = policy;
     if (beforeCacheLapse === undefined) return;
@@ -535,10 +506,9 @@ export class SessionManager {
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
-  #startBackground<T>(call: Call<T>, session: Session, share = Number.POSITIVE_INFINITY): void {
+  #startBackground(call: Call, session: Session, share = Number.POSITIVE_INFINITY): void {
     const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
-    const announce = this.#recorder.announcer(session.id);
     const { maxSummaryTokens } = this.#settings;
     const prepare = async (snapshot: Session, signal: AbortSignal) => {
       const request = compactionRequest(
@@ -547,10 +517,10 @@ export class SessionManager {
         "trigger_pct",
         maxSummaryTokens,
       );
-      return prepareCompaction(snapshot, request, await this.#runContext(snapshot, announce));
+      return prepareCompaction(snapshot, request, await this.#runContext(snapshot));
     };
     this.#backgroundCompactions().start(session, prepare, (error) =>
-      announce({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
+      this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
   }
 
@@ -560,7 +530,7 @@ export class SessionManager {
   }
 
   /** The list fits, and no compaction was requested. */
-  #canSendUncompacted<T>(call: Call<T>, session: Session): boolean {
+  #canSendUncompacted(call: Call, session: Session): boolean {
     const fits = !session.isOver() && session.bytes <= session.settings.policy.maxRequestBytes;
     return fits && !call.manual;
   }
@@ -572,13 +542,17 @@ export class SessionManager {
 
   /** The result of a call that changed nothing: the caller's array, or the view of an earlier compaction. */
   #passed<T>(
-    call: Call<T>,
+    call: Call,
     session: Session,
     reason: TriggerReason,
     refused: RefusalReason | undefined,
   ): CompactionResult<T> {
     const { codec } = session.current;
-    const size = { messages: session.view.length, elapsedMs: this.#clock() - call.started, refused };
+    const size = {
+      messages: session.view.length,
+      elapsedMs: this.#parts.environment.clock() - call.started,
+      refused,
+    };
     return {
       messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
       summary: session.activeState.summary?.text,
@@ -587,9 +561,10 @@ export class SessionManager {
   }
 
   /** FIT-6: the error for a list over its budget of which nothing can leave. */
-  #refused(session: Session, decision: TriggerDecision, announce: Announce): CompactError {
+  #refused(session: Session, decision: TriggerDecision): CompactError {
     const { usage, settings } = session;
     const { model, policy } = settings;
+    const announce = this.#announcer(session);
     const error = new CompactError(
       "InsufficientBudget",
       `the request takes ${usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
@@ -601,35 +576,49 @@ export class SessionManager {
   }
 
   /** Warns once where compactions are frequent. */
-  #warnOfFrequent(session: Session, report: CompactionReport, announce: Announce): void {
+  #warnOfFrequent(session: Session, report: CompactionReport): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
     const { policy, maxContextTokens: maxTokens } = session.settings;
-    announce({ kind: "compactsOften", report, policy, fixedTokens: session.fixedTokens, maxTokens });
+    this.#announcer(session)({
+      kind: "compactsOften",
+      report,
+      policy,
+      fixedTokens: session.fixedTokens,
+      maxTokens,
+    });
   }
 
-  #announceEstimate(session: Session, announce: Announce): void {
+  #announcer({ id }: Session): Announce {
+    return this.#parts.recorder.announcer(id);
+  }
+
+  #announceEstimate(session: Session): void {
     if (session.reset) {
       session.reset = false;
-      announce({ kind: "historyChanged" });
+      this.#announcer(session)({ kind: "historyChanged" });
     }
     const { model, maxContextTokens: maxTokens } = session.settings;
-    announce({ kind: "estimate", model, count: session.usage, maxTokens });
+    this.#announcer(session)({ kind: "estimate", model, count: session.usage, maxTokens });
   }
 
-  #warnOfFixedPart(session: Session, announce: Announce): void {
+  #warnOfFixedPart(session: Session): void {
     if (session.warnedOfFixedPart) return;
     session.warnedOfFixedPart = true;
     const { maxContextTokens: maxTokens } = session.settings;
-    announce({ kind: "fixedOverTrigger", fixedTokens: session.fixedPart(), maxTokens });
+    this.#announcer(session)({ kind: "fixedOverTrigger", fixedTokens: session.fixedPart(), maxTokens });
   }
 
-  #clock(): number {
-    return this.#parts.environment.clock();
+  #notify(notice: CompactionNotice): void {
+    for (const listener of this.#listeners) {
+      (async () => listener(notice))().catch((error: unknown) =>
+        this.#parts.warn(`a compaction listener failed: ${errorMessage(error)}`),
+      );
+    }
   }
 }
 
 /** Another worker continued the session during the call, and the list holds nothing that is new to it. */
-function isBehindOthers({ overtaken = false }: Call<unknown>, session: Session): boolean {
+function isBehindOthers({ overtaken = false }: Call, session: Session): boolean {
   return overtaken && session.isBehind();
 }
 

@@ -172,15 +172,11 @@ export function isCompactionType(type: unknown): boolean {
 
 /** Approximate bytes of a message on the wire: media by their base64 length, text and arguments by their characters. */
 export function wireBytes(message: Message): number {
-  let bytes = 0;
-  for (const part of message.parts) bytes += partBytes(part);
-  return bytes;
+  return message.parts.reduce((bytes, part) => bytes + partBytes(part), 0);
 }
 
 export function mediaBytes(message: Message): number {
-  let bytes = 0;
-  for (const part of message.parts) for (const piece of pieces(part)) bytes += piece.bytes;
-  return bytes;
+  return message.parts.flatMap(pieces).reduce((bytes, piece) => bytes + piece.bytes, 0);
 }
 
 function pieces(part: Part): readonly MediaPart[] {
@@ -240,6 +236,11 @@ export function readSummary(messageText: string): { version: number; text: strin
   const body = messageText.slice(opening[0].length).trimEnd();
   const text = body.endsWith(CLOSING) ? body.slice(0, -CLOSING.length).trimEnd() : body;
   return { version: Number(opening[1]), text };
+}
+
+/** The text of a summary as it reads back from its message: by its text a summary is recognised. */
+export function readBack(text: string, version: number): string {
+  return readSummary(wrapSummary(text, version))?.text ?? text;
 }
 
 /** A summary in a list. */
@@ -314,9 +315,7 @@ export function endOfOpening(messages: readonly Message[]): number {
 /** What may be a summary of ours: text only, in our tag, of any role but `tool`. */
 export function summaryOf(message: Message): LiveSummary | undefined {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
-  const [first] = message.parts;
-  const only = message.parts.length === 1 && first?.type === "text";
-  return readSummary(only ? first.text : messageText(message));
+  return readSummary(messageText(message));
 }
 
 /** One more than the newest summary in the list. */
@@ -345,7 +344,8 @@ export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): s
   const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
   mix(state, role);
   for (const part of parts) mixPart(state, part);
-  return finish(state);
+  const { first, second } = finished(state);
+  return base36(second >>> 1) + base36(first >>> 1);
 }
 
 /** A 53-bit fingerprint of a text; equal texts have equal ones. */
@@ -425,11 +425,6 @@ function mixCodes(state: HashState, text: string): void {
   }
   state.high = high;
   state.low = low;
-}
-
-function finish(state: HashState): string {
-  const { first, second } = finished(state);
-  return base36(second >>> 1) + base36(first >>> 1);
 }
 
 function finished({ high, low }: HashState): { readonly first: number; readonly second: number } {

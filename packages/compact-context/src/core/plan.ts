@@ -8,11 +8,13 @@ import {
   type KeepSet,
   keepByCounts,
   MIN_SUMMARY_TOKENS,
+  minCutTokens,
   needsSummary,
   releaseReasoning,
   summaryCost,
   summaryOverhead,
   sumOf,
+  unpinned,
   withEdits,
 } from "./fit.ts";
 import {
@@ -94,6 +96,7 @@ export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> 
   if (reason === "tool_output") return yield* finish(truncateUnsent(keepAll(request)), budget);
   const limit = Math.min(budget, request.target ?? budget);
   const set = yield* fitToLimit(request, limit);
+  if (floorOf(set) > budget) throw tooLarge(set);
   yield;
   return yield* finish(releaseReasoning(fitBytes(set)), limit);
 }
@@ -271,18 +274,14 @@ const MEDIA_SHARE = 0.5;
 function fitBytes(set: KeepSet): KeepSet {
   const { request, kept, edits } = set;
   const maxBytes = request.policy.maxRequestBytes;
-  const size = (index: number, edit: Edit | undefined): number => {
-    const message = request.messages[index];
-    return message === undefined ? 0 : wireBytes(applyEdit(message, edit, editContext(request)));
-  };
+  const size = (index: number, edit: Edit | undefined): number =>
+    wireBytes(applyEdit(request.messages[index] as Message, edit, editContext(request)));
   let bytes = 0;
   for (const index of kept) bytes += size(index, edits.get(index));
   if (bytes <= maxBytes) return set;
   const found = new Map<number, Edit>();
-  for (const index of [...kept].sort((one, other) => one - other)) {
-    const message = request.messages[index];
-    if (message === undefined || mediaBytes(message) === 0) continue;
-    if (set.partition.layers[index] === "pinned" || index === set.latest) continue;
+  for (const index of unpinned(set).sort((one, other) => one - other)) {
+    if (index === set.latest || mediaBytes(request.messages[index] as Message) === 0) continue;
     if (bytes <= maxBytes * MEDIA_SHARE) break;
     const edit: Edit = { ...edits.get(index), dropMedia: true };
     bytes += size(index, edit) - size(index, edits.get(index));
@@ -314,7 +313,7 @@ function truncateUnsent(set: KeepSet): KeepSet {
     const edit: Edit = { resultsTo: policy.maxToolResultTokens };
     return [index, sparing(edit, sparedIn(messages[index] as Message))];
   });
-  return withEdits(set, new Map(edits));
+  return withEdits(set, edits);
 }
 
 /**
@@ -347,4 +346,58 @@ export function unsentResults(
       toolResults(message).some((part) => isLong(part) && !spared.includes(part.id))
     );
   });
+}
+
+// ---- refusals
+
+function tooLarge(set: KeepSet): CompactError {
+  const { request, pinnedTokens } = set;
+  const { budget, fixedTokens } = request;
+  if (pinnedTokens <= budget) return restTooLarge(set);
+  const parts = `${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay`;
+  return new CompactError(
+    "InsufficientBudget",
+    `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
+    {
+      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.${answerHint(request)}`,
+    },
+  );
+}
+
+function restTooLarge(set: KeepSet): CompactError {
+  const { budget, policy } = set.request;
+  const cuts = policy.onOverflow === "elide";
+  const least = cuts ? minCutTokens(set) : floorOf(set);
+  const subject = cuts
+    ? "what must stay, with every text in it cut short,"
+    : "the newest turn and tool call, with what is protected,";
+  const raise = `Raise the context limit to ${least} tokens or more`;
+  const answer = answerHint(set.request);
+  return new CompactError(
+    "InsufficientBudget",
+    `${subject} take ${least} tokens${largestKept(set)}, but only ${budget} are available`,
+    {
+      hint: cuts
+        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.${answer}`
+        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.${answer}`,
+    },
+  );
+}
+
+/** Advice where the answer takes a large part of the window. */
+function answerHint({ answerTokens = 0, policy, budget }: CompactionRequest): string {
+  if (answerTokens <= Math.max(policy.hardCapBuffer, budget / 4)) return "";
+  return ` The answer may take ${answerTokens} tokens of the window: a lower output limit leaves more for the list.`;
+}
+
+/** Names the largest message that is not pinned, where it takes most of the budget. */
+function largestKept(set: KeepSet): string {
+  const { request, costs } = set;
+  const index = unpinned(set).reduce(
+    (most, one) => ((costs[one] ?? 0) > (costs[most] ?? 0) ? one : most),
+    -1,
+  );
+  const tokens = costs[index] ?? 0;
+  if (tokens * 2 < request.budget) return "";
+  return ` (${tokens} of them in one ${request.messages[index]?.role} message)`;
 }

@@ -1,8 +1,8 @@
 import type { Pause } from "../errors.ts";
 import type { Format, Message } from "./message.ts";
 
-// The ports of the core, which other folders implement: Codec, TokenCounter, StorageDriver, Summarizer and Exporter;
-// and the environment: clock, ids, randomness.
+// The ports of the core, which other folders implement: Codec, TokenCounter, StorageDriver and Summarizer; Exporter stands in
+// `report.ts`. And the environment: clock, ids, randomness.
 
 /** Clock, ids and randomness. Nothing in the core reads them from anywhere else. */
 export interface Environment {
@@ -461,18 +461,7 @@ export interface TextModel {
   generate(request: TextModelRequest): Promise<TextModelAnswer>;
 }
 
-// ---- Exporter
-
-/** All events of Compact. */
-export type CompactEventName =
-  | "compact.token_estimate"
-  | "compact.trigger_decision"
-  | "compact.summary_created"
-  | "compact.pruned_messages"
-  | "compact.archival"
-  | "compact.undone"
-  | "compact.error"
-  | "compact.warning";
+// ---- failures
 
 /** What is done instead of what failed; the name of the next summarizer or model as well. `tracing/schema` explains them. */
 export const FALLBACK = {
@@ -486,49 +475,6 @@ export const FALLBACK = {
   asTheyAre: "kept or summarized as they are",
   summaryNotArchived: "the summary is in the list and the state, not in the archive",
 } as const;
-
-/** Version of the event schema; it rises when a property changes its meaning or goes, not when one is added. */
-export const EVENT_VERSION = 1;
-
-export interface CompactEvent {
-  readonly version: typeof EVENT_VERSION;
-  readonly name: CompactEventName;
-  readonly sessionId: string;
-  /** Where an exporter knows the host's trace. */
-  readonly host?: HostSpan;
-  /** ISO 8601, UTC, milliseconds: when the step began. */
-  readonly startedAt: string;
-  /** ISO 8601: when it ended; the same as `startedAt` for a moment. */
-  readonly endedAt: string;
-  readonly status: "ok" | "error";
-  /** Flat snake_case properties. */
-  readonly properties: Readonly<Record<string, unknown>>;
-  /** The summary's text. */
-  readonly payload?: unknown;
-}
-
-/** The host's span that was current when something happened. */
-export interface HostSpan {
-  readonly traceId: string;
-  readonly spanId?: string;
-}
-
-/** An event's place in the host's trace, as the exporter found it. */
-export interface Place {
-  readonly host?: HostSpan;
-}
-
-/** Receives events; may be slow or fail without effect on the run. */
-export interface Exporter {
-  /** For reports about the exporter; `compact` when left out. */
-  readonly name?: string;
-  /** `place`: the result of `here`. */
-  export(event: CompactEvent, place?: Place): void | Promise<void>;
-  /** Called in the host's context, before `export`, which runs later. */
-  here?(): Place | undefined | Promise<Place | undefined>;
-  /** Resolves when everything handed over so far has left. */
-  flush?(): Promise<void>;
-}
 
 // ---- Redaction
 

@@ -3,7 +3,7 @@ import { countTokens } from "../compact.ts";
 import type { CompactConfigInput } from "../config/settings.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
-import type { CompactEvent } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 const words = (count: number, seed = 0): string =>
   Array.from(

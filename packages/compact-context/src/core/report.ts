@@ -25,6 +25,7 @@ export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remaind
 export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
 
 export interface ArchiveReceipt {
+  /** Where it is, for people: folder and file, or URL. */
   readonly location: string;
   readonly step: number;
   /** One id per archived message, in the order of the list. */
@@ -286,7 +287,7 @@ export interface RequestedCompaction {
 
 // ---- events
 
-export type MalformationKind =
+type MalformationKind =
   | "orphan result"
   | "unanswered call"
   | "duplicate result"
@@ -389,4 +390,60 @@ export interface EventRecorder {
   write(sessionId: string): Promise<void>;
   /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
   flush(): Promise<void>;
+}
+
+// ---- Exporter
+
+/** All events of Compact. */
+export type CompactEventName =
+  | "compact.token_estimate"
+  | "compact.trigger_decision"
+  | "compact.summary_created"
+  | "compact.pruned_messages"
+  | "compact.archival"
+  | "compact.undone"
+  | "compact.error"
+  | "compact.warning";
+
+/** Version of the event schema; it rises when a property changes its meaning or goes, not when one is added. */
+export const EVENT_VERSION = 1;
+
+export interface CompactEvent {
+  readonly version: typeof EVENT_VERSION;
+  readonly name: CompactEventName;
+  readonly sessionId: string;
+  /** Where an exporter knows the host's trace. */
+  readonly host?: HostSpan;
+  /** ISO 8601, UTC, milliseconds: when the step began. */
+  readonly startedAt: string;
+  /** ISO 8601: when it ended; the same as `startedAt` for a moment. */
+  readonly endedAt: string;
+  readonly status: "ok" | "error";
+  /** Flat snake_case properties. */
+  readonly properties: Readonly<Record<string, unknown>>;
+  /** The summary's text. */
+  readonly payload?: unknown;
+}
+
+/** The host's span that was current when something happened. */
+export interface HostSpan {
+  readonly traceId: string;
+  readonly spanId?: string;
+}
+
+/** An event's place in the host's trace, as the exporter found it. */
+export interface Place {
+  readonly host?: HostSpan;
+}
+
+/** Receives events; may be slow or fail without effect on the run. */
+export interface Exporter {
+  /** For reports about the exporter; `compact` when left out. */
+  readonly name?: string;
+  /** `place`: the result of `here`. */
+  export(event: CompactEvent, place?: Place): void | Promise<void>;
+  /** Called in the host's context, before `export`, which runs later. */
+  here?(): Place | undefined | Promise<Place | undefined>;
+  /** Resolves when everything handed over so far has left. */
+  flush?(): Promise<void>;
 }

@@ -8,13 +8,14 @@ import {
   type Steps,
 } from "../errors.ts";
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
-import type { ArchiveStore, SavedTranscript } from "./archive.ts";
+import type { ArchiveStore } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, extendPlan, planInSteps } from "./plan.ts";
-import { isPinned, type TriggerReason } from "./policy.ts";
+import type { TriggerReason } from "./policy.ts";
 import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
 import {
   type Announce,
+  type ArchiveReceipt,
   type CompactionReport,
   type Malformation,
   type RefusalReason,
@@ -22,10 +23,9 @@ import {
   type StepTimes,
 } from "./report.ts";
 import type { Session } from "./session.ts";
-import { archiveId } from "./transcript.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
 import type { CompactionRequest, ManualRequest } from "./usage.ts";
-import type { ReplacedState, SessionState } from "./view.ts";
+import type { SessionState } from "./view.ts";
 
 // One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
 // When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:
@@ -48,27 +48,31 @@ export interface QueuedWork {
 }
 
 export interface RunContext {
-  readonly archive: ArchiveStore;
+  readonly environment: Environment;
+  /** Awaited between the steps of long work. */
+  readonly pause: Pause;
+  /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
+  readonly beforeCommit?: BeforeCommit;
+  readonly archive: ArchiveStore;
   readonly announce: Announce;
   readonly model: string | undefined;
   /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
   readonly onFailure: "stop" | "continue";
-  readonly beforeCommit?: BeforeCommit;
   /** What is broken in a list, whatever its provider. */
   findFaults?(messages: readonly Message[]): Steps<readonly Malformation[]>;
-  now(): string;
-  /** Milliseconds of a steady clock. */
-  clock(): number;
-  readonly pause: Pause;
   /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
   save(session: Session, state: SessionState): Promise<string>;
+}
+
+function timeOf({ environment }: RunContext): string {
+  return environment.now().toISOString();
 }
 
 /** A compaction that is not committed yet: the session is unchanged. */
 export interface PreparedCompaction {
   readonly outcome: Outcome;
-  readonly receipt: SavedTranscript | undefined;
+  readonly receipt: ArchiveReceipt | undefined;
   /** Its number in the session and of its archive files. */
   readonly step: number;
   readonly spentMs: number;
@@ -93,20 +97,20 @@ export async function prepareCompaction(
   request: CompactionRequest,
   context: RunContext,
 ): Promise<PreparedCompaction | RefusalReason> {
-  const { announce, pause } = context;
-  const started = context.clock();
+  const { announce, pause, environment } = context;
+  const started = environment.clock();
   await pause();
   const plan = await runInSteps(planInSteps(request), pause);
   const refused = refusalOf(request, plan);
   if (refused !== undefined) return refused;
-  const decidedAt = context.now();
+  const decidedAt = timeOf(context);
   const looking = context.findFaults?.(request.messages);
   const faults = looking === undefined ? [] : await runInSteps(looking, pause);
   if (faults.length > 0) announce({ kind: "malformed", faults });
   await pause();
   const receipt = await archiveView(session, context, decidedAt);
   const step = receipt?.step ?? session.state.step + 1;
-  const startedAt = context.now();
+  const startedAt = timeOf(context);
   const outcome = await applyPlan(request, receipt === undefined ? unarchived(plan) : plan, {
     summarizers: context.summarizers,
     pause,
@@ -118,8 +122,8 @@ export async function prepareCompaction(
     if (request.signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
     throw error;
   });
-  const times = { startedAt, endedAt: context.now() };
-  return { outcome, receipt, step, decidedAt, spentMs: context.clock() - started, times };
+  const times = { startedAt, endedAt: timeOf(context) };
+  return { outcome, receipt, step, decidedAt, spentMs: environment.clock() - started, times };
 }
 
 function unarchived(plan: CompactionPlan): CompactionPlan {
@@ -136,15 +140,15 @@ async function commitCompaction(
   prepared: PreparedCompaction,
   context: RunContext,
 ): Promise<CompactionReport> {
-  const started = context.clock();
-  const startedAt = context.now();
+  const started = context.environment.clock();
+  const startedAt = timeOf(context);
   const { outcome, receipt } = prepared;
   const { plan } = outcome;
   await context.pause();
   // Without an archive, another compaction may have used the number since.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
-  const commit = { step, at: context.now(), rewrote };
+  const commit = { step, at: timeOf(context), rewrote };
   const next = await runInSteps(stateAfter(session, plan, outcome, commit), context.pause);
   const queued = await queueBeforeCommit(session, plan, step, context);
   const flushes = queued?.flushes ?? session.state.flushes;
@@ -156,7 +160,7 @@ async function commitCompaction(
   session.setTokens(outcome.tokensAfter);
   session.storedVersion = storedVersion;
   queued?.handOn();
-  const elapsedMs = prepared.spentMs + context.clock() - started;
+  const elapsedMs = prepared.spentMs + context.environment.clock() - started;
   const tokensAfter = session.requestTokens;
   const report = reportOf(request, outcome, { archive: receipt, elapsedMs, tokensBefore, tokensAfter });
   await saveSummary(session, request, report, outcome, context);
@@ -185,7 +189,7 @@ async function archiveView(
   session: Session,
   { archive, announce, onFailure }: RunContext,
   startedAt: string,
-): Promise<SavedTranscript | undefined> {
+): Promise<ArchiveReceipt | undefined> {
   const step = session.state.step + 1;
   try {
     const saved = await archive.saveTranscript(session.id, step, session.view);
@@ -244,9 +248,10 @@ async function saveSummary(
   { policy }: CompactionRequest,
   report: CompactionReport,
   outcome: Outcome,
-  { archive, announce, now }: RunContext,
+  context: RunContext,
 ): Promise<void> {
   if (outcome.summary === undefined || report.archive === undefined) return;
+  const { archive, announce } = context;
   const { step } = report.archive;
   try {
     await archive.saveSummary(id, step, {
@@ -254,7 +259,7 @@ async function saveSummary(
       text: outcome.summary.text,
       strategy: policy.strategy,
       summarizer: outcome.summarizer ?? "none",
-      at: now(),
+      at: timeOf(context),
       tokens: outcome.summaryTokens,
       tokensBefore: report.tokensBefore,
       tokensAfter: report.tokensAfter,
@@ -289,35 +294,6 @@ function announceDone(
     announce({ kind: "summary", report, strategy: policy.strategy, text, step }, times);
   }
   announce({ kind: "pruned", report, model, step }, { startedAt });
-}
-
-// ---- undoing one
-
-/**
- * The list before a compaction, followed by what came since: the caller's own objects where they are still in the view,
- * the archive's otherwise. Undefined where the archive does not have all of it.
- */
-export async function listBefore<T>(
-  { id, view, entries, current, settings }: Session,
-  { step, kept, logged }: ReplacedState,
-  archive: ArchiveStore,
-): Promise<T[] | undefined> {
-  const steps = await archive.steps(id);
-  if (!steps.includes(step)) return undefined;
-  const { messages, problems } = await archive.readTranscript(id, step);
-  if (problems.length > 0) return undefined;
-  const shown = new Map(view.map((message) => [archiveId(message), message]));
-  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
-  const unpinned = before.filter(
-    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
-  );
-  // A compaction that was prepared in the background archived a shorter list than it was committed to.
-  const from = kept[unpinned.length]?.at ?? logged;
-  const archived = new Set(messages.map((message) => message.archiveId));
-  const since = entries.filter(({ at, message }) =>
-    at === undefined ? !archived.has(archiveId(message)) : at >= from,
-  );
-  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }
 
 // ---- background compactions

@@ -10,13 +10,15 @@ import {
 import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
-import type { Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
+import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
+import { archiveId } from "./transcript.ts";
 import {
   emptyState,
   fingerprintOf,
   type KeptMessage,
   type LoggedMessage,
+  type ReplacedState,
   readState,
   type SessionState,
   type StoredSummary,
@@ -46,25 +48,28 @@ export interface StoredState {
 export async function loadState(driver: StorageDriver, sessionId: string): Promise<StoredState | undefined> {
   const key = stateKey(sessionId);
   const stored = await driver.get(key);
-  if (stored === undefined) return undefined;
-  const place = `${driver.location}/${key}`;
-  return { value: readState(stored.value, place), version: stored.version };
+  return stored && { value: readState(stored.value, `${driver.location}/${key}`), version: stored.version };
 }
 
 function stateKey(sessionId: string): string {
   return archiveFiles.state(sessionKey(sessionId));
 }
 
-interface SessionsOptions {
-  /** Awaited before a session is given out. */
+/** What the sessions take of a manager's parts. */
+export interface StoreParts {
+  readonly environment: Environment;
+  /** Awaited before a call of a session begins. */
   enter(): Promise<void>;
+  /** Opens archive and session states when they are first needed. */
   open(): Promise<Store>;
-  readonly redaction: Redaction;
-  readonly policy: Pick<Policy, "rolesNeverPrune">;
-  /** Names this worker among those that share the storage. */
+  /** The name of this worker among those that share the storage. */
   readonly worker: string;
-  now(): Date;
+  readonly redaction: Redaction;
   warn(message: string): void;
+}
+
+interface SessionsOptions extends StoreParts {
+  readonly policy: Pick<Policy, "rolesNeverPrune">;
   /** Runs work on a session after its calls under way. */
   readonly inTurn: KeyedMutex;
   onForget(sessionId: string): void;
@@ -173,7 +178,7 @@ export class Sessions {
 
   /** Stores a state; rejects with `Conflict` when another worker stored one since. */
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
-    const { redaction, now } = this.#options;
+    const { redaction, environment } = this.#options;
     const { stateDriver } = await this.#storeFor(session);
     // Secrets are removed from stored summaries; the one in memory matches the list. A provider's own compaction is
     // signed: it was looked through before it was taken, and is stored as it came.
@@ -184,7 +189,7 @@ export class Sessions {
       return known;
     };
     const { summary, before } = state;
-    const seenAt = new Date(session.seenAt ?? now().getTime()).toISOString();
+    const seenAt = new Date(session.seenAt ?? environment.now()).toISOString();
     const value = writeState({
       ...state,
       summary: clean(summary),
@@ -406,4 +411,33 @@ function keptOf(
     next = at + 1;
   }
   return kept;
+}
+
+// ---- the list before a compaction
+
+/**
+ * The list before a compaction, followed by what came since: the caller's own objects where they are still in the view,
+ * the archive's otherwise. Undefined where the archive does not have all of it.
+ */
+export async function listBefore<T>(
+  { id, view, entries, current, settings }: Session,
+  { step, kept, logged }: ReplacedState,
+  archive: ArchiveStore,
+): Promise<T[] | undefined> {
+  const steps = await archive.steps(id);
+  if (!steps.includes(step)) return undefined;
+  const { messages, problems } = await archive.readTranscript(id, step);
+  if (problems.length > 0) return undefined;
+  const shown = new Map(view.map((message) => [archiveId(message), message]));
+  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
+  const unpinned = before.filter(
+    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
+  );
+  // A compaction that was prepared in the background archived a shorter list than it was committed to.
+  const from = kept[unpinned.length]?.at ?? logged;
+  const archived = new Set(messages.map((message) => message.archiveId));
+  const since = entries.filter(({ at, message }) =>
+    at === undefined ? !archived.has(archiveId(message)) : at >= from,
+  );
+  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import type { CompactEvent, StorageDriver, Summarizer } from "./ports.ts";
+import type { StorageDriver, Summarizer } from "./ports.ts";
+import type { CompactEvent } from "./report.ts";
 
 type Chat = { role: string; content: string };
 

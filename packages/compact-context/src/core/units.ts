@@ -60,8 +60,8 @@ function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
 
 interface Grouping {
   readonly units: DraftUnit[];
-  readonly openCalls: Map<string, DraftUnit>;
-  readonly answeredCalls: Map<string, DraftUnit>;
+  /** The unit of the newest call, or approval, of each id. */
+  readonly calls: Map<string, DraftUnit>;
   /** The unit of the assistant messages directly before this one. */
   run: DraftUnit | undefined;
 }
@@ -84,12 +84,10 @@ function isSummary(message: Message): boolean {
 
 /** Joins a result to the unit of its call; a result without a call keeps its own. */
 function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
-  const owner = grouping.openCalls.get(id) ?? grouping.answeredCalls.get(id);
+  const owner = grouping.calls.get(id);
   if (owner === undefined) return unit;
   const target = merge(resolve(owner), resolve(unit));
   target.open?.delete(id);
-  grouping.openCalls.delete(id);
-  grouping.answeredCalls.set(id, target);
   return target;
 }
 
@@ -108,7 +106,7 @@ function add(grouping: Grouping, message: Message, index: number): void {
   unit.hasReasoning ||= bindsNext(message);
   for (const call of calls) {
     opens(unit, call.id);
-    grouping.openCalls.set(call.id, unit);
+    grouping.calls.set(call.id, unit);
   }
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
   unit = addApprovals(grouping, message, unit, approvals);
@@ -133,7 +131,7 @@ function addApprovals(
     // The provider calls hosted tools: only the approval waits for the host.
     if (message.format !== "ai-sdk") unit.calls += 1;
     opens(unit, `approval ${id}`);
-    grouping.openCalls.set(`approval ${id}`, unit);
+    grouping.calls.set(`approval ${id}`, unit);
   }
   return answered.reduce((joined, id) => answer(grouping, `approval ${id}`, joined), unit);
 }
@@ -150,7 +148,7 @@ export function groupUnits(messages: readonly Message[]): Unit[] {
 const STEP_MESSAGES = 4096;
 
 export function* groupInSteps(messages: readonly Message[]): Steps<Unit[]> {
-  const grouping: Grouping = { units: [], openCalls: new Map(), answeredCalls: new Map(), run: undefined };
+  const grouping: Grouping = { units: [], calls: new Map(), run: undefined };
   for (const [index, message] of messages.entries()) {
     add(grouping, message, index);
     if (index % STEP_MESSAGES === STEP_MESSAGES - 1) yield;
@@ -345,7 +343,7 @@ export function isProjectInstructions(message: Message): boolean {
 }
 
 /** A piece of a text; all pieces joined are the text. */
-export interface TextPiece {
+interface TextPiece {
   readonly text: string;
   /** False for text that a host added and for text between code fences. */
   readonly own: boolean;

@@ -151,11 +151,6 @@ export interface Calibration {
   readonly offset: number;
 }
 
-/** One finished call: the context that was reported after it, and our count of that same context. */
-export interface UsageObservation extends Anchor {
-  readonly counterId: string;
-}
-
 /** No model takes more tokens: a report above it says nothing. */
 const MOST_REPORTED = 10_000_000;
 /** How much of the growth seen before still counts when new growth is seen. */
@@ -184,7 +179,10 @@ export function runningRatio({ grownReported, grownEstimated }: Calibration): nu
  * Takes the usage of one finished call as the new anchor and learns from the growth since the last one.
  * Another `counterId` forgets everything first; numbers that are not positive and finite change nothing.
  */
-export function observeUsage(calibration: Calibration, observation: UsageObservation): Calibration {
+export function observeUsage(
+  calibration: Calibration,
+  observation: Anchor & { readonly counterId: string },
+): Calibration {
   const { reported, estimated, counterId } = observation;
   if (!(reported > 0 && reported <= MOST_REPORTED && estimated > 0 && Number.isFinite(estimated)))
     return calibration;

@@ -179,7 +179,7 @@ export interface ViewEntry {
   readonly tokens: number;
 }
 
-export interface Projection {
+interface Projection {
   /** What stays, in order, without the summary. */
   readonly kept: readonly ViewEntry[];
   readonly summary: LiveSummary | undefined;
@@ -201,21 +201,10 @@ export function project(
 ): Projection {
   const state = stored.counter === context.counter.id ? stored : withoutCounts(stored);
   const own = messages.findIndex((message) => isLiveSummary(message, state));
-  if (own >= 0)
-    return projectOutput(
-      asSaid(messages, (index) => index === own),
-      own,
-      state,
-      context,
-    );
+  if (own >= 0) return projectOutput(asSaid(messages, own, own + 1), own, state, context);
   const changed = lastChanged(state);
   if (state.summary === undefined && changed === -1) return takeAsGiven(messages, state.log, context);
-  const raw = projectRaw(
-    asSaid(messages, () => false),
-    changed,
-    state,
-    context,
-  );
+  const raw = projectRaw(asSaid(messages), changed, state, context);
   if (raw !== undefined) return raw;
   if (state.summary === undefined && isOutput(messages, state, context)) {
     return projectOutput(messages, -1, state, context);
@@ -223,10 +212,10 @@ export function project(
   return { ...takeAsGiven(messages, [], context), reset: true };
 }
 
-/** Anybody can type our tag: a message with it that is not ours is what somebody said. */
-function asSaid(messages: readonly Message[], isOurs: (index: number) => boolean): readonly Message[] {
+/** Anybody can type our tag: a message with it that is not ours, so not from `start` to `end`, is what somebody said. */
+function asSaid(messages: readonly Message[], start = 0, end = 0): readonly Message[] {
   const isSaid = ({ meta }: Message, index: number): boolean =>
-    meta?.summaryVersion !== undefined && !isOurs(index);
+    meta?.summaryVersion !== undefined && (index < start || index >= end);
   if (!messages.some(isSaid)) return messages;
   return messages.map((message, index) => {
     if (!isSaid(message, index)) return message;
@@ -296,7 +285,7 @@ function takeAsGiven(
   const log: LoggedMessage[] = [];
   const hashOf = hashesOf(messages);
   const opening = endOfOpening(messages);
-  const kept = asSaid(messages, (index) => index < opening).map((message, index): ViewEntry => {
+  const kept = asSaid(messages, 0, opening).map((message, index): ViewEntry => {
     const pinned = isPinned(message, context.policy);
     if (pinned || message.meta?.summaryVersion !== undefined) return unloggedEntry(message, pinned, context);
     const hash = hashOf(index, message);

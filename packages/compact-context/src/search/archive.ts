@@ -25,11 +25,7 @@ import { readPlace, type SessionIndex } from "./session-index.ts";
 import { archiveIdTerm, foldedText, ownIdTerm, type Query, readQuery } from "./words.ts";
 
 /** Originals of many sessions that can be searched. */
-export interface Archive extends ArchiveStore {
-  /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
-  findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
-  /** Messages by their words, best first, each once; see `ArchiveSearch`. */
-  search(text: string, options?: SearchOptions): Promise<SearchResult>;
+export interface Archive extends ArchiveStore, Pick<ArchiveSearch, "findMessage" | "search"> {
   /**
    * Removes everything of a session, or of all sessions of a tenant or user, for good: transcripts, summaries, events,
    * state, search index, queued work. For 30 days nothing is stored under it again: a manager that still holds it is

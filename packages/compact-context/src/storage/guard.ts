@@ -228,14 +228,17 @@ async function within<T>({ ms, later, late, queue, grown }: Limit, call: Guarded
 /** The driver with each of its calls made in one way. */
 function faceOf(driver: StorageDriver, run: Way): StorageDriver {
   const { leases, outbox, entries, purge } = driver;
+  const of =
+    (kind: Kind) =>
+    <T, O extends CallOptions>(key: string, options: O | undefined, work: (options: O) => Promise<T>) =>
+      run({ kind, key, options, work: (call) => work({ ...options, ...call } as O) });
+  const [read, write] = [of("read"), of("write")];
   return {
     get location() {
       return driver.location;
     },
-    get: (key, options) =>
-      run({ kind: "read", key, options, work: (call) => driver.get(key, { ...options, ...call }) }),
-    version: (key, options) =>
-      run({ kind: "read", key, options, work: (call) => driver.version(key, { ...options, ...call }) }),
+    get: (key, options) => read(key, options, (call) => driver.get(key, call)),
+    version: (key, options) => read(key, options, (call) => driver.version(key, call)),
     stream: (key) => piecesOf(driver.stream(key), key, run),
     put(key, value, options) {
       let grow = (_ms: number): void => undefined;
@@ -246,17 +249,9 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
         if (typeof value === "string") grow(value.length / CHARACTERS_PER_MS);
       });
     },
-    append: (key, text, options) =>
-      run({ kind: "write", key, options, work: (call) => driver.append(key, text, { ...options, ...call }) }),
-    list: (prefix, options) =>
-      run({
-        kind: "read",
-        key: prefix,
-        options,
-        work: (call) => driver.list(prefix, { ...options, ...call }),
-      }),
-    delete: (key, options) =>
-      run({ kind: "write", key, options, work: (call) => driver.delete(key, { ...options, ...call }) }),
+    append: (key, text, options) => write(key, options, (call) => driver.append(key, text, call)),
+    list: (prefix, options) => read(prefix, options, (call) => driver.list(prefix, call)),
+    delete: (key, options) => write(key, options, (call) => driver.delete(key, call)),
     entries: entries && ((prefix) => piecesOf(entries.call(driver, prefix), prefix, run)),
     purge: purge && ((prefix) => run({ kind: "write", key: prefix, work: () => purge.call(driver, prefix) })),
     leases: leases && leasesOf(leases, run),

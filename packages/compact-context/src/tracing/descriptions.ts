@@ -1,6 +1,6 @@
 import type { PlannedMessage } from "../core/plan.ts";
-import { type CompactEventName, FALLBACK, type SummaryAttempt } from "../core/ports.ts";
-import type { CompactionReport, LayerSizes, SessionEvent } from "../core/report.ts";
+import { FALLBACK, type SummaryAttempt } from "../core/ports.ts";
+import type { CompactEventName, CompactionReport, LayerSizes, SessionEvent } from "../core/report.ts";
 import { CompactError, defined, errorMessage } from "../errors.ts";
 
 // The core tells what happened as data; this file gives each event its name, properties and words. `schema.ts` documents
@@ -39,16 +39,26 @@ export function describeEvent(
       return [summaryCreated({ ...told, attempts: told.report.attempts.map(withCost) })];
     case "pruned":
       return [prunedMessages(told), ...latestMessageCut(told.report)];
-    case "archived":
-      return [archival(sessionId, told, storageKind)];
-    case "undone":
-      return [compactionUndone(told)];
-    case "failed":
-      return [failureOf({ ...told, attempt: told.attempt && withCost(told.attempt) })];
+    case "archived": {
+      const { step, location, messages } = told;
+      const place = { session_id: sessionId, step, storage_adapter: storageKind, location };
+      return [event("compact.archival", { ...place, messages })];
+    }
+    case "undone": {
+      const { model, step, tokensBefore, tokensAfter } = told;
+      const tokens = { tokens_before: tokensBefore, tokens_after: tokensAfter };
+      return [event("compact.undone", { model, step, ...tokens })];
+    }
+    case "failed": {
+      const attempt = told.attempt && withCost(told.attempt);
+      return [failure(errorTypeOf(told.error), errorMessage(told.error), { ...told, attempt })];
+    }
     case "attemptFailed":
       return [attemptFailure(withCost(told.attempt), told.step)];
-    case "malformed":
-      return [malformedMessages(told)];
+    case "malformed": {
+      const shown = told.faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
+      return [failure("MalformedMessages", shown.join("; "), { fallback: FALLBACK.asTheyAre })];
+    }
     default:
       return [warning(warningOf(sessionId, told))];
   }
@@ -208,21 +218,6 @@ function latestMessageCut({ plan }: CompactionReport): EventDescription[] {
   return [warning({ severity: "medium", code: "ask_cut", message })];
 }
 
-/** Where the originals are. */
-function archival(
-  sessionId: string,
-  { step, location, messages }: EventOf<"archived">,
-  storageKind: string,
-): EventDescription {
-  const place = { storage_adapter: storageKind, location };
-  return event("compact.archival", { session_id: sessionId, step, ...place, messages });
-}
-
-function compactionUndone(told: EventOf<"undone">): EventDescription {
-  const { model, step, tokensBefore, tokensAfter } = told;
-  return event("compact.undone", { model, step, tokens_before: tokensBefore, tokens_after: tokensAfter });
-}
-
 /** OBS-3: what went wrong and what was done instead. */
 function failure(
   errorType: string,
@@ -239,10 +234,6 @@ function failure(
   return { ...event("compact.error", properties), status: "error" };
 }
 
-function failureOf(told: EventOf<"failed">): EventDescription {
-  return failure(errorTypeOf(told.error), errorMessage(told.error), told);
-}
-
 /** A `CompactError`'s code, or another error's name. */
 function errorTypeOf(error: unknown): string {
   if (CompactError.isInstance(error)) return error.code;
@@ -254,11 +245,6 @@ function attemptFailure(attempt: SummaryAttempt, step: number | undefined): Even
   const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
   return failure("SummarizerFailed", message, { fallback, attempt, step });
-}
-
-function malformedMessages({ faults }: EventOf<"malformed">): EventDescription {
-  const shown = faults.slice(0, 8).map((fault) => `messages[${fault.index}]: ${fault.explanation}`);
-  return failure("MalformedMessages", shown.join("; "), { fallback: FALLBACK.asTheyAre });
 }
 
 // ---- warnings

@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter, Place } from "../core/ports.ts";
+import type { CompactEvent, Exporter, Place } from "../core/report.ts";
 import { later } from "../errors.ts";
 
 /** Events that did not reach a target, such as `Ariadne`. */

@@ -1,5 +1,4 @@
-import { type CompactEventName, EVENT_VERSION } from "../core/ports.ts";
-import { isObject } from "../errors.ts";
+import type { CompactEventName } from "../core/report.ts";
 
 export type PropertyType = "string" | "integer" | "number" | "boolean" | "object" | "strings" | "objects";
 
@@ -23,16 +22,22 @@ export type Properties = Readonly<Record<string, PropertySchema>>;
 
 type Rest = Omit<PropertySchema, "type" | "meaning">;
 
-const OPTIONAL: Rest = { optional: true };
-const MANY: Rest = { unit: "count" };
-
 function property(type: PropertyType, meaning: string, rest: Rest = {}): PropertySchema {
   return { type, meaning, ...rest };
 }
 
-function optional(type: PropertyType, meaning: string, rest: Rest = {}): PropertySchema {
-  return { type, meaning, ...rest, optional: true };
+function optional(schema: PropertySchema): PropertySchema {
+  return { ...schema, optional: true };
 }
+
+const text = (meaning: string, rest?: Rest): PropertySchema => property("string", meaning, rest);
+const words = (meaning: string, values: PropertySchema["values"]): PropertySchema =>
+  text(meaning, { values });
+const counted = (unit: string) => (meaning: string) => property("integer", meaning, { unit });
+const [tokens, messages, count] = [counted("token"), counted("message"), counted("count")];
+const ratio = (meaning: string): PropertySchema => property("number", meaning, { unit: "ratio" });
+const object = (meaning: string, properties: Properties): PropertySchema =>
+  property("object", meaning, { properties });
 
 // ---- words and parts that several events share
 
@@ -95,63 +100,53 @@ const outcomes: Readonly<Record<string, string>> = {
 };
 
 const layerTokens: Properties = {
-  fixed: property("integer", "System prompt, tools and pending input", { unit: "token" }),
-  pinned: property("integer", "Never pruned", { unit: "token" }),
-  summary: property("integer", "The new summary; an earlier one counts where its message stood", {
-    unit: "token",
-  }),
-  recent: property("integer", "Newest turns", { unit: "token" }),
-  tool_pairs: property("integer", "Newest tool calls with their results", { unit: "token" }),
-  remainder: property("integer", "Everything else", { unit: "token" }),
+  fixed: tokens("System prompt, tools and pending input"),
+  pinned: tokens("Never pruned"),
+  summary: tokens("The new summary; an earlier one counts where its message stood"),
+  recent: tokens("Newest turns"),
+  tool_pairs: tokens("Newest tool calls with their results"),
+  remainder: tokens("Everything else"),
 };
 
 /** Neighbouring messages that one thing happened to. */
 const action: Properties = {
-  from: property("integer", "The first message, counted from 0 as in the archive's transcript", {
-    unit: "message",
+  from: messages("The first message, counted from 0 as in the archive's transcript"),
+  to: messages("The last message"),
+  action: words("What happened to them", {
+    keep: "stay as they were",
+    clear: "stay, their tool output emptied",
+    elide: "stay, cut to head and tail",
+    summarize: "left the list, the summary stands for them",
   }),
-  to: property("integer", "The last message", { unit: "message" }),
-  action: property("string", "What happened to them", {
-    values: {
-      keep: "stay as they were",
-      clear: "stay, their tool output emptied",
-      elide: "stay, cut to head and tail",
-      summarize: "left the list, the summary stands for them",
-    },
-  }),
-  layer: property("string", "Where they stood", {
-    values: { pinned: "", recent: "", tool_pairs: "", remainder: "" },
-  }),
-  tokens_before: property("integer", "All of them", { unit: "token" }),
-  tokens_after: property("integer", "All of them, without the summary", { unit: "token" }),
+  layer: words("Where they stood", { pinned: "", recent: "", tool_pairs: "", remainder: "" }),
+  tokens_before: tokens("All of them"),
+  tokens_after: tokens("All of them, without the summary"),
 };
 
 /** One request to a model for a summary. */
 const attempt: Properties = {
-  model: property("string", "The model that was asked"),
-  provider: optional("string", "The provider of the model, where it is known"),
-  prompt: property("string", "Id and version of the prompt"),
-  input: property("string", "What was read", {
-    values: { text: "the messages written out", prefix: "the agent's own conversation" },
-  }),
-  part: property("integer", "Which part of the input, from 1", MANY),
-  parts: property("integer", "How many there are", MANY),
-  max_tokens: property("integer", "The limit that was asked for", { unit: "token" }),
-  outcome: property("string", "`accepted`, or why not"),
-  detail: optional("string", "What went wrong, in words"),
-  fallback: optional("string", "What was done next"),
+  model: text("The model that was asked"),
+  provider: optional(text("The provider of the model, where it is known")),
+  prompt: text("Id and version of the prompt"),
+  input: words("What was read", { text: "the messages written out", prefix: "the agent's own conversation" }),
+  part: count("Which part of the input, from 1"),
+  parts: count("How many there are"),
+  max_tokens: tokens("The limit that was asked for"),
+  outcome: text("`accepted`, or why not"),
+  detail: optional(text("What went wrong, in words")),
+  fallback: optional(text("What was done next")),
   duration_ms: property("integer", "The request, its answer included", { unit: "ms" }),
-  input_tokens: property("integer", "By our count", { unit: "token" }),
-  output_tokens: property("integer", "By our count", { unit: "token" }),
-  usage: optional("object", "As the provider reported it", {
-    properties: {
-      input: property("integer", "All that was read", { unit: "token" }),
-      cache_read: property("integer", "From the prompt cache", { unit: "token" }),
-      cache_write: property("integer", "Into the prompt cache", { unit: "token" }),
-      output: property("integer", "All that was generated", { unit: "token" }),
-    },
-  }),
-  cost_usd: optional("number", "Where usage and prices are known", { unit: "USD" }),
+  input_tokens: tokens("By our count"),
+  output_tokens: tokens("By our count"),
+  usage: optional(
+    object("As the provider reported it", {
+      input: tokens("All that was read"),
+      cache_read: tokens("From the prompt cache"),
+      cache_write: tokens("Into the prompt cache"),
+      output: tokens("All that was generated"),
+    }),
+  ),
+  cost_usd: optional(property("number", "Where usage and prices are known", { unit: "USD" })),
 };
 
 // ---- the events
@@ -164,33 +159,30 @@ export interface EventSchema {
   readonly status: "ok" | "error";
 }
 
-const model: PropertySchema = optional("string", "The model of the configuration, where it names one");
+const model: PropertySchema = optional(text("The model of the configuration, where it names one"));
 
-const step: PropertySchema = property(
-  "integer",
-  "Which compaction of the session it is part of, from 1; the archive's files have the same number",
-  OPTIONAL,
+const step: PropertySchema = optional(
+  property(
+    "integer",
+    "Which compaction of the session it is part of, from 1; the archive's files have the same number",
+  ),
 );
 
-/** Every event with all that it holds: the one place that says so. Checked by `recordProblems`, printed in OBSERVABILITY.md. */
+/** Every event with all that it holds: the one place that says so. Tests hold records to it, OBSERVABILITY.md prints it. */
 export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
   "compact.token_estimate": {
     when: "at every preflight",
     status: "ok",
     properties: {
-      model: property("string", "The model of the configuration; `unknown` without one"),
-      t_est: property("integer", "Tokens of the whole request, by our count", { unit: "token" }),
-      max_tokens: property("integer", "The model's window", { unit: "token" }),
-      usage_pct: property("number", "`t_est` ÷ `max_tokens`: 0.85 is 85 %; over 1 where it does not fit", {
-        unit: "ratio",
-      }),
-      breakdown: property("object", "The parts of `t_est`; they add up to it", {
-        properties: {
-          system: property("integer", "System prompt", { unit: "token" }),
-          developer: property("integer", "Developer messages", { unit: "token" }),
-          tools_schema: property("integer", "Descriptions of the tools", { unit: "token" }),
-          messages: property("integer", "History and pending input", { unit: "token" }),
-        },
+      model: text("The model of the configuration; `unknown` without one"),
+      t_est: tokens("Tokens of the whole request, by our count"),
+      max_tokens: tokens("The model's window"),
+      usage_pct: ratio("`t_est` ÷ `max_tokens`: 0.85 is 85 %; over 1 where it does not fit"),
+      breakdown: object("The parts of `t_est`; they add up to it", {
+        system: tokens("System prompt"),
+        developer: tokens("Developer messages"),
+        tools_schema: tokens("Descriptions of the tools"),
+        messages: tokens("History and pending input"),
       }),
     },
   },
@@ -199,40 +191,36 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     status: "ok",
     properties: {
       triggered: property("boolean", "Whether a compaction was started; `outcome` says how it ended"),
-      reason: property("string", "Why, or why not", { values: reasons }),
-      outcome: optional("string", "What became of it, when triggered", { values: outcomes }),
-      error_type: optional("string", "Why it failed, when it did: as in `compact.error`"),
+      reason: words("Why, or why not", reasons),
+      outcome: optional(words("What became of it, when triggered", outcomes)),
+      error_type: optional(text("Why it failed, when it did: as in `compact.error`")),
       model,
-      policy: property("object", "The settings that decided", {
-        properties: {
-          trigger_pct: property("number", "Share of the window that starts a compaction", { unit: "ratio" }),
-          hard_cap_buffer: property("integer", "Left free for the next input", { unit: "token" }),
-          strategy: property("string", "The kind of summary"),
-        },
+      policy: object("The settings that decided", {
+        trigger_pct: ratio("Share of the window that starts a compaction"),
+        hard_cap_buffer: tokens("Left free for the next input"),
+        strategy: text("The kind of summary"),
       }),
-      kept: optional("object", "What stays, when triggered", {
-        properties: {
-          pinned: property("integer", "Messages that are never pruned", { unit: "message" }),
-          recent_turns: property("integer", "Newest turns that were kept", { unit: "count" }),
-          tool_pairs: property("integer", "Newest tool calls that were kept with their results", {
-            unit: "count",
-          }),
-        },
-      }),
-      pruned_count: optional("integer", "Messages that left the list, when triggered", { unit: "message" }),
+      kept: optional(
+        object("What stays, when triggered", {
+          pinned: messages("Messages that are never pruned"),
+          recent_turns: count("Newest turns that were kept"),
+          tool_pairs: count("Newest tool calls that were kept with their results"),
+        }),
+      ),
+      pruned_count: optional(messages("Messages that left the list, when triggered")),
       step,
-      note: optional("string", "The note of a manual compaction"),
+      note: optional(text("The note of a manual compaction")),
     },
   },
   "compact.archival": {
     when: "once the originals are stored, before anything is pruned; its times are those of writing them",
     status: "ok",
     properties: {
-      session_id: property("string", "The session"),
+      session_id: text("The session"),
       step: property("integer", "The number of the compaction, as in the names of the archive's files"),
-      storage_adapter: property("string", "`fs`, `memory`, `s3`, `postgres`, or the kind of another driver"),
-      location: property("string", "File or URL of the transcript"),
-      messages: optional("integer", "Messages that were saved", { unit: "message" }),
+      storage_adapter: text("`fs`, `memory`, `s3`, `postgres`, or the kind of another driver"),
+      location: text("File or URL of the transcript"),
+      messages: optional(messages("Messages that were saved")),
     },
   },
   "compact.summary_created": {
@@ -240,23 +228,25 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     status: "ok",
     payload: "the summary's text",
     properties: {
-      strategy: property("string", "The kind of summary"),
-      input_messages: property("integer", "Messages that it stands for", { unit: "message" }),
-      summary_tokens: property("integer", "Of the whole summary message", { unit: "token" }),
-      compression_ratio: property("number", "Summary ÷ what it stands for: 0.05 is one twentieth", {
-        unit: "ratio",
-      }),
-      summarizer: optional("string", "What wrote it: `builtin`, or a model's name"),
-      coverage: optional("number", "Share of the input that the summarizer read", { unit: "ratio" }),
-      checked_count: optional("integer", "Claims of a model's text that were looked up in its source", MANY),
-      unfound_count: optional("integer", "Those of them that are not in the source", MANY),
-      unfound: optional("strings", "Those claims, with their kind"),
-      attempts: optional("objects", "Requests to models, in order, the accepted one last", {
-        properties: attempt,
-      }),
-      cost_usd: optional("number", "All requests together, where usage and prices of each are known", {
-        unit: "USD",
-      }),
+      strategy: text("The kind of summary"),
+      input_messages: messages("Messages that it stands for"),
+      summary_tokens: tokens("Of the whole summary message"),
+      compression_ratio: ratio("Summary ÷ what it stands for: 0.05 is one twentieth"),
+      summarizer: optional(text("What wrote it: `builtin`, or a model's name")),
+      coverage: optional(ratio("Share of the input that the summarizer read")),
+      checked_count: optional(count("Claims of a model's text that were looked up in its source")),
+      unfound_count: optional(count("Those of them that are not in the source")),
+      unfound: optional(property("strings", "Those claims, with their kind")),
+      attempts: optional(
+        property("objects", "Requests to models, in order, the accepted one last", {
+          properties: attempt,
+        }),
+      ),
+      cost_usd: optional(
+        property("number", "All requests together, where usage and prices of each are known", {
+          unit: "USD",
+        }),
+      ),
       step,
     },
   },
@@ -264,39 +254,39 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     when: "when the list was made smaller, as the last event of a compaction",
     status: "ok",
     properties: {
-      layers: property("object", "What the list now holds", {
-        properties: {
-          pinned: property("integer", "Never pruned", { unit: "message" }),
-          summary: property("integer", "1, or 0 without a summary", { unit: "message" }),
-          recent: property("integer", "Everything else", { unit: "message" }),
-        },
+      layers: object("What the list now holds", {
+        pinned: messages("Never pruned"),
+        summary: messages("1, or 0 without a summary"),
+        recent: messages("Everything else"),
       }),
-      layer_tokens: optional("object", "Tokens by layer; each side adds up to the whole request", {
-        properties: {
-          before: property("object", "Before the compaction", { properties: layerTokens }),
-          after: property("object", "After it", { properties: layerTokens }),
-        },
-      }),
-      model,
-      pruned_count: property("integer", "Left the list for the archive", { unit: "message" }),
-      cleared_count: optional("integer", "Stay, with their tool output emptied", { unit: "message" }),
-      elided_count: optional("integer", "Stay, cut to head and tail", { unit: "message" }),
-      kept_count: optional("integer", "Stay as they were", { unit: "message" }),
-      actions: optional(
-        "objects",
-        "What became of each message: neighbours with the same action and layer share an entry, 200 entries at most",
-        { properties: action },
+      layer_tokens: optional(
+        object("Tokens by layer; each side adds up to the whole request", {
+          before: object("Before the compaction", layerTokens),
+          after: object("After it", layerTokens),
+        }),
       ),
-      actions_left_out: optional("integer", "Messages at the end of the list beyond those entries", {
-        unit: "message",
-      }),
-      tokens_before: optional("integer", "Of the whole request", { unit: "token" }),
-      tokens_after: optional("integer", "Of the whole request", { unit: "token" }),
+      model,
+      pruned_count: messages("Left the list for the archive"),
+      cleared_count: optional(messages("Stay, with their tool output emptied")),
+      elided_count: optional(messages("Stay, cut to head and tail")),
+      kept_count: optional(messages("Stay as they were")),
+      actions: optional(
+        property(
+          "objects",
+          "What became of each message: neighbours with the same action and layer share an entry, 200 entries at most",
+          { properties: action },
+        ),
+      ),
+      actions_left_out: optional(messages("Messages at the end of the list beyond those entries")),
+      tokens_before: optional(tokens("Of the whole request")),
+      tokens_after: optional(tokens("Of the whole request")),
       step,
       elapsed_ms: optional(
-        "number",
-        "Work on the compaction by a steady clock; preparing it beside the run counts, waiting to be taken over does not",
-        { unit: "ms" },
+        property(
+          "number",
+          "Work on the compaction by a steady clock; preparing it beside the run counts, waiting to be taken over does not",
+          { unit: "ms" },
+        ),
       ),
     },
   },
@@ -306,21 +296,18 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     properties: {
       model,
       step: property("integer", "The number of the compaction that was undone; its archive files stay"),
-      tokens_before: property("integer", "Of the request with it", { unit: "token" }),
-      tokens_after: property("integer", "Of the request without it", { unit: "token" }),
+      tokens_before: tokens("Of the request with it"),
+      tokens_after: tokens("Of the request without it"),
     },
   },
   "compact.error": {
     when: "when something failed, also where something else was done instead",
     status: "error",
     properties: {
-      error_type: property(
-        "string",
-        "A code of `CompactError`, `MalformedMessages`, or another error's name",
-      ),
-      message: property("string", "What went wrong"),
-      fallback: property("string", "What was done instead", { values: fallbacks, open: true }),
-      attempt: optional("object", "The request to a model that failed", { properties: attempt }),
+      error_type: text("A code of `CompactError`, `MalformedMessages`, or another error's name"),
+      message: text("What went wrong"),
+      fallback: text("What was done instead", { values: fallbacks, open: true }),
+      attempt: optional(object("The request to a model that failed", attempt)),
       step,
     },
   },
@@ -328,10 +315,10 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
     when: "when something works less well than it could",
     status: "ok",
     properties: {
-      severity: property("string", "How much it matters", { values: { low: "", medium: "", high: "" } }),
-      code: property("string", "The kind of warning", { values: warningCodes, open: true }),
-      message: property("string", "What a person should know"),
-      count: optional("integer", "Of what the warning counts, such as dropped events", MANY),
+      severity: words("How much it matters", { low: "", medium: "", high: "" }),
+      code: text("The kind of warning", { values: warningCodes, open: true }),
+      message: text("What a person should know"),
+      count: optional(count("Of what the warning counts, such as dropped events")),
     },
   },
 };
@@ -342,72 +329,12 @@ export const recordSchema: Properties = {
     "integer",
     "Of this schema. It rises when a property changes its meaning or is removed, not when one is added",
   ),
-  name: property("string", "Which event it is"),
-  session_id: property("string", "The session, as the caller names it"),
-  trace_id: optional("string", "The host's trace that was current, where an exporter knows it"),
-  span_id: optional("string", "The host's span that was current"),
-  started_at: property("string", "ISO 8601 in UTC with milliseconds: when the step began"),
-  ended_at: property("string", "When it ended; the same for a moment"),
-  status: property("string", "How it ended", { values: { ok: "", error: "" } }),
+  name: text("Which event it is"),
+  session_id: text("The session, as the caller names it"),
+  trace_id: optional(text("The host's trace that was current, where an exporter knows it")),
+  span_id: optional(text("The host's span that was current")),
+  started_at: text("ISO 8601 in UTC with milliseconds: when the step began"),
+  ended_at: text("When it ended; the same for a moment"),
+  status: words("How it ended", { ok: "", error: "" }),
   properties: property("object", "By event"),
 };
-
-const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
-
-/**
- * What keeps a value from being the record of an event of this version, as `events.jsonl` holds them: one line for
- * each problem with its place, none for a record that is right.
- */
-export function recordProblems(record: unknown): string[] {
-  if (!isObject(record)) return ["not an object"];
-  const { payload, properties, ...fields } = record;
-  const problems = problemsIn({ ...fields, properties }, recordSchema, "");
-  if (fields.version !== EVENT_VERSION) problems.push(`version: not ${EVENT_VERSION}`);
-  for (const name of ["started_at", "ended_at"]) {
-    if (!TIME.test(String(fields[name]))) problems.push(`${name}: not a time`);
-  }
-  if (String(fields.ended_at) < String(fields.started_at)) problems.push("ended_at: before started_at");
-  const schema = Object.entries(eventSchema).find(([name]) => name === fields.name)?.[1];
-  if (schema === undefined) return [...problems, "name: no such event"];
-  if (schema.status !== fields.status) problems.push(`status: not ${schema.status}`);
-  if ((schema.payload === undefined) !== (payload === undefined))
-    problems.push("payload: there, or not there");
-  return isObject(properties)
-    ? [...problems, ...problemsIn(properties, schema.properties, "properties.")]
-    : problems;
-}
-
-function problemsIn(value: Record<string, unknown>, schema: Properties, place: string): string[] {
-  const unknown = Object.keys(value)
-    .filter((name) => !Object.hasOwn(schema, name))
-    .map((name) => `${place}${name}: not in the schema`);
-  const known = Object.entries(schema).flatMap(([name, rule]) =>
-    problemsOf(value[name], rule, `${place}${name}`),
-  );
-  return [...unknown, ...known];
-}
-
-function problemsOf(value: unknown, rule: PropertySchema, place: string): string[] {
-  if (value === undefined) return rule.optional === true ? [] : [`${place}: missing`];
-  if (!isOfType(value, rule)) return [`${place}: not of type ${rule.type}`];
-  if (rule.values !== undefined && rule.open !== true && !Object.hasOwn(rule.values, String(value))) {
-    return [`${place}: ${String(value)} is no such word`];
-  }
-  const inner = rule.properties;
-  if (inner === undefined) return [];
-  if (Array.isArray(value)) {
-    return value.flatMap((item, index) =>
-      problemsIn(item as Record<string, unknown>, inner, `${place}[${index}].`),
-    );
-  }
-  return problemsIn(value as Record<string, unknown>, inner, `${place}.`);
-}
-
-function isOfType(value: unknown, { type }: PropertySchema): boolean {
-  if (type === "integer") return Number.isSafeInteger(value) && Number(value) >= 0;
-  if (type === "number") return Number.isFinite(value) && Number(value) >= 0;
-  if (type === "object") return isObject(value);
-  if (type === "strings") return Array.isArray(value) && value.every((item) => typeof item === "string");
-  if (type === "objects") return Array.isArray(value) && value.every(isObject);
-  return typeof value === type;
-}

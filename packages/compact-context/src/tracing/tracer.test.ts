@@ -1,10 +1,9 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ArchiveStore } from "../core/archive.ts";
-import type { CompactEvent, Exporter } from "../core/ports.ts";
-import type { EventRecorder } from "../core/report.ts";
+import type { CompactEvent, EventRecorder, Exporter } from "../core/report.ts";
 import { escapeControl } from "../errors.ts";
-import { ArchivingRecorder, createTracer, type EventSink } from "./tracer.ts";
+import { ArchivingRecorder, createTracer, type Tracer } from "./tracer.ts";
 
 const warning = (message: string) => ({
   name: "compact.warning" as const,
@@ -244,7 +243,7 @@ describe("createTracer", () => {
 });
 
 /** A recorder over an archive that keeps its lines in memory; `fails` says for which sessions it is down. */
-function record(fails: (session: string) => boolean = () => false, sink?: Partial<EventSink>) {
+function record(fails: (session: string) => boolean = () => false, sink?: Partial<Tracer>) {
   const written: string[] = [];
   const warnings: string[] = [];
   const archive = {

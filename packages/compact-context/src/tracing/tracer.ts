@@ -1,18 +1,34 @@
 import type { ArchiveStore } from "../core/archive.ts";
+import { FALLBACK } from "../core/ports.ts";
 import {
+  type Announce,
   type CompactEvent,
   EVENT_VERSION,
+  type EventRecorder,
   type Exporter,
-  FALLBACK,
   type HostSpan,
   type Place,
-} from "../core/ports.ts";
-import type { Announce, EventRecorder, SessionEvent, StepTimes } from "../core/report.ts";
+  type SessionEvent,
+  type StepTimes,
+} from "../core/report.ts";
 import { createKeyedMutex, errorMessage, escapeControl, hasCode } from "../errors.ts";
 import { type DescriptionContext, describeEvent, type EventDescription } from "./descriptions.ts";
 import { type EventLoss, ExporterQueue, memorySize, type Report } from "./exporter-queue.ts";
 
-export interface Tracer extends EventSink {
+/** Sends events to exporters. */
+export interface Tracer {
+  /**
+   * Returns at once and never throws; the exporters run later. Returns the draft with the host's span, where an exporter
+   * knows it.
+   */
+  emit(draft: EventDraft): EventDraft;
+  /**
+   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
+   * Never rejects.
+   */
+  flush(): Promise<void>;
+  /** Losses since the last call. */
+  takeLosses(): readonly EventLoss[];
   /** Events that did not reach an exporter, one for each exporter; the warnings about losses do not count. */
   readonly dropped: number;
 }
@@ -36,7 +52,6 @@ export interface TracerOptions {
 /** Sends events to exporters, each at its own pace, and shields the run from all that they do. */
 export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
-  const isoNow = createIsoClock(options.now);
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let losses: EventLoss[] = [];
   /** Events that reached no queue: the clock or something else of ours failed. */
@@ -53,7 +68,7 @@ export function createTracer(options: TracerOptions): Tracer {
   const send = (draft: EventDraft): EventDraft => {
     const places = exporters.map(placeIn);
     const placed = draft.host === undefined ? withHost(draft, places) : draft;
-    const event = eventAt(placed, placed.endedAt ?? isoNow());
+    const event = eventAt(placed, placed.endedAt ?? new Date(options.now()).toISOString());
     const open = once(() => freeze(redactEvent(event, redact)));
     const bytes = memorySize([event.properties, event.payload]);
     const { sessionId } = event;
@@ -132,16 +147,6 @@ function once<T>(make: () => T): () => T {
   };
 }
 
-/** Events come in twos and threes within a millisecond, so the text of a moment is written once. Throws for no time. */
-function createIsoClock(now: () => number): () => string {
-  let last: { readonly at: number; readonly text: string } | undefined;
-  return () => {
-    const at = now();
-    if (last?.at !== at) last = { at, text: new Date(at).toISOString() };
-    return last.text;
-  };
-}
-
 const MAX_REASON = 300;
 
 /** Lines like `[Ariadne] export failed: the server answered 500`, without secrets and control characters. */
@@ -201,22 +206,6 @@ export function notBefore(time: string, start: string): string {
   return time < start ? start : time;
 }
 
-/** Sends events to exporters. Implemented by the tracer. */
-export interface EventSink {
-  /**
-   * Returns at once and never throws; the exporters run later. Returns the draft with the host's span, where an exporter
-   * knows it.
-   */
-  emit(draft: EventDraft): EventDraft;
-  /**
-   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
-   * Never rejects.
-   */
-  flush(): Promise<void>;
-  /** Losses since the last call. */
-  takeLosses(): readonly EventLoss[];
-}
-
 const LOSS_CODE = "events_dropped";
 
 function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "properties">): boolean {
@@ -239,7 +228,7 @@ interface WaitingEvent {
 }
 
 interface RecorderOptions extends DescriptionContext {
-  readonly sink: EventSink;
+  readonly sink: Omit<Tracer, "dropped">;
   /** Announced before anything else. */
   readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CompactEvent } from "../core/ports.ts";
+import type { CompactEvent } from "../core/report.ts";
 import { CompactManager } from "../create-manager.ts";
 import type { Json } from "../providers/request.ts";
 import { createWire, type WireOptions } from "./index.ts";

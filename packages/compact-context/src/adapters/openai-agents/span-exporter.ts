@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/ports.ts";
+import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/report.ts";
 import { createLruMap } from "../../errors.ts";
 import type { SpanLike, TracingFunctions } from "./sdk.ts";
 

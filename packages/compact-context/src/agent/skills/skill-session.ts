@@ -1,8 +1,8 @@
+import { type Deadline, orAborted } from "../../host.ts";
 import { objectOf, textOf } from "../../providers/request.ts";
 import { type AgentEvent, type Diagnostic, diagnosticText, wordsOf } from "../event.ts";
-import { type Deadline, orAborted, startDeadline } from "../limits.ts";
 import type { AgentTool, Permissions } from "../tool.ts";
-import { type PathBound, refusalOf } from "../tool-runs.ts";
+import { type PathBound, refusalOf, startShared } from "../tool-runs.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
 
 /** What a hook gets. */
@@ -77,7 +77,7 @@ export function createSkillSession(options: SkillSessionOptions): SkillSession {
       if (known === -1) inUse.push({ skill, by });
       else if (by === "user") inUse[known] = { skill, by };
       if (known === -1) emit({ type: "skillStarted", name });
-      return { skill, problems: unrunnable(skill, options.ports) };
+      return { skill, problems: problemsOf(skill, options.ports) };
     },
     end(name, by) {
       const index = inUse.findIndex((one) => one.skill.name === name);
@@ -124,7 +124,7 @@ async function runHook(run: HookRun, options: SkillSessionOptions, signal: Abort
   try {
     const start = await orAborted(ready(run, ports, signal), signal);
     // The hook has its seconds once it runs: a person who is asked takes as long as it takes.
-    deadline = startDeadline(hook.seconds * 1000, signal);
+    deadline = startShared(hook.seconds * 1000, signal);
     const started = clock();
     const context = { event, skill: skill.name, sessionId, text, signal: deadline.signal };
     const output = ((await orAborted(start(context), deadline.signal)) ?? "").trim().slice(0, MOST_TEXT);
@@ -144,40 +144,40 @@ async function runHook(run: HookRun, options: SkillSessionOptions, signal: Abort
 /** What starts the hook, once leave was given for a command. */
 async function ready(
   { hook, skill }: HookRun,
-  { hookFunctions = {}, runCommand, permissions }: HookPorts,
+  ports: HookPorts,
   signal: AbortSignal,
 ): Promise<(context: HookContext) => Promise<string | undefined>> {
-  if ("call" in hook) {
-    const known = Object.hasOwn(hookFunctions, hook.call) ? hookFunctions[hook.call] : undefined;
-    if (known === undefined) throw new Error(`no function is registered as "${hook.call}"`);
-    return async (context) => known(context);
-  }
-  if (runCommand === undefined || permissions === undefined)
-    throw new Error("commands of skills are not run here");
+  const problem = unrunnable(hook, ports);
+  if (problem !== undefined) throw new Error(problem.message);
+  const { hookFunctions = {}, runCommand, permissions } = ports;
+  if ("call" in hook) return async (context) => hookFunctions[hook.call]?.(context);
   const asked = { tool: "run", arguments: { command: hook.run }, skill: skill.name, signal };
-  const refused = refusalOf(await permissions(asked));
+  const refused = permissions && refusalOf(await permissions(asked));
   if (refused !== undefined) throw new Error("the user did not allow the command");
-  return (context) => runCommand(hook.run, context);
+  return async (context) => runCommand?.(hook.run, context);
 }
 
-function unrunnable(skill: Skill, { hookFunctions = {}, runCommand, permissions }: HookPorts): Diagnostic[] {
-  return skill.hooks.flatMap(([event, hook]) => {
-    const problem = (message: string, hint: string): Diagnostic[] => [
-      { code: "bad-hook", message: `${event}: ${message}`, place: hook.place, hint },
-    ];
-    if ("call" in hook)
-      return Object.hasOwn(hookFunctions, hook.call)
-        ? []
-        : problem(
-            `no function is registered as "${hook.call}"`,
-            `Registered are: ${Object.keys(hookFunctions).join(", ") || "none"}. A command is declared as - run: COMMAND.`,
-          );
-    return runCommand === undefined || permissions === undefined
-      ? problem(
-          `"${hook.run}" is not run`,
-          "The host runs no commands of skills: pass runCommand and permissions.",
-        )
-      : [];
+/** Why a hook cannot run, and what to do about it. */
+function unrunnable(
+  hook: Hook,
+  { hookFunctions = {}, runCommand, permissions }: HookPorts,
+): Pick<Diagnostic, "message" | "hint"> | undefined {
+  if ("run" in hook) {
+    if (runCommand !== undefined && permissions !== undefined) return undefined;
+    const hint = "The host runs no commands of skills: pass runCommand and permissions.";
+    return { message: `"${hook.run}" is not run`, hint };
+  }
+  if (Object.hasOwn(hookFunctions, hook.call)) return undefined;
+  const known = Object.keys(hookFunctions).join(", ") || "none";
+  const hint = `Registered are: ${known}. A command is declared as - run: COMMAND.`;
+  return { message: `no function is registered as "${hook.call}"`, hint };
+}
+
+function problemsOf({ hooks }: Skill, ports: HookPorts): Diagnostic[] {
+  return hooks.flatMap(([event, hook]) => {
+    const problem = unrunnable(hook, ports);
+    if (problem === undefined) return [];
+    return [{ ...problem, code: "bad-hook", message: `${event}: ${problem.message}`, place: hook.place }];
   });
 }
 

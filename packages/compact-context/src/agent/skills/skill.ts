@@ -128,44 +128,31 @@ function readBounds(fields: FieldReader): Pick<Skill, "allowedTools" | "paths" |
   return { allowedTools, paths, memoryScope };
 }
 
+const THE_EVENTS = `The events are ${HOOK_EVENTS.join(", ")}.`;
+
 function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: FieldReader): Skill["hooks"] {
+  const none = (message: string, hint = THE_EVENTS): [] => {
+    fields.wrong("hooks", message, hint);
+    return [];
+  };
   if (hooks === undefined || hooks === null) {
-    if (lenient && "hooks" in fields.raw)
-      fields.wrong(
-        "hooks",
-        "cannot be read while the YAML is broken; none is run",
-        "Mend the line that is named above.",
-      );
-    return [];
+    const isBroken = lenient && "hooks" in fields.raw;
+    const problem = "cannot be read while the YAML is broken; none is run";
+    return isBroken ? none(problem, "Mend the line that is named above.") : [];
   }
-  if (typeof hooks !== "object" || Array.isArray(hooks)) {
-    fields.wrong(
-      "hooks",
-      "events with lists are expected; none is run",
-      `The events are ${HOOK_EVENTS.join(", ")}.`,
-    );
-    return [];
-  }
+  if (typeof hooks !== "object" || Array.isArray(hooks))
+    return none("events with lists are expected; none is run");
   return Object.entries(hooks).flatMap(([name, declared]) => {
     const event = HOOK_EVENTS.find((one) => one === name);
-    if (event === undefined) {
-      fields.wrong(
-        "hooks",
-        `there is no event "${name}"; it is not run`,
-        `The events are ${HOOK_EVENTS.join(", ")}.`,
-      );
-      return [];
-    }
+    if (event === undefined) return none(`there is no event "${name}"; it is not run`);
     const list: readonly unknown[] = Array.isArray(declared) ? declared : [declared];
     return list.flatMap((one) => {
       const hook = readHook(one, fields.placeOf("hooks"));
       if (typeof hook !== "string") return [[event, hook] as const];
-      fields.wrong(
-        "hooks",
+      return none(
         `${name}: ${hook}; it is not run`,
         "Write - run: COMMAND, or - call: FUNCTION, with seconds: 10 where it may take long.",
       );
-      return [];
     });
   });
 }

@@ -9,7 +9,7 @@ import {
   readFrontmatter,
   readIdentity,
 } from "../definition-files.ts";
-import type { AgentLimits } from "../limits.ts";
+import type { AgentLimits } from "../tool.ts";
 
 export type SubAgentMemory = "none" | "relevant" | "session" | "channel";
 

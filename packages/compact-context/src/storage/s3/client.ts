@@ -1,4 +1,4 @@
-import { abortable, CompactError, defined, refuseAborted } from "../../errors.ts";
+import { abortable, CompactError, defined, once, refuseAborted } from "../../errors.ts";
 
 /** The AWS SDK's module, an optional peer that is loaded when the first request is made. */
 export type S3Sdk = typeof import("@aws-sdk/client-s3");
@@ -21,21 +21,10 @@ export interface S3ConnectionOptions {
 
 /** Loads the SDK and makes a client, once; a failed attempt is made again at the next call. */
 export function createConnection(options: S3ConnectionOptions): () => Promise<S3Connection> {
-  let connection: Promise<S3Connection> | undefined;
-  return async () => {
-    connection ??= connect(options);
-    try {
-      return await connection;
-    } catch (error) {
-      connection = undefined;
-      throw error;
-    }
-  };
-}
-
-async function connect(options: S3ConnectionOptions): Promise<S3Connection> {
-  const sdk = await loadSdk();
-  return { sdk, client: options.client ?? new sdk.S3Client(clientConfig(options)) };
+  return once(async () => {
+    const sdk = await loadSdk();
+    return { sdk, client: options.client ?? new sdk.S3Client(clientConfig(options)) };
+  });
 }
 
 async function loadSdk(): Promise<S3Sdk> {

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { startAriadne as start } from "../../../../../test/stubs/ariadne.ts";
-import type { CompactEvent } from "../../core/ports.ts";
+import type { CompactEvent } from "../../core/report.ts";
 import { createTracer } from "../tracer.ts";
 import { createAriadneExporter } from "./ariadne.ts";
 

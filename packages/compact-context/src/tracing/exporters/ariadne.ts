@@ -1,4 +1,4 @@
-import type { CompactEvent, CompactEventName, Exporter } from "../../core/ports.ts";
+import type { CompactEvent, CompactEventName, Exporter } from "../../core/report.ts";
 import { createLruMap, requireOptions } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";

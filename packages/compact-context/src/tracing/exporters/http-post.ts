@@ -1,5 +1,5 @@
 import { eventLine } from "../../core/archive.ts";
-import type { CompactEvent, Exporter } from "../../core/ports.ts";
+import type { CompactEvent, Exporter } from "../../core/report.ts";
 import { CompactError, escapeControl, requireOptions } from "../../errors.ts";
 
 // Sending to a collector over HTTP: which URLs are allowed, and one request at a time.

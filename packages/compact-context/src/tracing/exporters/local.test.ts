@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { CompactEvent } from "../../core/ports.ts";
+import type { CompactEvent } from "../../core/report.ts";
 import { createConsoleExporter, createJsonlExporter } from "./http-post.ts";
 
 const event: CompactEvent = {

@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter } from "../../core/ports.ts";
+import type { CompactEvent, Exporter } from "../../core/report.ts";
 
 // What is measured, under one set of names: the OpenTelemetry exporter writes it to the host's SDK, `createMetrics` keeps
 // it in this process for Prometheus to fetch.

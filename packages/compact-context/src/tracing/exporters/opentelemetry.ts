@@ -1,4 +1,4 @@
-import type { CompactEvent, Exporter, Place } from "../../core/ports.ts";
+import type { CompactEvent, Exporter, Place } from "../../core/report.ts";
 import { createLruMap, requireOptions } from "../../errors.ts";
 import { notBefore, roundStep } from "../tracer.ts";
 import {
