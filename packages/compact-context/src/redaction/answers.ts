@@ -1,6 +1,7 @@
 import type { Finding } from "./finding.ts";
+import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
 import { type Place, place } from "./place.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, looksGenerated, SECRET_NAME } from "./values.ts";
+import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
 
 // Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
 // server, the head of a form's part, the keyword of a network device.

@@ -3,6 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type Finding, findAround, joinFindings, replaceFindings } from "./finding.ts";
 import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
+import { findNear } from "./near.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { redact } from "./redactor.ts";
@@ -12,6 +13,7 @@ const FINDERS = [
   findTokens,
   findAnchoredTokens,
   findKeyValues,
+  findNear,
   findPlaces,
   findKubernetesSecrets,
 ];

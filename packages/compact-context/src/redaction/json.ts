@@ -1,15 +1,9 @@
 import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
+import { isHintingName, isPasswordName, isSecretName } from "./lexicon.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import {
-  isGiven,
-  isHintingName,
-  isPasswordName,
-  isQuotedSecret,
-  isSecretName,
-  looksGenerated,
-} from "./values.ts";
+import { isGiven, isQuotedSecret, looksGenerated } from "./values.ts";
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;

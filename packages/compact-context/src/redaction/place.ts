@@ -1,5 +1,5 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, SECRET_NAME } from "./values.ts";
+import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
 
 /** Where a secret stands because of what is around it. */
 export interface Place {

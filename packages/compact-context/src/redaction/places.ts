@@ -1,13 +1,13 @@
 import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
-import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
-import { findSpoken, SENTENCES } from "./sentences.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
+import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
+import { createPlaceFinder, type Place, place } from "./place.ts";
+import { SENTENCES } from "./sentences.ts";
+import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
 const { raw } = String;
-const NAME = `[\\w.-]{0,40}?(?:${SECRET_NAME})`;
 /** A word of a command line. */
 const WORD = raw`[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
 const QUOTE = raw`["']?`;
@@ -107,15 +107,6 @@ const COMMANDS: readonly Place[] = [
     "command-line",
     isFilledIn,
     [
-      raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
-      raw`[^\s'"=-][^\s'"]{2,512}`,
-    ],
-    raw`\b(?:env|arg|set|git)`,
-  ),
-  place(
-    "command-line",
-    isFilledIn,
-    [
       raw`\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?`,
       raw`(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}`,
       raw`(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))`,
@@ -133,51 +124,6 @@ const COMMANDS: readonly Place[] = [
     [raw`\bsend(?:line)?[ \t(]{1,3}["']`, raw`[^"'\s]{4,128}?`, raw`(?=\\[rn])`],
     "send",
   ),
-  place(
-    "call",
-    isFilledIn,
-    [
-      raw`\bdefine\(\s{0,4}["'](?:${NAME}|\w{2,16}_(?:KEY|SALT))["'],\s{0,24}["']`,
-      raw`(?![a-z\x20]{3,64}["'])[^"'\n]{3,256}`,
-      raw`(?=["']\s{0,4}\))`,
-    ],
-    "define",
-  ),
-  // The second of an AWS pair; the first was taken out by the round before.
-  place(
-    "call",
-    () => true,
-    [raw`<REDACTED>["'],[ \t]{0,4}["']`, raw`[A-Za-z0-9/+]{40}`, `(?=["'])`],
-    "<REDACTED>",
-  ),
-  // What a test types into a field
-  place("call", isGivenWord, [
-    raw`\b(?:fill|type|fill_?in|set_?value)\(\s?["'\x60][^\n]{0,60}?${NAME}["'\x60\]\)]{1,4},\s{0,4}["'\x60]`,
-    raw`[^"'\x60\s]{6,128}`,
-    raw`(?=["'\x60])`,
-  ]),
-  // A setter of a password, and the networks and databases that take one as their last argument
-  place(
-    "call",
-    isFilledIn,
-    [
-      raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
-      raw`[^"'\s]{4,128}`,
-      raw`(?=["']\s{0,4}\))`,
-    ],
-    A_NAME,
-  ),
-  place(
-    "call",
-    isGivenWord,
-    [raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`, raw`[^"'\s]{6,512}`, raw`(?=["']\s{0,4}\))`],
-    raw`\bbearer`,
-  ),
-  place("header", isMixed, [
-    raw`\b(?:proxy_set_header|(?:set|add)_?header)[ \t(]{1,2}["']?${NAME}["']?[ \t,]{1,4}["']`,
-    raw`[\w.~+/=-]{6,512}`,
-    `(?=["'])`,
-  ]),
   place("call", isFilledIn, [
     raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']`,
     raw`[^"'\s]{4,128}`,
@@ -195,13 +141,6 @@ const COMMANDS: readonly Place[] = [
     raw`(?:0x)?[0-9a-f]{64}`,
     raw`(?=["'])`,
   ]),
-  // The default of a placeholder: ${jwt.secret:…}, ${TOKEN:-…}
-  place(
-    "named-value",
-    isFilledIn,
-    [raw`\$\{${NAME}:-?`, raw`[^\s"'{}?$-][^\s"'{}]{3,256}`, raw`(?=\})`],
-    "${",
-  ),
   // A user and a password in a call
   place("call", isGivenWord, [
     raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
@@ -217,38 +156,11 @@ const STATEMENTS: readonly Place[] = [
     raw`(?:[^'\n]|''){3,256}`,
     "(?=')",
   ]),
-  place(
-    "sql",
-    isFilledIn,
-    [
-      raw`\bset \w{1,40}[ \t]{0,4}=[ \t]{0,4}'`,
-      raw`[^'\n]{3,256}`,
-      raw`(?=' where \w{1,40}[ \t]{0,4}=[ \t]{0,4}'${NAME}')`,
-    ],
-    "'",
-  ),
   place("named-value", () => true, [
     raw`(?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']`,
     raw`\d{4,8}`,
     `(?=["'])`,
   ]),
-  place(
-    "named-value",
-    isFilledIn,
-    [raw`\bvariable "${NAME}"\s{0,4}\{[^}]{0,400}?\bdefault\s{0,8}=\s{0,8}"`, raw`[^"\s]{4,512}`, `(?=")`],
-    "default",
-  ),
-  place("table", isGiven, [
-    raw`(?:^|\n|[|│])[ \t]{0,40}[*\x60]{0,3}${NAME}[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]{2,40}|\t|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t])[*\x60"]{0,3}`,
-    raw`[^\s|│*\x60"]{6,512}`,
-    raw`(?=[*\x60"]{0,3}[ \t]{0,40}(?:[|│]|\r?\n|$))`,
-  ]),
-  place(
-    "credentials-file",
-    isFilledIn,
-    [raw`\blogin[ \t\n]{1,4}\S{1,128}[ \t\n]{1,8}password[ \t]{1,4}`, raw`\S{3,256}`],
-    "login",
-  ),
   place(
     "credentials-file",
     isFilledIn,
@@ -276,55 +188,6 @@ const STATEMENTS: readonly Place[] = [
     [raw`(?:^|\n)[a-z_][\w-]{0,31}:`, raw`\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}`],
     ":$",
   ),
-  place(
-    "element",
-    isFilledIn,
-    [
-      raw`(?:<[\w:.-]{0,40}?(?:${SECRET_NAME})(?:\s[^<>\n]{0,160})?>|>[ \t]{0,8}${NAME}[ \t]{0,4}:?</[\w:]{1,24}>\s{0,40}<[\w:]{1,24}(?:\s[^<>\n]{0,80})?>|=["'][\w:.-]{0,60}?(?:${SECRET_NAME})["'][^<>\n]{0,60}>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?`,
-      raw`[^<>\s\]]{3,4096}`,
-      raw`(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`,
-    ],
-    "</",
-  ),
-  // Jenkins keeps what it encrypted in braces.
-  place(
-    "element",
-    (value) => value.length >= 20,
-    [
-      raw`<[\w:.-]{0,40}?(?:${SECRET_NAME})(?:\s[^<>\n]{0,160})?>\s{0,40}`,
-      raw`\{[A-Za-z0-9+/=][\w+/=.~\x20-]{10,4096}\}`,
-      raw`(?=\s{0,40}</)`,
-    ],
-    "}</",
-  ),
-  place(
-    "named-value",
-    isGiven,
-    [
-      raw`\breturn\s{1,4}["'\x60](?<=(?:${NAME})\w{0,20}\([^()\n]{0,80}\)[^"'\n{}]{0,40}\{\s{0,20}return\s{1,4}["'\x60])`,
-      raw`[^\s"'\x60]{6,512}`,
-    ],
-    "return",
-  ),
-  place("named-value", isFilledIn, [
-    raw`(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?(?:${NAME})\\{0,3}["']?[ \t]{0,4},?\s{0,24}\\{0,3}["']?\w{0,12}(?:value|content)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`,
-    raw`[^\s"'<>\\,}]{3,4096}`,
-  ]),
-  // A name, and its value one level below
-  place(
-    "named-value",
-    isGivenWord,
-    [
-      raw`(?:^|\n)[ \t-]{0,40}["']?${NAME}["']?:[ \t]{0,4}\r?\n[ \t]{1,40}["']?(?:value|default)["']?:[ \t]{1,4}["']?`,
-      raw`[^\s"']{6,512}`,
-    ],
-    raw`\b(?:value|default)`,
-  ),
-  place("named-value", isFilledIn, [
-    raw`(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
-    raw`[^\s"'<>\\]{3,4096}`,
-    raw`(?=["'],?\s{1,8}["']?\w{0,20}(?:name|key|id|variable|type|field)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']${NAME}["'])`,
-  ]),
 ];
 
 let finder: ReturnType<typeof createPlaceFinder> | undefined;
@@ -333,7 +196,7 @@ let finder: ReturnType<typeof createPlaceFinder> | undefined;
 export function findPlaces(text: string): Finding[] {
   finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...DIALOGUES, ...SENTENCES]);
   const columns = hasSecretName(text) ? findColumns(text) : [];
-  return [...finder(text), ...findSpoken(text), ...findAnswers(text), ...columns, ...findInserted(text)];
+  return [...finder(text), ...findAnswers(text), ...columns, ...findInserted(text)];
 }
 
 const NAMED_CELL = new RegExp(

@@ -1,43 +1,14 @@
-import type { Finding } from "./finding.ts";
-import { A_NAME, findingOf, type Place, place } from "./place.ts";
-import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated, PASSWORD_WORDS } from "./values.ts";
+import { A_NAME, type Place, place } from "./place.ts";
+import { isFilledIn, isShuffled, isSpoken, looksGenerated } from "./values.ts";
 
 // Secrets that people tell each other in sentences, in some twenty languages.
 
 const { raw } = String;
 
-const PASSWORDS = new RegExp(PASSWORD_WORDS, "gi");
-const IN_WORD = /[\p{L}\p{N}_-]/u;
 const GIVES =
   "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
 const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
-/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
 const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
-
-/** Up to six words and what gives a value, or nothing but a blank; then the value. */
-const SAID = new RegExp(
-  `((?:[ \\t]{1,3}[\\p{L}'’.@-]{1,24}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|just|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
-  "iuy",
-);
-const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?(?:[\\s,;]|\\.?$))`, "iuy");
-
-/** Passwords in sentences: `the password for the server is …`, `Mein Passwort lautet …`. */
-export function* findSpoken(text: string): Generator<Finding> {
-  if (text.search(PASSWORDS) < 0) return;
-  for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
-    // Scripts without blanks put a word behind the other; German joins words: Einmalpasswort.
-    if (word < "\u3000" && !/wort$/i.test(word) && IN_WORD.test(text.charAt(index - 1))) continue;
-    for (const [pattern, isSecret] of [
-      [SAID, isPassword],
-      [BEHIND, isDistinct],
-    ] as const) {
-      pattern.lastIndex = index + word.length;
-      const match = pattern.exec(text);
-      const finding = match === null ? undefined : findingOf({ kind: "prose", isSecret }, match);
-      if (finding !== undefined) yield finding;
-    }
-  }
-}
 
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
 const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
@@ -56,10 +27,6 @@ export const SENTENCES: readonly Place[] = [
     raw`[\w.~+\/=\-]{8,512}`,
     raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
   ]),
-  place("prose", isDrawn, [
-    raw`(?:(?:токен|ключ)[а-я]{0,3}(?: [а-я]{1,16}){0,2}[ :—\-]{1,4}|(?:キー|トークン|令牌|密钥|密匙)[^\n:：]{0,16}?[:：は是][ \t]{0,2}[「"]?)`,
-    raw`[\w.~+\/=\-]{8,512}`,
-  ]),
   // A PIN, and codes that are used once
   ...[raw`\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)`, "暗証番号"].map((pin) =>
     place("prose", () => true, [
@@ -73,11 +40,11 @@ export const SENTENCES: readonly Place[] = [
     CODES,
   ]),
   // A user and a password
-  place("prose", isPassword, [
+  place("prose", isSpoken, [
     raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
     `${SPOKEN}{6,128}`,
   ]),
-  place("prose", isPassword, [
+  place("prose", isSpoken, [
     raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
     `${SPOKEN}{6,128}?`,
     raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
@@ -89,7 +56,7 @@ export const SENTENCES: readonly Place[] = [
   ]),
   place(
     "prose",
-    isPassword,
+    isSpoken,
     [
       raw`\b(?:(?:with|using|and|by)(?: the)? (?:password|passphrase|pw)|(?:password|pw),? (?:type|enter|try)) ["'\x60]?`,
       raw`[^\s"'\x60,;]{5,128}`,
@@ -104,7 +71,7 @@ export const SENTENCES: readonly Place[] = [
   ]),
   place(
     "prose",
-    isPassword,
+    isSpoken,
     [
       raw`\b(?:use|with|set|put) ["'\x60]?`,
       raw`[^\s"'\x60,;]{6,128}`,
@@ -129,7 +96,6 @@ export const SENTENCES: readonly Place[] = [
     raw`[^"'”“»\x60\n]{6,96}`,
     raw`(?=["'”“»\x60])`,
   ]),
-  place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
   place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
     raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
     raw`[\w.~+\/=\-]{12,512}`,
@@ -137,32 +103,9 @@ export const SENTENCES: readonly Place[] = [
   ]),
 ];
 
-const FILE_OR_HOST =
-  /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
-const OF_CODE =
-  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
-/** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
-const SAID_OF =
-  /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
-
-/** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
-function isJoined(value: string): boolean {
-  return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
-}
-
-/** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
-function isPassword(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
-  if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
-  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
-  const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);
-  if (!marked) return isJoined(value);
-  return value.length >= 5 && isQuotedSecret(value, "password");
-}
-
 /** A key or token must have been drawn by a machine. */
 function isKey(value: string, before: string): boolean {
-  if (!isPassword(value)) return false;
+  if (!isSpoken(value)) return false;
   if (!/token|key|credential/i.test(before)) return true;
   return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
 }
@@ -191,11 +134,4 @@ function isPhrase(value: string): boolean {
       value,
     )
   );
-}
-
-/** Behind a mere "password": letters and digits, and no name in code. */
-function isDistinct(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value) || !isMixed(value))
-    return false;
-  return isPassword(value);
 }
