@@ -208,7 +208,7 @@ Slack: xoxa-{url64:10-260} xoxb-{url64:10-260} xoxe-{url64:10-260} xoxo-{url64:1
   xoxr-{url64:10-260} xoxs-{url64:10-260} xoxc-{url64:10-260} xoxd-{url64:10-260} xoxe.xoxb-{url64:20-260}
   xoxe.xoxp-{url64:20-260} xapp-{url64:10-160}
 SendGrid: SG.{url64:16-32}.{url64:16-64}
-Twilio: SK{anyhex:32} AC{hex:32}
+Twilio: SK{anyhex:32}
 Brevo: xkeysib-{hex:64}-{base62:16} xsmtpsib-{hex:64}-{base62:16}
 Mailgun: key-{hex:32} pubkey-{hex:32}
 Resend: #re_{word:20-60}
@@ -330,7 +330,7 @@ export function findTokens(text: string): Finding[] {
     const code = first * ASCII + second;
     if (first >= ASCII || second >= ASCII || CAN_BEGIN[code] === 0) continue;
     const finding = tokenAt(text, index, formats.get(code) ?? [], walkers);
-    if (finding === undefined) continue;
+    if (finding === undefined || isKeyId(text, finding)) continue;
     found.push(finding);
     index = finding.end - 1;
   }
@@ -358,6 +358,12 @@ function tokenAt(
   return undefined;
 }
 
+/** The id of a key of AWS is no secret where it is called so. */
+function isKeyId(text: string, { kind, start }: Finding): boolean {
+  if (kind !== "token:AWS") return false;
+  return /key[_ -]?id\W{1,12}(?:none\W{1,4})?$/i.test(text.slice(Math.max(0, start - 30), start));
+}
+
 function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {
   const reach = endOfToken(text, start, parts, walkers);
   // A full stop ends the sentence, not the token.
@@ -365,7 +371,7 @@ function endAt(text: string, start: number, { parts }: Compiled, walkers: Walker
 }
 
 function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolean {
-  if (!hasDifferent(body)) return false;
+  if (!hasDifferent(body) || body.endsWith("EXAMPLE")) return false;
   if (format.digit === true && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
   return atBoundary || hasChecksum(body);
 }

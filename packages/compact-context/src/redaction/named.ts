@@ -4,7 +4,6 @@ import {
   isBareSecret,
   isFilledIn,
   isGiven,
-  isMixed,
   isQuotedSecret,
   isSpoken,
   isToldApart,
@@ -21,7 +20,7 @@ const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** The signs that give a value to a name, with what may stand around them. */
-export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([ \t]{0,8}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,8})(?:&quot;)?${YAML}`;
+export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 const GIVES =
@@ -103,7 +102,7 @@ const RELATIONS: readonly Relation[] = [
   // The value one level below: password:\n  value: x, variable "password" { default = "x" }
   {
     between: new RegExp(
-      raw`["']?(?::[ \t]{0,4}\r?\n[ \t]{1,40}|\s{0,4}\{[^}]{0,400}?\b)${VALUE_FIELD}`,
+      raw`["']?(?::[ \t]{0,4}\r?\n[ \t]{1,40}|\s{0,4}:?\s{0,4}\{[^{}]{0,400}?(?<!\w))${VALUE_FIELD}`,
       "iy",
     ),
     read: reads(raw`[^\s"']{4,512}`, isGiven),
@@ -117,13 +116,14 @@ const RELATIONS: readonly Relation[] = [
   },
   // The next quoted text: behind a call, a default, the comma of a pair
   {
-    between: /(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/y,
+    between:
+      /(?![_-]?(?:hash|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to six words and what gives a value
   {
     between: new RegExp(
-      raw`(?:[ \t]{1,3}[\p{L}'’.@-]{1,24}){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt))?[ \t]{0,4}${OPENED}`,
+      raw`(?:[ \t]{1,3}[\p{L}'’.@-]{1,24},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso))?[ \t]{0,4}${OPENED}`,
       "iuy",
     ),
     before: /(?:^|[^\p{L}\p{N}_-])$|[\u3000-\uffff]$/u,
@@ -139,10 +139,11 @@ const RELATIONS: readonly Relation[] = [
 ];
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}/iy;
+const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
-/** The rest of a value with a semicolon in it, which ends its line. */
-const BEHIND_SEMICOLON = /;[^\s"'`,;<>&|\\=()]{3,64}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+/** A line of settings holds nothing but a name and its value, whatever its signs. */
+const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of a secret at AWS, which is none. */
 const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
@@ -166,6 +167,8 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   if (text.charAt(start - 1) === ":" && RESOURCE.test(text.slice(Math.max(0, start - 90), start)))
     return undefined;
   const end = start + name.length;
+  // A name ends where a word does: `tokenizer` is none.
+  if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name)) continue;
@@ -205,10 +208,12 @@ function quotedAt(text: string, at: number): { start: number; end: number | unde
 function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
   const scheme = matchAt(SCHEME, text, valueStart) ?? "";
   const start = valueStart + scheme.length;
-  const first = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
-  if (first === "") return undefined;
-  const rest = matchAt(BEHIND_SEMICOLON, text, start + first.length) ?? "";
-  const value = isMixed(rest) ? first + rest : first;
+  const isSetting =
+    named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
+  const found =
+    (isSetting ? matchAt(REST_OF_LINE, text, start) : undefined) ?? matchAt(BARE, text, start) ?? "";
+  const value = found.replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
+  if (value === "") return undefined;
   const end = start + value.length;
   const context = contextOf(text, named, end);
   const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
@@ -269,7 +274,7 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   for (const { line, isSecret } of linesOfManifests(text)) {
     if (endsBlock(line, indent)) indent = undefined;
     const entry = indent === undefined ? null : ENTRY.exec(line);
-    if (entry !== null) {
+    if (entry !== null && !/^\s*(?:\w*user(?:name)?|login|host|port):/i.test(line)) {
       const start = offset + (entry[1]?.length ?? 0);
       yield { start, end: start + (entry[2]?.length ?? 0), kind: "kubernetes-secret" };
     }

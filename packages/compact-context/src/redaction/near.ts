@@ -1,7 +1,7 @@
 import type { Finding } from "./finding.ts";
 import { HINT, isHintingName, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import { SIGN, TYPE } from "./named.ts";
-import { isExpression, isShuffled, isWords, looksGenerated } from "./values.ts";
+import { isExpression, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
 
 // Values that look like secrets on their own, where the words of their line say that they are.
 
@@ -9,6 +9,8 @@ const { raw } = String;
 
 /** A run of the characters that values have. */
 const RUN = /(?<![\w./+~!#$%^*?@-])[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+/** What stands before a value and is part of it: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
+const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
 const BEFORE = 160;
 const BEHIND = 60;
@@ -18,10 +20,10 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words beside a value that say it is no secret, or only an example of one. */
 const NO_SECRET =
-  /\barn:|public|hash|checksum|digest|fingerprint|commit|\bsha|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
+  /\barn:|public|hash|checksum|digest|fingerprint|commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
 /** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
 const HINTED = new RegExp(
-  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}=))?${SIGN}|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
+  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
   "i",
 );
 /** A flag, the name of a line of settings, or what a pair calls its value. */
@@ -39,8 +41,8 @@ export function* findNear(text: string): Generator<Finding> {
     const value = run.replace(/[.]+$/, "");
     if (!isPassing(value)) continue;
     const end = index + value.length;
-    // 4711|s9KqZ7wTr2LmX4vB8nHd
-    const start = index - (/\d{1,9}\|$/.exec(text.slice(Math.max(0, index - 10), index))?.[0].length ?? 0);
+    const lead = LEAD.exec(text.slice(Math.max(0, index - 10), index))?.[0] ?? "";
+    const start = index - lead.length;
     const before = text.slice(Math.max(0, start - BEFORE), start);
     const behind = /^[^\n]{0,60}/.exec(text.slice(end, end + BEHIND))?.[0] ?? "";
     if (isSecret(value, before, behind)) yield { start, end, kind: "named-value" };
@@ -50,14 +52,24 @@ export function* findNear(text: string): Generator<Finding> {
 /** Most runs are words: a look at their characters tells them from the others. */
 function isPassing(value: string): boolean {
   if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
-  return looksGenerated(value) || isStrong(value);
+  return (looksGenerated(value) || isStrong(value)) && !isStandIn(value, "");
 }
 
 function isSecret(value: string, before: string, behind: string): boolean {
   // A call or an index goes on behind a name; so does a host.
   if (/^[([{:]/.test(behind)) return false;
   if (looksGenerated(value) && isHinted(before)) return true;
-  return isDistinct(value) && isNamed(value, before.slice(before.lastIndexOf("\n") + 1), behind);
+  return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
+}
+
+/** The words of the line up to the value; where it stands alone, what the line above asks for. */
+function clauseOf(before: string, behind: string): string {
+  const lines = before.split("\n");
+  const own = lines.at(-1) ?? "";
+  const above = lines.at(-2)?.trimEnd() ?? "";
+  const isAlone =
+    /^\s*(?:\[[^\]\n]{1,20}\] )?(?:[\w.-]{1,20}[:>] )?["'\x60]?$/.test(own) && /^["'\x60.]?\s*$/.test(behind);
+  return isAlone && /[:：?？]$/.test(above) ? above : own;
 }
 
 /** A sign or a flag gives the value to a name that hints. */
@@ -95,7 +107,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 function isDistinct(value: string): boolean {
   if (/token|secret|passw|credential/i.test(value) || isExpression(value.replace(/[!?]$/, ""))) return false;
   if (ALGORITHM_IN.test(value)) return false;
-  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@./~]|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );
 }

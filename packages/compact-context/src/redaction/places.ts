@@ -9,7 +9,7 @@ import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
 const { raw } = String;
 /** A word of a command line. */
-const WORD = raw`[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
+const WORD = raw`(?<=')[^'\n]{3,128}(?=')|(?<=")[^"\n]{3,128}(?=")|[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
 const QUOTE = raw`["']?`;
 /** Up to the option of a command. */
 const command = (names: string, option: string): string =>
@@ -18,7 +18,8 @@ const command = (names: string, option: string): string =>
 const ADDRESSES: readonly Place[] = [
   place(
     "url-password",
-    isFilledIn,
+    // The user's name again is what everybody knows.
+    (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
     [raw`:\/\/[^\s:@/?#'"<>]{0,128}:`, raw`[^\s/'"<>]{1,256}`, "(?=@)"],
     "://",
   ),
@@ -66,7 +67,10 @@ const ADDRESSES: readonly Place[] = [
     "https://",
   ),
   place("header", looksRandom, [raw`\b(?:bearer|basic) `, raw`[A-Za-z0-9._~+/=-]{12,8192}`]),
-  place("header", areOfSession, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
+  place("header", areOfSession, [
+    raw`(?:\bcookie["']?:[ \t]{0,8}|\s(?:-b|--cookie) ["'])`,
+    raw`[^\r\n'"]{1,4096}`,
+  ]),
 ];
 
 const COMMANDS: readonly Place[] = [
@@ -203,7 +207,7 @@ const NAMED_CELL = new RegExp(
   `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
-const PARTED = /[,;\t|│]| {2,40}/;
+const PARTED = /[,;\t|│]| {2,80}/;
 const HEADING = /^[\w .:-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
@@ -235,7 +239,7 @@ function endOfLine(text: string, at: number): number {
 function columnsOf(line: string): { sign: string | RegExp; names: string[] } | undefined {
   const first = line.length > 1000 ? undefined : PARTED.exec(line)?.[0];
   if (first === undefined) return undefined;
-  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,40}/ : first;
+  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,80}/ : first;
   const names = line.split(sign).map(bare);
   return names.every((name) => HEADING.test(name)) && names.some(isSecretName) ? { sign, names } : undefined;
 }

@@ -37,14 +37,20 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\$[({]/,
   /^\\{1,3}\$/,
   /^\$\d{1,3}(?!\$)\b/,
-  /^-?0x[0-9a-f_]+n?$/i,
+  /^-?0x[0-9a-f_]{1,40}n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
-  /^.{0,12}(?:\.{3}|…|\*{3})/,
-  /^(?:realm|username)=|^ENC\[AES/,
+  // What was masked, shortened or made up for a manual
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
+  // What is encrypted already
+  /^(?:ENC[[(]|AgB[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  // Another name and its value
+  /^[a-z]+(?:_[a-z]+)*=[^=]/,
+  // The range of a version, a selector
+  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
@@ -53,10 +59,13 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\^.+\$$|\(\?[=!:]/,
   /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
 ];
-const NAMED_ITSELF = new RegExp(`^(?:${PASSWORD_WORDS}|[a-z]+(?:_[a-z]+)*_(?:password|passwd|pwd))$`, "i");
+const NAMED_ITSELF = new RegExp(
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd))$`,
+  "i",
+);
 const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
-const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
+const NAMES_A_SECRET = new RegExp(`token|secret|passw|api.?key|credential|令牌|${PASSWORD_WORDS}`, "i");
 
 /** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -64,7 +73,8 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
-  if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
+  if ((words > 1 || /[\u3000-\uffff]/.test(value)) && NAMES_A_SECRET.test(value) && !/\d/.test(value))
+    return false;
   if (isPasswordName(name)) return true;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
   return !isWords(value) || /^[a-z]+\d+$/.test(value);
@@ -116,7 +126,7 @@ export function isMixed(value: string): boolean {
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
 }
 
-function isStandIn(value: string, name: string): boolean {
+export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
     return true;
@@ -126,7 +136,7 @@ function isStandIn(value: string, name: string): boolean {
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
-  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[)|<REDACTED>/i.test(value)) return false;
+  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
   return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|changeme|placeholder)$/i.test(value);
 }
 
@@ -136,7 +146,7 @@ function plainName(name: string): string {
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 export function isExpression(value: string): boolean {
-  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]/.test(value)) return true;
+  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]/.test(value)) return true;
   const called = /^([A-Za-z_$][\w$.:?!]*)[([{]/.exec(value)?.[1];
   if (called !== undefined && (!/\d/.test(called) || isWords(called))) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
@@ -149,6 +159,9 @@ function isReference(value: string, { name, joint }: ValueContext): boolean {
   return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
 }
 
+/** Vowels and no more than three consonants between them. */
+const SAYABLE = /^(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}$/i;
+
 /** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `AwsSdkSigV4Signer`. */
 export function isWords(value: string): boolean {
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value)) return false;
@@ -157,7 +170,7 @@ export function isWords(value: string): boolean {
   if (switches > 2 && switches * 6 > value.length) return false;
   const parts = value.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
   const words = parts.filter(
-    (part) => part.length >= (switches > 0 && /^[a-z]/.test(part) ? 4 : 3) && /[aeiouy]/i.test(part),
+    (part) => part.length >= (switches > 0 && /^[a-z]/.test(part) ? 4 : 3) && SAYABLE.test(part),
   );
   return words.join("").length >= 0.6 * letters && letters >= 3 * parts.length;
 }
@@ -202,7 +215,8 @@ export function looksGenerated(value: string): boolean {
     return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
-  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
+  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[.~]|^\/(?![\w+/]{30})|\.\.|\/\/|\.[a-z]{2,4}$/.test(value))
+    return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
 }
@@ -258,7 +272,11 @@ export function isSpoken(value: string): boolean {
   if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
-  const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);
+  const marked =
+    /\d/.test(value) ||
+    /^[a-z]+(?:[A-Z][a-z]+){2,}$/.test(value) ||
+    /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) ||
+    isMixed(value);
   if (!marked) return isJoined(value);
   return value.length >= 5 && isQuotedSecret(value, "password");
 }
