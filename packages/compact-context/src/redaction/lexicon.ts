@@ -27,7 +27,7 @@ export const PASSWORD_WORDS: string = [
 
 /** What a key is called in languages, and short words for passwords: beside these a value must look like a secret itself. */
 export const KEY_WORDS =
-  "bearer(?:_auth)?|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pass|pw)(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
+  "bearer(?:_auth)?|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
 

@@ -1,7 +1,7 @@
 import type { Finding } from "./finding.ts";
 import { HINT, isHintingName, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import { SIGN, TYPE } from "./named.ts";
-import { isExpression, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
+import { ALGORITHM_IN, isExpression, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
 
 // Values that look like secrets on their own, where the words of their line say that they are.
 
@@ -29,7 +29,6 @@ const HINTED = new RegExp(
 /** A flag, the name of a line of settings, or what a pair calls its value. */
 const SET =
   /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
-const ALGORITHM_IN = /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf)-?\d{1,5}(?![a-z\d])/i;
 /** What a value is given to by a sign. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\w.@$-])([\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/;
@@ -52,7 +51,8 @@ export function* findNear(text: string): Generator<Finding> {
 /** Most runs are words: a look at their characters tells them from the others. */
 function isPassing(value: string): boolean {
   if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
-  return (looksGenerated(value) || isStrong(value)) && !isStandIn(value, "");
+  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
+  return looksGenerated(value) || isStrong(value);
 }
 
 function isSecret(value: string, before: string, behind: string): boolean {
@@ -105,8 +105,8 @@ function isNamed(value: string, before: string, behind: string): boolean {
 
 /** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
 function isDistinct(value: string): boolean {
-  if (/token|secret|passw|credential/i.test(value) || isExpression(value.replace(/[!?]$/, ""))) return false;
-  if (ALGORITHM_IN.test(value)) return false;
+  if (/token|secret|passw|credential/i.test(value) || (value.length < 24 && ALGORITHM_IN.test(value)))
+    return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

@@ -19,7 +19,7 @@ const ADDRESSES: readonly Place[] = [
   place(
     "url-password",
     // The user's name again is what everybody knows.
-    (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
+    (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
     [raw`:\/\/[^\s:@/?#'"<>]{0,128}:`, raw`[^\s/'"<>]{1,256}`, "(?=@)"],
     "://",
   ),
@@ -154,7 +154,12 @@ const COMMANDS: readonly Place[] = [
 ];
 
 const STATEMENTS: readonly Place[] = [
-  place("sql", isFilledIn, [raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?`, raw`[^'"\s;]{3,128}`], "BY"),
+  place(
+    "sql",
+    (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
+    [raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?`, raw`[^'"\s;]{3,128}`],
+    "BY",
+  ),
   place("sql", isFilledIn, [
     raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'`,
     raw`(?:[^'\n]|''){3,256}`,

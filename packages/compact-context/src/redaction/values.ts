@@ -33,9 +33,11 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^#[A-Za-z][\w-]*$/,
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
-  /^\$[A-Z_][A-Z0-9_]*(?:$|\/)/,
+  /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
   /^\$[({]/,
   /^\\{1,3}\$/,
+  // Options, roles of markup, patterns
+  /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
   /^-?0x[0-9a-f_]{1,40}n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
@@ -92,7 +94,7 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
     return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
-  if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
+  if (/^\d[\d_.]*$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
   if (context.joint !== "=" && isNameInCode(value)) return false;
   if (/^\/[\^[(\\]/.test(value)) return false;
@@ -100,13 +102,18 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
 
+/** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
+export const ALGORITHM_IN: RegExp =
+  /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value)) return false;
-  if (looksGenerated(value) || isShuffled(value)) return true;
+  if (looksGenerated(value)) return true;
+  if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
+  if (isShuffled(value)) return true;
   if (!isPasswordName(name) && !/secret/i.test(name)) return false;
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
@@ -137,7 +144,9 @@ export function isStandIn(value: string, name: string): boolean {
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
   if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
-  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|changeme|placeholder)$/i.test(value);
+  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(
+    value,
+  );
 }
 
 function plainName(name: string): string {
@@ -146,7 +155,7 @@ function plainName(name: string): string {
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 export function isExpression(value: string): boolean {
-  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]/.test(value)) return true;
+  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^\w+::/.test(value)) return true;
   const called = /^([A-Za-z_$][\w$.:?!]*)[([{]/.exec(value)?.[1];
   if (called !== undefined && (!/\d/.test(called) || isWords(called))) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
@@ -269,7 +278,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const marked =
