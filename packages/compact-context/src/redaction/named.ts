@@ -23,11 +23,11 @@ const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1
 export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
-const GIVES =
+export const GIVES =
   "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
-const OPENED = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
+export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
 /** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
-const SPOKEN = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
+export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
 const VALUE_FIELD = raw`["']?\w{0,12}(?:value|content|default)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`;
 
 /** A name in a text, and what joins it to its value. */
@@ -107,6 +107,12 @@ const RELATIONS: readonly Relation[] = [
     ),
     read: reads(raw`[^\s"']{4,512}`, isGiven),
   },
+  // The part of a form
+  {
+    between: /\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}/y,
+    before: /form-data;[ \t]name="[\w.[-]{0,40}$/i,
+    read: reads(raw`[^\s][^\r\n]{2,512}`, isFilledIn),
+  },
   // A row of a table, a line of settings: | password | x |, requirepass x
   {
     between:
@@ -128,6 +134,13 @@ const RELATIONS: readonly Relation[] = [
     ),
     before: /(?:^|[^\p{L}\p{N}_-])$|[\u3000-\uffff]$/u,
     read: reads(`${SPOKEN}{4,256}`, isSpoken),
+    isSaid: true,
+  },
+  // with the password x; the password, type x
+  {
+    between: /(?:[ \t]{1,3}|,?[ \t](?:type|enter|try)[ \t])["'\x60]?/iy,
+    before: /\b(?:with|using|and|by|a)(?: the)? $/i,
+    read: reads(raw`[^\s"'\x60,;]{5,128}(?=["'\x60]?(?:[\s,;]|$))`, isSpoken),
     isSaid: true,
   },
   {

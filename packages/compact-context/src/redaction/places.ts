@@ -1,7 +1,7 @@
 import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
-import { createPlaceFinder, type Place, place } from "./place.ts";
+import { createPlaceFinder, places } from "./place.ts";
 import { SENTENCES } from "./sentences.ts";
 import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
@@ -14,188 +14,132 @@ const QUOTE = raw`["']?`;
 /** Up to the option of a command. */
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
+const always = (): boolean => true;
 
-const ADDRESSES: readonly Place[] = [
-  place(
+const PLACES = [
+  // The user's name again is what everybody knows.
+  ...places(
     "url-password",
-    // The user's name again is what everybody knows.
     (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
-    [raw`:\/\/[^\s:@/?#'"<>]{0,128}:`, raw`[^\s/'"<>]{1,256}`, "(?=@)"],
-    "://",
+    raw`:\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://`,
   ),
-  place("url-password", (value) => /\d/.test(value), [raw`:\/\/`, raw`[\w-]{20,256}`, "(?=@)"], "://"),
-  place(
+  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
+  ...places(
     "url-password",
     isFilledIn,
-    [raw`\b[\w.-]{1,64}:`, raw`[^\s@:/'"\x60]{3,128}`, raw`(?=@tcp\()`],
-    "@tcp(",
+    raw`
+    \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(
+    // The colon before the slashes was lost.
+    \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:⟩[^\s@/'"<>]{3,128}⟩(?=@)
+    jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/⟩[^@\s]{1,128}⟩(?=@)⟩jdbc:oracle`,
   ),
-  // The colon before the slashes was lost.
-  place(
-    "url-password",
-    isFilledIn,
-    [
-      raw`\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:`,
-      raw`[^\s@/'"<>]{3,128}`,
-      "(?=@)",
-    ],
-    "//",
-  ),
-  place(
+  ...places(
     "connection-string",
     (value) => isFilledIn(value.slice(1, -1)),
-    [raw`\b(?:password|pwd)=`, raw`\{(?:[^{}\s]|\}\}){3,256}\}`, raw`(?=[;"'\s]|$)`],
-    "={",
+    raw`\b(?:password|pwd)=⟩\{(?:[^{}\s]|\}\}){3,256}\}⟩(?=[;"'\s]|$)⟩={`,
   ),
-  place(
-    "url-password",
-    isFilledIn,
-    [raw`jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/`, raw`[^@\s]{1,128}`, "(?=@)"],
-    "jdbc:oracle",
+  ...places(
+    "url-parameter",
+    isKey,
+    raw`[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=⟩[\w.~%+/=!*-]{6,2048}⟩⟩=`,
   ),
-  place("url-parameter", isKey, [
-    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=",
-    raw`[\w.~%+/=!*-]{6,2048}`,
-  ]),
-  place(
+  ...places(
     "webhook",
-    () => true,
-    [
-      raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)`,
-      raw`[^\s"'<>\x60)]{16,400}`,
-    ],
-    "https://",
+    always,
+    raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)⟩[^\s"'<>\x60)]{16,400}⟩⟩https://`,
   ),
-  place("header", looksRandom, [raw`\b(?:bearer|basic) `, raw`[A-Za-z0-9._~+/=-]{12,8192}`]),
-  place("header", areOfSession, [
-    raw`(?:\bcookie["']?:[ \t]{0,8}|\s(?:-b|--cookie) ["'])`,
-    raw`[^\r\n'"]{1,4096}`,
-  ]),
-];
-
-const COMMANDS: readonly Place[] = [
-  place(
+  ...places(
+    "header",
+    areOfSession,
+    raw`
+    \bcookie["']?:[ \t]{0,8}⟩[^\r\n'"]{1,4096}
+    \s(?:-b|--cookie) ["']⟩[^\r\n'"]{1,4096}⟩⟩ -`,
+  ),
+  ...places("header", always, raw`\bDigest [^\n]{0,400}?\bresponse="⟩[\da-f]{32,64}`),
+  ...places(
+    "command-line",
+    isTyped,
+    raw`
+    ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}⟩${WORD}
+    ${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}⟩${WORD}
+    ${command("redis-cli", "-a[ =]{1,2}")}⟩${WORD}
+    ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}⟩${WORD}
+    ${command("doctl|influx", "-t ")}⟩${WORD}
+    ${command("hydra|ncrack", "-p ")}⟩${WORD}
+    ${command("ssh-keygen", "-[NP] ")}⟩${WORD}
+    ${command(raw`ldap\w{3,10}`, "-w[ =]?")}⟩${WORD}
+    ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}⟩${WORD}
+    ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}⟩${WORD}
+    ${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}⟩${WORD}
+    ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}⟩${WORD}
+    \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ⟩${WORD}⟩(?= \/user)`,
+  ),
+  ...places(
+    "command-line",
+    isGivenWord,
+    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?⟩${WORD}`,
+  ),
+  ...places(
     "command-line",
     isFilledIn,
-    [
-      raw`${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:`,
-      raw`[^\s'"<>]{1,256}`,
-    ],
-    ":",
+    raw`
+    ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:⟩[^\s'"<>]{1,256}⟩⟩:
+    \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?⟩(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}⟩(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))⟩|
+    \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)⟩[^\s'"]{3,128}?⟩(?=@[\w/.:-]{1,80}|['"\s]|$)
+    \b(?:send|sendline)[ \t(]{1,3}["']⟩[^"'\s]{4,128}?⟩(?=\\[rn])`,
   ),
-  ...[
-    ["mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p"],
-    [
-      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\\w{3}",
-      "-p[ =]?",
-    ],
-    ["redis-cli", "-a[ =]{1,2}"],
-    [raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)"],
-    ["doctl|influx", "-t "],
-    [raw`ldap\w{3,10}`, "-w[ =]?"],
-    ["openssl", "-(?:k|K) |-pass(?:in|out)? pass:"],
-    ["smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`],
-    ["net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `],
-    ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
-  ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
-  place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
-    WORD,
-  ]),
-  place("command-line", isTyped, [raw`\bnet use (?:[a-z*]:? )?\\\\\S{1,80} `, WORD, raw`(?= \/user)`]),
-  place("command-line", isFilledIn, [
-    raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
-    raw`[^\s'"=-][^\s'"]{2,512}`,
-  ]),
-  place(
-    "command-line",
+  // The networks and databases that take a password as their last argument
+  ...places(
+    "call",
     isFilledIn,
-    [
-      raw`\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?`,
-      raw`(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}`,
-      raw`(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))`,
-    ],
-    "|",
+    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']⟩[^"'\s]{4,128}⟩(?=["'])`,
   ),
-  place("command-line", isFilledIn, [
-    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)`,
-    raw`[^\s'"]{3,128}?`,
-    raw`(?=@[\w/.:-]{1,80}|['"\s]|$)`,
-  ]),
-  place(
-    "command-line",
-    isFilledIn,
-    [raw`\bsend(?:line)?[ \t(]{1,3}["']`, raw`[^"'\s]{4,128}?`, raw`(?=\\[rn])`],
-    "send",
+  ...places(
+    "call",
+    isGivenWord,
+    raw`
+    // What signs or checks with a secret
+    \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']⟩[^"'\x60\s]{6,256}⟩(?=["'\x60])
+    // A user and a password
+    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']⟩[^"'\s]{6,256}⟩(?=["'])`,
   ),
-  place("call", isFilledIn, [
-    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']`,
-    raw`[^"'\s]{4,128}`,
-    `(?=["'])`,
-  ]),
-  // What signs or checks with a secret
-  place("call", isGivenWord, [
-    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']`,
-    raw`[^"'\x60\s]{6,256}`,
-    raw`(?=["'\x60])`,
-  ]),
-  // Accounts of a chain, by their private keys
-  place("named-value", () => true, [
-    raw`\b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']`,
-    raw`(?:0x)?[0-9a-f]{64}`,
-    raw`(?=["'])`,
-  ]),
-  // A user and a password in a call
-  place("call", isGivenWord, [
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
-    raw`[^"'\s]{6,256}`,
-    `(?=["'])`,
-  ]),
-];
-
-const STATEMENTS: readonly Place[] = [
-  place(
+  ...places(
+    "named-value",
+    always,
+    raw`
+    // Accounts of a chain, by their private keys
+    \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']⟩(?:0x)?[0-9a-f]{64}⟩(?=["'])
+    (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']⟩\d{4,8}⟩(?=["'])`,
+  ),
+  ...places(
     "sql",
     (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
-    [raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?`, raw`[^'"\s;]{3,128}`],
-    "BY",
+    raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?⟩[^'"\s;]{3,128}`,
   ),
-  place("sql", isFilledIn, [
-    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'`,
-    raw`(?:[^'\n]|''){3,256}`,
-    "(?=')",
-  ]),
-  place("named-value", () => true, [
-    raw`(?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']`,
-    raw`\d{4,8}`,
-    `(?=["'])`,
-  ]),
-  place(
+  ...places(
+    "sql",
+    isFilledIn,
+    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'⟩(?:[^'\n]|''){3,256}⟩(?=')`,
+  ),
+  ...places(
     "credentials-file",
     isFilledIn,
-    [
-      raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:`,
-      raw`[^\s:]{3,128}`,
-      raw`(?=\r?\n|$)`,
-    ],
-    ":",
+    raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:⟩[^\s:]{3,128}⟩(?=\r?\n|$)⟩:`,
   ),
-  // What BitLocker recovers a disk with
-  place("prose", () => true, ["", raw`(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])`]),
-  place("table", () => true, [raw`\bkey[12] (?:FULL|READ)[ \t]{1,16}`, raw`[A-Za-z0-9+/]{40,88}={0,2}`]),
-  place("header", () => true, [raw`\bDigest [^\n]{0,400}?\bresponse="`, raw`[\da-f]{32,64}`]),
+  ...places(
+    "credentials-file",
+    always,
+    raw`
+    (?:^|\n)[a-z_][\w-]{0,31}:⟩\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}⟩⟩:$
+    // What BitLocker recovers a disk with; what Azure lists
+    ⟩(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])⟩⟩-
+    \bkey[12] (?:FULL|READ)[ \t]{1,16}⟩[A-Za-z0-9+/]{40,88}={0,2}`,
+  ),
   // The file of cookies that curl and browsers write
-  place(
+  ...places(
     "credentials-file",
     (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
-    [raw`\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`, raw`\S{8,4096}`],
-    "\t",
-  ),
-  place(
-    "credentials-file",
-    () => true,
-    [raw`(?:^|\n)[a-z_][\w-]{0,31}:`, raw`\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}`],
-    ":$",
+    "\\t(?:TRUE|FALSE)\\t\\S{1,80}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[\\w.-]{1,64}\\t⟩\\S{8,4096}⟩⟩\t",
   ),
 ];
 
@@ -203,7 +147,7 @@ let finder: ReturnType<typeof createPlaceFinder> | undefined;
 
 /** Secrets that show by their place, sentences among them. */
 export function findPlaces(text: string): Finding[] {
-  finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...DIALOGUES, ...SENTENCES]);
+  finder ??= createPlaceFinder([...PLACES, ...DIALOGUES, ...SENTENCES]);
   const columns = hasSecretName(text) ? findColumns(text) : [];
   return [...finder(text), ...findAnswers(text), ...columns, ...findInserted(text)];
 }
@@ -301,8 +245,4 @@ function isTyped(value: string): boolean {
 
 function isGivenWord(value: string): boolean {
   return isGiven(value, "password");
-}
-
-function looksRandom(value: string): boolean {
-  return value.length >= 32 || /\d/.test(value) || /[a-z][A-Z].*[a-z][A-Z]|=$/.test(value);
 }

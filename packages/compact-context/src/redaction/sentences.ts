@@ -1,106 +1,71 @@
-import { A_NAME, type Place, place } from "./place.ts";
+import { GIVES, OPENED, SPOKEN } from "./named.ts";
+import { places } from "./place.ts";
 import { isFilledIn, isShuffled, isSpoken, looksGenerated } from "./values.ts";
 
-// Secrets that people tell each other in sentences, in some twenty languages.
+// Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
 
 const { raw } = String;
-
-const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
-const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
-const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
-
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
 const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
 /** A code that is used once; groups of four digits have one blank or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
-const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}`;
+const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
-export const SENTENCES: readonly Place[] = [
-  place("prose", isKey, [
-    raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
-    `${SPOKEN}{4,256}`,
-  ]),
-  place("prose", isDrawn, [
-    raw`${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?`,
-    raw`[\w.~+\/=\-]{8,512}`,
-    raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
-  ]),
-  // A PIN, and codes that are used once
-  ...[raw`\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)`, "暗証番号"].map((pin) =>
-    place("prose", () => true, [
-      raw`${pin}(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENING}`,
-      raw`\d{4,8}`,
-      raw`(?![\w-]|[.]\d)`,
-    ]),
+export const SENTENCES = [
+  ...places(
+    "prose",
+    isKey,
+    raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENED}⟩${SPOKEN}{4,256}`,
   ),
-  place("prose", (value) => /\d/.test(value), [
-    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm)[\x20-]code)) ["'\x60]?`,
-    CODES,
-  ]),
+  ...places(
+    "prose",
+    isDrawn,
+    raw`
+    ${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?⟩[\w.~+\/=\-]{8,512}⟩(?=["'\x60»]?(?:[\s,;.]|$))`,
+  ),
+  ...places(
+    "prose",
+    (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)),
+    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?⟩[\w.~+\/=\-]{12,512}⟩(?=["'\x60]?(?:[\s,;.\)]|$))`,
+  ),
+  // A PIN, codes that are used once, the key of a second factor, to be typed
+  ...places(
+    "prose",
+    (value) => /\d\S* .*\d|^\S*\d\S*$/.test(value),
+    raw`
+    \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}⟩\d{4,8}⟩(?![\w-]|[.]\d)
+    暗証番号[^\d\n]{0,12}?⟩\d{4,8}⟩(?![\w-]|[.]\d)⟩暗証番号
+    \b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm)[\x20-]code)) ["'\x60]?⟩${CODES}
+    \bkey\b[^\n:]{0,24}: ⟩[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
+  ),
   // A user and a password
-  place("prose", isSpoken, [
-    raw`\b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
-    `${SPOKEN}{6,128}`,
-  ]),
-  place("prose", isSpoken, [
-    raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
-    `${SPOKEN}{6,128}?`,
-    raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
-  ]),
-  place("prose", isWordGiven, [
-    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
-    raw`[^\s"'\x60,;]{4,128}`,
-    raw`(?=["'\x60]?(?:[\s,;]|$))`,
-  ]),
-  place(
+  ...places(
     "prose",
     isSpoken,
-    [
-      raw`\b(?:(?:with|using|and|by)(?: the)? (?:password|passphrase|pw)|(?:password|pw),? (?:type|enter|try)) ["'\x60]?`,
-      raw`[^\s"'\x60,;]{5,128}`,
-      raw`(?=["'\x60]?(?:[\s,;]|$))`,
-    ],
-    A_NAME,
+    raw`
+    \b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?⟩${SPOKEN}{6,128}
+    \buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?⟩${SPOKEN}{6,128}?⟩(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ),
-  // The key of a second factor, to be typed
-  place("prose", (value) => /\d\S* .*\d/.test(value), [
-    raw`\bkey\b[^\n:]{0,24}: `,
-    raw`[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
-  ]),
-  place(
+  ...places(
     "prose",
-    isSpoken,
-    [
-      raw`\b(?:use|with|set|put) ["'\x60]?`,
-      raw`[^\s"'\x60,;]{6,128}`,
-      raw`(?=["'\x60]? as (?:the |a |your |its )?(?:\w{1,16} )?(?:password|passphrase))`,
-    ],
-    A_NAME,
+    isWordGiven,
+    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?⟩[^\s"'\x60,;]{4,128}⟩(?=["'\x60]?(?:[\s,;]|$))`,
   ),
   // The words of a wallet
-  place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
-    raw`(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
-    raw`[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}`,
-    raw`(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
-  ]),
+  ...places(
+    "prose",
+    (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length),
+    raw`(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?⟩[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}⟩(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
+  ),
   // Several words
-  place("prose", isPhrase, [
-    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) `,
-    raw`[a-z]{2,16}(?: [a-z]{2,16}){2,7}`,
-    raw`(?=\.?[ \t]{0,4}(?:\n|$))`,
-  ]),
-  place("prose", isPhrase, [
-    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]`,
-    raw`[^"'”“»\x60\n]{6,96}`,
-    raw`(?=["'”“»\x60])`,
-  ]),
-  place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
-    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
-    raw`[\w.~+\/=\-]{12,512}`,
-    raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
-  ]),
+  ...places(
+    "prose",
+    isPhrase,
+    raw`
+    \bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) ⟩[a-z]{2,16}(?: [a-z]{2,16}){2,7}⟩(?=\.?[ \t]{0,4}(?:\n|$))
+    \bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]⟩[^"'”“»\x60\n]{6,96}⟩(?=["'”“»\x60])`,
+  ),
 ];
 
 /** A key or token must have been drawn by a machine. */
