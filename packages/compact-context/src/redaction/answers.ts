@@ -30,7 +30,7 @@ export const DIALOGUES = [
     \bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:⟩(?:[^;\\\n]|\\.){4,64}⟩(?=;)
     \b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?⟩(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
     <(?:keyMaterial|passphrase|psk)>⟩[^<>\n]{8,64}⟩(?=</)⟩</
-    \b(?:--with-token|--stdin|login|cryptsetup|gpg|sudo)\b[^\n]{0,120}?<<< ["']?⟩(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}⟩⟩<<<
+    (?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?⟩(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}⟩⟩<<<
     // The passwords of daemons, installers and stores of keys
     \brootpw (?:--plaintext )?⟩[^\s-]\S{3,128}
     \bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?⟩\S{4,128}

@@ -3,7 +3,7 @@
 /** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
 export const SECRET_NAME: string = [
   "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
-  "(?<![a-z])psk(?=[\"'`]?\\s{0,3}[=:])",
+  "(?<![a-z])psk(?![a-z])",
   "pa?ss?w(?:or?|r)?d",
   "passphrase",
   "passcode",
@@ -21,13 +21,13 @@ export const SECRET_NAME: string = [
 /** What a password is called, in some twenty languages. */
 export const PASSWORD_WORDS: string = [
   "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
-  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
+  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana(?: on)?|heslo|jelszó|şifre[a-zı]{0,3}",
   "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");
 
 /** What a key is called in languages, and short words for passwords: beside these a value must look like a secret itself. */
 export const KEY_WORDS =
-  "bearer(?:_auth)?|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
+  "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
 
@@ -51,7 +51,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /publi[cs]|websocket|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";

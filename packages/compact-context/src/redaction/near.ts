@@ -21,6 +21,8 @@ const ACCOUNT =
 /** Words beside a value that say it is no secret, or only an example of one. */
 const NO_SECRET =
   /\barn:|public|hash|checksum|digest|fingerprint|commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
+/** What leads from a value to the words that say what it is. */
+const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
 const HINTED = new RegExp(
   raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
@@ -31,7 +33,7 @@ const SET =
   /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
 /** What a value is given to by a sign. */
 const LABEL =
-  /(?!(?:set)?(?:value|content|default)\b)(?<![\w.@$-])([\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/;
+  /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
 const IDENTIFIER = /[\w.-]{0,60}$/;
 
 /** Values that a machine drew beside names that hint, and values like passwords beside words that say so. */
@@ -75,7 +77,8 @@ function clauseOf(before: string, behind: string): string {
 /** A sign or a flag gives the value to a name that hints. */
 function isHinted(before: string): boolean {
   const set = SET.exec(before)?.[1];
-  if (set !== undefined && isHintingName(set)) return true;
+  if (set !== undefined && isHintingName(set))
+    return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
   if (
     hinted === null ||
@@ -100,11 +103,12 @@ function isNamed(value: string, before: string, behind: string): boolean {
   const label = LABEL.exec(before);
   if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index))) return NAMED.test(label[1] ?? "");
   if (NAMED.test(clause) || ACCOUNT.test(clause)) return true;
-  return NAMED.test(behind) && !NO_SECRET.test(behind);
+  return TOLD_BEHIND.test(behind) && NAMED.test(behind) && !NO_SECRET.test(behind);
 }
 
 /** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
 function isDistinct(value: string): boolean {
+  if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value) || (value.length < 24 && ALGORITHM_IN.test(value)))
     return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(

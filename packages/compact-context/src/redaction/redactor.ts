@@ -10,13 +10,13 @@ import {
   replacements,
   type Span,
 } from "./finding.ts";
-import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
 import { findNear } from "./near.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
+import { findAnchoredTokens, findTokens } from "./tokens.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {

@@ -1,6 +1,6 @@
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
 import { places } from "./place.ts";
-import { isFilledIn, isShuffled, isSpoken, looksGenerated } from "./values.ts";
+import { isFilledIn, isShuffled, isSpoken, isToldApart, looksGenerated } from "./values.ts";
 
 // Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
 
@@ -24,11 +24,6 @@ export const SENTENCES = [
     raw`
     ${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?⟩[\w.~+\/=\-]{8,512}⟩(?=["'\x60»]?(?:[\s,;.]|$))`,
   ),
-  ...places(
-    "prose",
-    (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)),
-    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?⟩[\w.~+\/=\-]{12,512}⟩(?=["'\x60]?(?:[\s,;.\)]|$))`,
-  ),
   // A PIN, codes that are used once, the key of a second factor, to be typed
   ...places(
     "prose",
@@ -36,7 +31,7 @@ export const SENTENCES = [
     raw`
     \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}⟩\d{4,8}⟩(?![\w-]|[.]\d)
     暗証番号[^\d\n]{0,12}?⟩\d{4,8}⟩(?![\w-]|[.]\d)⟩暗証番号
-    \b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm)[\x20-]code)) ["'\x60]?⟩${CODES}
+    \b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?⟩${CODES}
     \bkey\b[^\n:]{0,24}: ⟩[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
   ),
   // A user and a password
@@ -51,6 +46,11 @@ export const SENTENCES = [
     "prose",
     isWordGiven,
     raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?⟩[^\s"'\x60,;]{4,128}⟩(?=["'\x60]?(?:[\s,;]|$))`,
+  ),
+  ...places(
+    "prose",
+    isToldApart,
+    raw`\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?⟩${SPOKEN}{6,128}⟩(?=[\x60]?(?:[\s,;.]|$))`,
   ),
   // The words of a wallet
   ...places(

@@ -114,7 +114,7 @@ export function isGiven(value: string, name: string): boolean {
   if (looksGenerated(value)) return true;
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
-  if (!isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (!isPasswordName(name)) return false;
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
@@ -268,17 +268,13 @@ const SAID_OF =
 
 /** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
 function isJoined(value: string): boolean {
-  return (
-    value.length >= 8 &&
-    /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) &&
-    !/^[a-z]+(?:_[a-z]+)+$/.test(value) &&
-    !SAID_OF.test(value)
-  );
+  return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
 }
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
   if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const marked =
