@@ -24,7 +24,7 @@ export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
+  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
 /** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
@@ -132,7 +132,7 @@ const RELATIONS: readonly Relation[] = [
       raw`(?:[ \t]{1,3}[\p{L}'’.@-]{1,24},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso))?[ \t]{0,4}${OPENED}`,
       "iuy",
     ),
-    before: /(?:^|[^\p{L}\p{N}_-])$|[\u3000-\uffff]$/u,
+    before: /(?:^|[^\p{L}\p{N}-])$|[\u3000-\uffff]$/u,
     read: reads(`${SPOKEN}{4,256}`, isSpoken),
     isSaid: true,
   },
@@ -157,8 +157,8 @@ const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
 /** A line of settings holds nothing but a name and its value, whatever its signs. */
 const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
-/** The name of a secret at AWS, which is none. */
-const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+/** The name of a secret at AWS, or of its checksum. */
+const RESOURCE = /(?:checksum|hash|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -177,8 +177,7 @@ export function* findKeyValues(text: string): Generator<Finding> {
 }
 
 function valueBeside(text: string, name: string, start: number): Span | undefined {
-  if (text.charAt(start - 1) === ":" && RESOURCE.test(text.slice(Math.max(0, start - 90), start)))
-    return undefined;
+  if (RESOURCE.test(text.slice(Math.max(0, start - 90), start))) return undefined;
   const end = start + name.length;
   // A name ends where a word does: `tokenizer` is none.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;

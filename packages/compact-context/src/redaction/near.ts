@@ -31,10 +31,13 @@ const HINTED = new RegExp(
 /** A flag, the name of a line of settings, or what a pair calls its value. */
 const SET =
   /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
+/** A list of secrets by name: `secrets:` and below it `session: …`. */
+const PARENT =
+  /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
 /** What a value is given to by a sign. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
-const IDENTIFIER = /[\w.-]{0,60}$/;
+const IDENTIFIER = /[\w./-]{0,60}$/;
 
 /** Values that a machine drew beside names that hint, and values like passwords beside words that say so. */
 export function* findNear(text: string): Generator<Finding> {
@@ -76,6 +79,7 @@ function clauseOf(before: string, behind: string): string {
 
 /** A sign or a flag gives the value to a name that hints. */
 function isHinted(before: string): boolean {
+  if (PARENT.test(before)) return true;
   const set = SET.exec(before)?.[1];
   if (set !== undefined && isHintingName(set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));

@@ -6,7 +6,7 @@ import { isFilledIn, isShuffled, isSpoken, isToldApart, looksGenerated } from ".
 
 const { raw } = String;
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
-const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
 /** A code that is used once; groups of four digits have one blank or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
@@ -31,7 +31,7 @@ export const SENTENCES = [
     raw`
     \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}⟩\d{4,8}⟩(?![\w-]|[.]\d)
     暗証番号[^\d\n]{0,12}?⟩\d{4,8}⟩(?![\w-]|[.]\d)⟩暗証番号
-    \b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?⟩${CODES}
+    \b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?⟩${CODES}
     \bkey\b[^\n:]{0,24}: ⟩[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
   ),
   // A user and a password

@@ -49,6 +49,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
   // What is encrypted already
   /^(?:ENC[[(]|AgB[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  // A checksum, also behind the name of what is cached
+  /^sha\d{3}-|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=[^=]/,
   // The range of a version, a selector
@@ -93,11 +95,11 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
     return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
-  if (AMBIGUOUS.test(name)) return isGiven(value, name);
+  // `BASIC_AUTH=ann:…`
+  if (AMBIGUOUS.test(name))
+    return isGiven(value.replace(/^[\w.@-]{1,40}:/, ""), value.includes(":") ? "password" : name);
   if (/^\d[\d_.]*$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
-  if (context.joint !== "=" && isNameInCode(value)) return false;
-  if (/^\/[\^[(\\]/.test(value)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
@@ -159,7 +161,7 @@ export function isExpression(value: string): boolean {
   const called = /^([A-Za-z_$][\w$.:?!]*)[([{]/.exec(value)?.[1];
   if (called !== undefined && (!/\d/.test(called) || isWords(called))) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
-  return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+  return !value.split(".").some((part) => (part.length >= 20 && /\d/.test(part)) || digitSwitches(part) >= 3);
 }
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
@@ -169,7 +171,7 @@ function isReference(value: string, { name, joint }: ValueContext): boolean {
 }
 
 /** Vowels and no more than three consonants between them. */
-const SAYABLE = /^(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}$/i;
+const SAYABLE = /^(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}$/i;
 
 /** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `AwsSdkSigV4Signer`. */
 export function isWords(value: string): boolean {
@@ -181,7 +183,8 @@ export function isWords(value: string): boolean {
   const words = parts.filter(
     (part) => part.length >= (switches > 0 && /^[a-z]/.test(part) ? 4 : 3) && SAYABLE.test(part),
   );
-  return words.join("").length >= 0.6 * letters && letters >= 3 * parts.length;
+  const least = switches > 0 && value.length >= 24 && !/[-_.]/.test(value) ? 0.8 : 0.6;
+  return words.join("").length >= least * letters && letters >= 3 * parts.length;
 }
 
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
@@ -273,7 +276,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
