@@ -1,120 +1,60 @@
 import type { Finding } from "./finding.ts";
-import { type Place, place } from "./place.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, looksGenerated, SECRET_NAME } from "./values.ts";
+import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
+import { places } from "./place.ts";
+import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
 
 // Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
-// server, the head of a form's part, the keyword of a network device.
+// server, the keyword of a network device.
 
 const { raw } = String;
 const isGivenWord = (value: string): boolean => isGiven(value, "password");
-const ENDS_LINE = raw`(?=[ \t]{0,8}(?:\r?\n|$))`;
 
-export const DIALOGUES: readonly Place[] = [
+export const DIALOGUES = [
   // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
-  place("device", isGivenWord, [
-    raw`\b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?`,
-    raw`[^\s"';]{6,128}`,
-  ]),
-  place("device", (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value), [
-    raw`\bsnmp(?:-server)? community "?`,
-    raw`[^\s"]{4,64}`,
-    raw`(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
-  ]),
-  place("device", isFilledIn, [raw`[ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "`, raw`[^"\n]{4,128}`, '(?=")'], " : "),
-  // Wireless networks, whose passphrases have blanks
-  place("device", isFilledIn, [
-    raw`\bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:`,
-    raw`(?:[^;\\\n]|\\.){4,64}`,
-    "(?=;)",
-  ]),
-  place("command-line", isFilledIn, [
-    raw`\b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?`,
-    raw`(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}`,
-  ]),
-  place(
-    "element",
-    isFilledIn,
-    [raw`<(?:keyMaterial|passphrase|psk)>`, raw`[^<>\n]{8,64}`, "(?=</)"],
-    raw`\b(?:keymaterial|passphrase|psk)`,
+  ...places(
+    "device",
+    isGivenWord,
+    raw`
+    \b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5)(?: \d{1,2})? ["']?⟩[^\s"';]{6,128}
+    \b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ⟩[^\s"']{6,128}`,
   ),
-  place(
-    "command-line",
-    isFilledIn,
-    [
-      raw`\b(?:--with-token|--stdin|login|cryptsetup|gpg|sudo)\b[^\n]{0,120}?<<< ["']?`,
-      raw`(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}`,
-    ],
-    "<<<",
+  ...places(
+    "device",
+    (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value),
+    raw`\bsnmp(?:-server)? community "?⟩[^\s"]{4,64}⟩(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
   ),
-  // The passwords of daemons, installers and stores of keys
-  ...[
-    ["rootpw", raw`\brootpw (?:--plaintext )?`, raw`[^\s-]\S{3,128}`],
-    ["", raw`\bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?`, raw`\S{4,128}`],
-    ["<auth-user-pass>", raw`<auth-user-pass>\r?\n[^\n]{1,64}\n`, raw`[^\s<]\S{2,128}`],
-    ["ap-secrets", raw`(?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?`, raw`[^\s"]{4,128}(?="? \*)`],
-    [
-      "chpasswd:",
-      raw`list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:`,
-      raw`[^\s:]{3,128}`,
-    ],
-    [".toCharArray", raw`[.](?:load|store|getKey|init)\([^"\n;]{0,80}"`, raw`[^"\n]{4,128}(?="[.]toC)`],
-  ].map(([needs, before = "", value = ""]) => place("device", isFilledIn, [before, value], needs)),
-  // Servers that ask for a password
-  place(
+  ...places(
+    "device",
+    isFilledIn,
+    raw`
+    [ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "⟩[^"\n]{4,128}⟩(?=")⟩ : 
+    // Wireless networks and disks, whose passphrases have blanks
+    \bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:⟩(?:[^;\\\n]|\\.){4,64}⟩(?=;)
+    \b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?⟩(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
+    <(?:keyMaterial|passphrase|psk)>⟩[^<>\n]{8,64}⟩(?=</)⟩</
+    (?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?⟩(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}⟩⟩<<<
+    // The passwords of daemons, installers and stores of keys
+    \brootpw (?:--plaintext )?⟩[^\s-]\S{3,128}
+    \bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?⟩\S{4,128}
+    <auth-user-pass>\r?\n[^\n]{1,64}\n⟩[^\s<]\S{2,128}⟩⟩<auth-user-pass>
+    (?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?⟩[^\s"]{4,128}(?="? \*)⟩⟩ap-secrets
+    list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:⟩[^\s:]{3,128}⟩⟩chpasswd:
+    [.](?:load|store|getKey|init)\([^"\n;]{0,80}"⟩[^"\n]{4,128}(?="[.]toC)⟩⟩.toCharArray
+    // Servers that ask for a password
+    \bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])⟩(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?⟩(?![\w+/=]|\()
+    \buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass ⟩\S{3,128}⟩(?=[ \t]{0,8}(?:\r?\n|$))⟩PASS 
+    "(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "⟩[^"\n]{3,256}⟩(?=")⟩2)
+    // What Terraform drew, in a plan and in a state
+    \brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"⟩[^"\n]{4,256}⟩(?=")`,
+  ),
+  ...places(
     "dialogue",
     isGivenWord,
-    [raw`(?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?`, raw`[^\s"'\\:]{6,128}`, raw`(?=[ \t]{0,8}(?:\\r|\r?\n|$))`],
-    raw`\bauth`,
+    raw`
+    (?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?⟩[^\s"'\\:]{6,128}⟩(?=[ \t]{0,8}(?:\\r|\r?\n|$))⟩AUTH
+    (?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?⟩[^"\s]{6,128}⟩⟩LOGIN `,
   ),
-  place(
-    "dialogue",
-    isMixed,
-    [raw`\bauth (?:plain|login|xoauth2|external) `, raw`[A-Za-z0-9+/]{10,4096}={0,2}`],
-    "AUTH ",
-  ),
-  place(
-    "dialogue",
-    isFilledIn,
-    [
-      raw`\bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])`,
-      raw`(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?`,
-      raw`(?![\w+/=]|\()`,
-    ],
-    "UGFzc3dvcmQ6",
-  ),
-  place(
-    "dialogue",
-    isFilledIn,
-    [raw`\buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass `, raw`\S{3,128}`, ENDS_LINE],
-    "PASS ",
-  ),
-  place(
-    "dialogue",
-    isGivenWord,
-    [raw`(?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?`, raw`[^"\s]{6,128}`],
-    "LOGIN ",
-  ),
-  place(
-    "dialogue",
-    isFilledIn,
-    [
-      raw`\bform-data; name="[\w.\[-]{0,40}?(?:${SECRET_NAME})\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}`,
-      raw`[^\s][^\r\n]{2,512}`,
-    ],
-    "form-data",
-  ),
-  place(
-    "command-output",
-    isFilledIn,
-    [raw`"(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "`, raw`[^"\n]{3,256}`, '(?=")'],
-    "2)",
-  ),
-  // What Terraform drew, in a plan and in a state
-  place("command-output", isFilledIn, [
-    raw`\brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"`,
-    raw`[^"\n]{4,256}`,
-    '(?=")',
-  ]),
+  ...places("dialogue", isMixed, raw`\bauth (?:plain|login|xoauth2|external) ⟩[A-Za-z0-9+/]{10,4096}={0,2}`),
 ];
 
 /** A command behind a prompt of a shell or of an interpreter. */

@@ -1,15 +1,9 @@
 import { createLruMap } from "../errors.ts";
 import { type Finder, REDACTED } from "./finding.ts";
+import { isHintingName, isPasswordName, isSecretName } from "./lexicon.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import {
-  isGiven,
-  isHintingName,
-  isPasswordName,
-  isQuotedSecret,
-  isSecretName,
-  looksGenerated,
-} from "./values.ts";
+import { isGiven, isQuotedSecret, looksGenerated } from "./values.ts";
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
@@ -124,7 +118,7 @@ function walkObject(value: object, name: string | undefined, walk: Walk): unknow
     return walked === plain ? value : walked;
   }
   if (Array.isArray(value)) return walkArray(value, name, walk);
-  return walkFields(value, walk);
+  return walkFields(value, name, walk);
 }
 
 function walkArray(value: readonly unknown[], name: string | undefined, walk: Walk): unknown {
@@ -137,7 +131,7 @@ function walkArray(value: readonly unknown[], name: string | undefined, walk: Wa
   return items.every((item, index) => Object.is(item, value[index])) ? value : items;
 }
 
-function walkFields(value: object, walk: Walk): unknown {
+function walkFields(value: object, name: string | undefined, walk: Walk): unknown {
   const fields = new Map<string, unknown>();
   let changed = false;
   const given = Object.keys(value).some((key) => isNamedValue(key)) ? nameGiven(value) : undefined;
@@ -146,7 +140,7 @@ function walkFields(value: object, walk: Walk): unknown {
     const after =
       parts.includes(key) && typeof before === "string"
         ? REDACTED
-        : walkValue(before, isNamedValue(key) ? (given ?? key) : key, walk);
+        : walkValue(before, isNamedValue(key) ? (given ?? name ?? key) : key, walk);
     const shownKey = freeName(walk.redactText(key), fields);
     changed ||= after !== before || shownKey !== key;
     fields.set(shownKey, after);
@@ -316,7 +310,7 @@ function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
 function nameOf(frame: Frame | undefined): string | undefined {
   if (frame === undefined) return undefined;
   if (frame.array) return flagName(frame.before) ?? frame.name;
-  return isNamedValue(frame.key ?? "") ? (frame.before ?? frame.key) : frame.key;
+  return isNamedValue(frame.key ?? "") ? (frame.before ?? frame.name ?? frame.key) : frame.key;
 }
 
 /** The string as it is to be shown. */

@@ -1,174 +1,235 @@
 import type { Finding, Span } from "./finding.ts";
+import { isPasswordWord, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import {
-  HINT,
-  hasSecretName,
   isBareSecret,
   isFilledIn,
   isGiven,
-  isHintingName,
-  isMixed,
   isQuotedSecret,
-  looksGenerated,
-  SECRET_NAME,
+  isSpoken,
+  isToldApart,
   type ValueContext,
 } from "./values.ts";
 
+// Values that their names make secrets. A name is found first; then one relation after the other says where its value stands.
 // Every repetition is bounded, so that one match costs a constant however hostile the text.
+
+const { raw } = String;
+const NAMES = new RegExp(`${PASSWORD_WORDS}|${SECRET_NAME}|(?<![a-z])(?:pass|pw)(?![a-z])`, "gi");
 /** How a terminal colours a name. */
-const COLOUR = "(?:\\u001b\\[[\\d;]{0,8}m)?";
+const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
-const YAML =
-  "(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\\b)\\w{1,12}[ \\t]{1,4})?(?:[>|][+-]?[ \\t]{0,4}\\r?\\n[ \\t]{1,40})?";
-const JOINT = `(?:\\\\{0,7}["'\`]|&quot;)?\\]?\\*{0,2}${COLOUR}([ \\t]{0,8}|\\r?\\n(?==> ))(=>|:=|\\?{1,2}=|\\|\\|=|={1,3}|<-|:(?![:/?]))\\*{0,2}${COLOUR}([ \\t]{0,8})(?:&quot;)?${YAML}`;
-const NAMES = new RegExp(SECRET_NAME, "gi");
-const SIGNED = new RegExp(`(?:[_\\x20-]?\\d{1,2})?${JOINT}`, "y");
-const FLAG = new RegExp(
-  `(?<![\\w-])--?(?=[a-z])[a-z0-9_-]{0,40}?(${SECRET_NAME}|(?:store|key|require)pass)(["']?,?[ \\t]{1,8})(?=[^\\s=:-])(?![a-z_]{1,24}=["'\\w])`,
-  "gi",
-);
+const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
+/** The signs that give a value to a name, with what may stand around them. */
+export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
-const TYPE =
-  "(?::[ \\t]{0,4}[&*'\\w(\\[][\\w<>\\[\\]&|?.'* ]{0,60}?|[ \\t]{1,4}(?:As[ \\t])?(?:\\[\\])?\\w{3,20})";
-/** Where a value that may be generated begins: found before its name, because names that hint are many. */
-const LONG_VALUE = new RegExp(
-  `(?:[=:{>]|<-)\\*{0,2}${COLOUR}[ \\t]{0,8}(?:&quot;)?(?:[fbruNL@$]?\\\\{0,7}["'\`])?(?=(?:\\d{1,9}\\|)?[A-Za-z0-9_.+/~-][A-Za-z0-9_.+/=~-]{11})`,
-  "g",
-);
-/** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
-const HINTED = new RegExp(
-  `(?:${HINT})[\\w.-]{0,40}(?:(?:${TYPE}(?=[ \\t]{0,4}=))?${JOINT}|\\{(?=["'])|>)(?:[fbruNL@$]?\\\\{0,7}["'\`])?$`,
-  "i",
-);
-const LONGEST_NAME = 160;
-/** `-storagekey value` */
-const HINTED_FLAG = /(?<![\w-])--?[a-z][\w-]{0,30}key["']?[ \t]{1,4}/gi;
-const DECLARED = new RegExp(
-  `(?:(?:\\[\\d{0,4}\\])?[?!]?${TYPE}?\\s{0,24}(?:[.+]|\\|\\||\\?\\?|:)?=\\s{0,24}(?:(?:Some|new \\w{1,40})\\()?|\\s{1,24}(?:\\|\\||\\?\\?)\\s{1,24}|(?:\\s{1,8}by\\s{1,8}lazy)?\\s{0,4}\\{(?:\\s{0,4}get;(?:\\s{0,4}\\w{3,16};){0,2}\\s{0,4}\\}\\s{0,4}=)?\\s{0,24})(?=[fbruNL@$]?\\\\{0,3}["'\`])`,
-  "iy",
-);
-/** Whatever stands between a name and the next quoted text of its line: a call, a default, a pair's comma. */
-const UP_TO_QUOTED = /(?:[\w.-]{0,40}\\{0,3}["'`])?(?=([^"'`\n;{}\\]{0,60}))\1(?=\\{0,7}["'`])/y;
-const ENCODED_SIGN = /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy;
-/** Up to an encoded end of line, `&`, `,`, `"`, `;` or brace. */
-const ENCODED_VALUE = /(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){1,1024}/iy;
-const NAME_BEFORE = /[\w.-]{0,60}$/;
-const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
-const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}/iy;
-const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
-/** The rest of a value with a semicolon in it, which ends its line. */
-const BEHIND_SEMICOLON = /;[^\s"'`,;<>&|\\=()]{3,64}(?=[ \t]{0,8}(?:\r?\n|$))/y;
-const GENERATED = /(?:\d{1,9}\|)?[A-Za-z0-9_.+/=~-]{12,512}/y;
-/** The name of a secret at AWS, which is none. */
-const RESOURCE = /\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
-const LONGEST_QUOTED = 4096;
-const JUDGED = 500;
-const KIND = "named-value";
+export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
+export const GIVES =
+  "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
+export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
+/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
+export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
+const VALUE_FIELD = raw`["']?\w{0,12}(?:value|content|default)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`;
 
-/** The values given to secret names: `name=value`, `name: value`, JSON at any depth of escaping, `--name value`. */
-export function* findKeyValues(text: string): Generator<Finding> {
-  if (hasSecretName(text)) yield* valuesOf(text, NAMES, besideName);
-  if (text.includes("-")) yield* valuesOf(text, FLAG, (_, match) => secretAfter(text, atFlag(match)));
-  yield* valuesOf(text, LONG_VALUE, generatedAfter);
-  if (text.includes("key ")) yield* valuesOf(text, HINTED_FLAG, generatedAfterFlag);
-}
-
-/** A name, what joins it to a value, and where the value begins. */
+/** A name in a text, and what joins it to its value. */
 interface Named {
   readonly name: string;
   readonly start: number;
-  readonly before: string;
-  readonly sign: string;
-  readonly after: string;
+  /** Where the value begins. */
   readonly valueAt: number;
+  /** The groups of what stands between. */
+  readonly groups: readonly (string | undefined)[];
 }
 
-function atFlag({ 0: whole, 1: name = "", index }: RegExpExecArray): Named {
-  return { name, start: index, before: "", sign: "", after: "", valueAt: index + whole.length };
+/** Where the value of a name stands. */
+interface Relation {
+  /** What stands between a name and its value. */
+  readonly between: RegExp;
+  /** What must stand before the name. */
+  readonly before?: RegExp;
+  readonly read: (text: string, named: Named) => Span | undefined;
+  /** Only words that people say for a password have it. */
+  readonly isSaid?: true;
 }
 
-/** Behind a name stands a sign, a type and a sign, or the value itself in quotes. */
-function besideName(text: string, { 0: name, index: start }: RegExpExecArray): Span | undefined {
-  if (text.charAt(start - 1) === ":" && RESOURCE.test(text.slice(Math.max(0, start - 90), start)))
-    return undefined;
+/** Reads a value by its pattern; its quotes, and the stop that ends its sentence, are no part of it. */
+function reads(source: string, isSecret: (value: string, name: string) => boolean): Relation["read"] {
+  const pattern = new RegExp(source, "iuy");
+  return (text, { name, valueAt }) => {
+    const value = (matchAt(pattern, text, valueAt) ?? "").replace(/(?:\*\*|[.,;:)\]])+$/, "");
+    return value !== "" && isSecret(value, name)
+      ? { start: valueAt, end: valueAt + value.length }
+      : undefined;
+  };
+}
+
+const RELATIONS: readonly Relation[] = [
+  // password%3Dx%26…: signs as addresses and forms encode them
+  {
+    between: /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy,
+    read: reads(raw`(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024}`, isFilledIn),
+  },
+  // password = x, also with a number behind the name
+  { between: new RegExp(raw`(?:[_\x20-]?\d{1,2})?${SIGN}`, "y"), read: assigned },
+  // --password x
+  {
+    between: /["']?,?[ \t]{1,8}(?=[^\s=:-])(?![a-z_]{1,24}=["'\w])/iy,
+    before: /(?<![\w-])--?(?:[a-z][a-z0-9_-]{0,40})?$/i,
+    read: assigned,
+  },
+  // String password = "x", password || "x", password { get; } = "x"
+  {
+    between: new RegExp(
+      raw`(?:(?:\[\d{0,4}\])?[?!]?${TYPE}?\s{0,24}(?:[.+]|\|\||\?\?|:)?=\s{0,24}(?:(?:Some|new \w{1,40})\()?|\s{1,24}(?:\|\||\?\?)\s{1,24}|(?:\s{1,8}by\s{1,8}lazy)?\s{0,4}\{(?:\s{0,4}get;(?:\s{0,4}\w{3,16};){0,2}\s{0,4}\}\s{0,4}=)?\s{0,24})(?=[fbruNL@$]?\\{0,3}["'\x60])`,
+      "iy",
+    ),
+    read: assigned,
+  },
+  // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
+  {
+    between:
+      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+    // Jenkins keeps what it encrypted in braces.
+    read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
+      isFilledIn(value.replace(/^\{(?=.{20})/, "")),
+    ),
+  },
+  // name: password, value: x
+  {
+    between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
+    before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
+    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, isFilledIn),
+  },
+  // The value one level below: password:\n  value: x, variable "password" { default = "x" }
+  {
+    between: new RegExp(
+      raw`["']?(?::[ \t]{0,4}\r?\n[ \t]{1,40}|\s{0,4}:?\s{0,4}\{[^{}]{0,400}?(?<!\w))${VALUE_FIELD}`,
+      "iy",
+    ),
+    read: reads(raw`[^\s"']{4,512}`, isGiven),
+  },
+  // The part of a form
+  {
+    between: /\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}/y,
+    before: /form-data;[ \t]name="[\w.[-]{0,40}$/i,
+    read: reads(raw`[^\s][^\r\n]{2,512}`, isFilledIn),
+  },
+  // A row of a table, a line of settings: | password | x |, requirepass x
+  {
+    between:
+      /[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t]|[ \t]{1,40})[*\x60"']{0,3}/y,
+    before: /(?:^|[\n|│])[ \t]{0,40}(?:[$>] )?(?:[\w.-]{1,40} ){0,5}?[*\x60]{0,3}[\w.:/@-]{0,60}$/,
+    read: reads(raw`[^\s|│*\x60"']{4,512}(?=[*\x60"';]{0,3}[ \t]{0,40}(?:[|│]|\r?\n|$))`, isGiven),
+  },
+  // The next quoted text: behind a call, a default, the comma of a pair
+  {
+    between:
+      /(?![_-]?(?:hash|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+    read: given,
+  },
+  // The password for the server is x: up to six words and what gives a value
+  {
+    between: new RegExp(
+      raw`(?:[ \t]{1,3}[\p{L}'’.@-]{1,24},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso))?[ \t]{0,4}${OPENED}`,
+      "iuy",
+    ),
+    before: /(?:^|[^\p{L}\p{N}-])$|[\u3000-\uffff]$/u,
+    read: reads(`${SPOKEN}{4,256}`, isSpoken),
+    isSaid: true,
+  },
+  // with the password x; the password, type x
+  {
+    between: /(?:[ \t]{1,3}|,?[ \t](?:type|enter|try)[ \t])["'\x60]?/iy,
+    before: /\b(?:with|using|and|by|a)(?: the)? $/i,
+    read: reads(raw`[^\s"'\x60,;]{5,128}(?=["'\x60]?(?:[\s,;]|$))`, isSpoken),
+    isSaid: true,
+  },
+  {
+    between: new RegExp(raw`[ \t]{1,3}${OPENED}`, "y"),
+    before: /(?:^|[^\p{L}\p{N}_-])$/u,
+    read: reads(raw`${SPOKEN}{6,128}(?=["'\x60]?(?:[\s,;]|\.?$))`, isToldApart),
+    isSaid: true,
+  },
+];
+
+const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
+const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
+const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
+/** A line of settings holds nothing but a name and its value, whatever its signs. */
+const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
+/** The name of a secret at AWS, or of its checksum. */
+const RESOURCE = /(?:checksum|hash|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+const LONGEST_QUOTED = 4096;
+const JUDGED = 500;
+const BEFORE = 120;
+
+/** The values given to names of secrets. */
+export function* findKeyValues(text: string): Generator<Finding> {
+  // Most texts have none, and a copy of the pattern costs more than the search.
+  if (text.search(NAMES) < 0) return;
+  const names = new RegExp(NAMES);
+  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
+    const span = valueBeside(text, match[0], match.index);
+    if (span === undefined) continue;
+    yield { ...span, kind: "named-value" };
+    names.lastIndex = Math.max(span.end, match.index + 1);
+  }
+}
+
+function valueBeside(text: string, name: string, start: number): Span | undefined {
+  if (RESOURCE.test(text.slice(Math.max(0, start - 90), start))) return undefined;
   const end = start + name.length;
-  if (text.charAt(end) === "%") return inAddress(text, end);
-  SIGNED.lastIndex = end;
-  const signed = SIGNED.exec(text);
-  if (signed !== null) {
-    const [whole, before = "", sign = "", after = ""] = signed;
-    const span = secretAfter(text, { name, start, before, sign, after, valueAt: end + whole.length });
+  // A name ends where a word does: `tokenizer` is none.
+  if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
+  const lead = text.slice(Math.max(0, start - BEFORE), start);
+  for (const { between, before, read, isSaid } of RELATIONS) {
+    if (isSaid && !isPasswordWord(name)) continue;
+    between.lastIndex = end;
+    const [whole, ...groups] = between.exec(text) ?? [];
+    if (whole === undefined || before?.test(lead) === false) continue;
+    const span = read(text, { name, start, valueAt: end + whole.length, groups });
     if (span !== undefined) return span;
   }
-  const declared = matchAt(DECLARED, text, end);
-  if (declared !== undefined) {
-    const valueAt = end + declared.length;
-    const span = secretAfter(text, { name, start, before: " ", sign: "=", after: " ", valueAt });
-    if (span !== undefined) return span;
-  }
-  const gap = matchAt(UP_TO_QUOTED, text, end);
-  return gap === undefined ? undefined : givenAfter(text, name, end + gap.length);
+  return undefined;
 }
 
-/** `password%3Dx%26…`: name and value with their signs encoded as in addresses and forms. */
-function inAddress(text: string, end: number): Span | undefined {
-  const sign = matchAt(ENCODED_SIGN, text, end);
-  if (sign === undefined) return undefined;
-  const start = end + sign.length;
-  const value = matchAt(ENCODED_VALUE, text, start) ?? "";
-  return value.length > 2 && isFilledIn(value) ? { start, end: start + value.length } : undefined;
+/** What a sign or a flag gives: in quotes, or bare. */
+function assigned(text: string, named: Named): Span | undefined {
+  const quoted = quotedAt(text, named.valueAt);
+  if (quoted === undefined) return bareSecret(text, named, named.valueAt);
+  if (quoted.end === undefined) return bareSecret(text, named, quoted.start);
+  const value = text.slice(quoted.start, quoted.end);
+  return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
 }
 
 /** A quoted value that no sign gives to its name: it must look like a secret itself. */
-function givenAfter(text: string, name: string, valueAt: number): Span | undefined {
-  const opening = matchAt(OPENING, text, valueAt) ?? "";
-  const inner = valueAt + opening.length;
+function given(text: string, { name, valueAt }: Named): Span | undefined {
+  const { start = 0, end } = quotedAt(text, valueAt) ?? {};
+  return end !== undefined && isGiven(text.slice(start, end), name) ? { start, end } : undefined;
+}
+
+/** Where a value in quotes begins, behind its scheme, and ends; no end where the line has no second quote. */
+function quotedAt(text: string, at: number): { start: number; end: number | undefined } | undefined {
+  const opening = matchAt(OPENING, text, at);
+  if (opening === undefined) return undefined;
+  const inner = at + opening.length;
   const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
-  if (end === undefined) return undefined;
-  const start = inner + (matchAt(SCHEME, text, inner)?.length ?? 0);
-  return isGiven(text.slice(start, end), name) ? { start, end } : undefined;
+  return { start: end === undefined ? inner : inner + (matchAt(SCHEME, text, inner)?.length ?? 0), end };
 }
 
-type Judge = (text: string, match: RegExpExecArray) => Span | undefined;
-
-function* valuesOf(text: string, pattern: RegExp, judge: Judge): Generator<Finding> {
-  // Most texts have none, and a copy of the pattern costs more than the search.
-  if (text.search(pattern) < 0) return;
-  const names = new RegExp(pattern);
-  for (let match = names.exec(text); match !== null; match = names.exec(text)) {
-    const span = judge(text, match);
-    if (span === undefined) continue;
-    yield { ...span, kind: KIND };
-    names.lastIndex = span.end;
-  }
-}
-
-/** Beside a name that only hints, the value itself must look generated. */
-function generatedAfter(text: string, match: RegExpExecArray): Span | undefined {
-  const value = generatedAt(text, match.index + match[0].length);
-  if (value === undefined) return undefined;
-  const from = Math.max(0, match.index - LONGEST_NAME);
-  const named = HINTED.exec(text.slice(from, value.start));
-  return named !== null && isNamedByHint(text, from + named.index, named[0]) ? value : undefined;
-}
-
-function generatedAfterFlag(text: string, { 0: flag, index }: RegExpExecArray): Span | undefined {
-  const valueAt = index + flag.length;
-  const value = generatedAt(text, valueAt + (matchAt(OPENING, text, valueAt)?.length ?? 0));
-  return value !== undefined && isNamedByHint(text, index, flag) ? value : undefined;
-}
-
-function generatedAt(text: string, start: number): Span | undefined {
-  const value = matchAt(GENERATED, text, start)?.replace(/[.]+$/, "");
-  if (value === undefined || !looksGenerated(value) || isCode(text, start + value.length)) return undefined;
-  return { start, end: endOfLong(text, start, start + value.length) };
-}
-
-/** `hint` is what joins the hinting part of a name to its value. */
-function isNamedByHint(text: string, at: number, hint: string): boolean {
-  const words = text.slice(Math.max(0, at - 30), at);
-  if (/\b(?:cache(?: \w+){0,3}|build|lock|object|row)[ \t]$/i.test(words)) return false;
-  const before = NAME_BEFORE.exec(text.slice(Math.max(0, at - 60), at))?.[0] ?? "";
-  return isHintingName(before + hint.replace(/["'`\]* \t=:>?{\\]+$/, ""));
+function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
+  const scheme = matchAt(SCHEME, text, valueStart) ?? "";
+  const start = valueStart + scheme.length;
+  const isSetting =
+    named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
+  const found =
+    (isSetting ? matchAt(REST_OF_LINE, text, start) : undefined) ?? matchAt(BARE, text, start) ?? "";
+  const value = found.replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
+  if (value === "") return undefined;
+  const end = start + value.length;
+  const context = contextOf(text, named, end);
+  const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
+  return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
 }
 
 /** What was judged by its first 512 characters is taken as a whole. */
@@ -180,44 +241,11 @@ function endOfLong(text: string, start: number, end: number): number {
   return reach;
 }
 
-/** A call or an index goes on behind a name; so does a host. */
-function isCode(text: string, end: number): boolean {
-  return /^[([{:]/.test(text.slice(end, end + 1));
-}
-
-function secretAfter(text: string, named: Named): Span | undefined {
-  const { name, valueAt } = named;
-  const opening = matchAt(OPENING, text, valueAt);
-  if (opening === undefined) return bareSecret(text, named, valueAt);
-  const inner = valueAt + opening.length;
-  const end = closingQuote(text, inner, opening.replace(/^[fbruNL@$]/, ""));
-  return end === undefined ? bareSecret(text, named, inner) : quotedSecret(text, name, { start: inner, end });
-}
-
-function quotedSecret(text: string, name: string, span: Span): Span | undefined {
-  const start = span.start + (matchAt(SCHEME, text, span.start)?.length ?? 0);
-  if (start >= span.end) return undefined;
-  return isQuotedSecret(text.slice(start, span.end), name) ? { start, end: span.end } : undefined;
-}
-
-function bareSecret(text: string, named: Named, valueStart: number): Span | undefined {
-  const scheme = matchAt(SCHEME, text, valueStart) ?? "";
-  const start = valueStart + scheme.length;
-  const first = (matchAt(BARE, text, start) ?? "").replace(/(?:[)\]}:*?]|(?<!\.)\.){1,8}$/, "");
-  if (first === "") return undefined;
-  const rest = matchAt(BEHIND_SEMICOLON, text, start + first.length) ?? "";
-  const value = isMixed(rest) ? first + rest : first;
-  const end = start + value.length;
-  const context = contextOf(text, named, end);
-  const inScheme = scheme === "" ? context : { ...context, joint: "scheme" as const };
-  return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
-}
-
-function contextOf(text: string, { name, start, before, sign, after }: Named, end: number): ValueContext {
-  const spaced = before !== "" || after !== "";
+function contextOf(text: string, { name, start, groups }: Named, end: number): ValueContext {
+  const [before, sign, after] = groups;
   // `--secret=mailer` names one that is kept elsewhere.
-  const isFlag = sign === "" || (name === "secret" && text.startsWith("--", start - 2));
-  const joint = isFlag ? "flag" : sign === ":" ? ":" : spaced ? "= " : "=";
+  const isFlag = sign === undefined || (name === "secret" && text.startsWith("--", start - 2));
+  const joint = isFlag ? "flag" : sign === ":" ? ":" : before !== "" || after !== "" ? "= " : "=";
   const lineStart = text.slice(Math.max(0, start - 80), start);
   // Alone on its line, or behind words: "  password: x", "the password: x".
   const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);
@@ -258,7 +286,7 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   for (const { line, isSecret } of linesOfManifests(text)) {
     if (endsBlock(line, indent)) indent = undefined;
     const entry = indent === undefined ? null : ENTRY.exec(line);
-    if (entry !== null) {
+    if (entry !== null && !/^\s*(?:\w*user(?:name)?|login|host|port):/i.test(line)) {
       const start = offset + (entry[1]?.length ?? 0);
       yield { start, end: start + (entry[2]?.length ?? 0), kind: "kubernetes-secret" };
     }

@@ -1,5 +1,4 @@
 import type { Finding } from "./finding.ts";
-import { hasSecretName, SECRET_NAME } from "./values.ts";
 
 /** Where a secret stands because of what is around it. */
 export interface Place {
@@ -7,59 +6,43 @@ export interface Place {
   /** Two groups: what stays, and the secret; every repetition bounded. */
   readonly source: string;
   readonly isSecret: (value: string, before: string) => boolean;
-  /** Text without which the pattern has nothing to find; behind `\\b`, the beginnings of words of which one must be there. */
+  /** Text without which the pattern has nothing to find. */
   readonly needs: string;
-  /** The name of a secret must be in the text. */
-  readonly named: boolean;
 }
 
-/** What a place needs in whose pattern the name of a secret is a word of its own. */
-export const A_NAME = "a name";
-
-type Judge = Place["isSecret"];
-
-/** `before`, `value` and `behind` are sources of patterns; a space that does not open a class means one to eight blanks. */
-export function place(
-  kind: string,
-  isSecret: Judge,
-  parts: readonly [string, string, string?],
-  needs = "",
-): Place {
-  const [before = "", value, behind = ""] = parts.map((part) => part?.replace(/(?<!\[) /g, "[ \\t]{1,8}"));
-  const named = needs === A_NAME || parts.some((part) => part?.includes(SECRET_NAME));
-  return {
-    kind,
-    isSecret,
-    needs: needs === A_NAME ? "" : needs,
-    named,
-    source: `(${before})(${value})${behind}`,
-  };
+/**
+ * A table of places: in each row, parted by `⟩`, the sources of what stands before the secret, of the secret, of what stands
+ * behind it, and text that is needed where no words begin the row. A space that does not open a class means one to
+ * eight blanks.
+ */
+export function places(kind: string, isSecret: Place["isSecret"], rows: string): Place[] {
+  return rows
+    .split("\n")
+    .map((row) => row.trimStart())
+    .filter((row) => row !== "" && !row.startsWith("// "))
+    .map((row) => {
+      const [before = "", value = "", behind = "", needs = ""] = row.split("⟩");
+      const source = `(${before})(${value})${behind}`.replace(/(?<!\[) /g, "[ \\t]{1,8}");
+      return { kind, isSecret, needs, source };
+    });
 }
 
 /** Finds the secrets of all places in one text; patterns are compiled when a text first has one of their words. */
-export function createPlaceFinder(places: readonly Place[]): (text: string) => Finding[] {
+export function createPlaceFinder(table: readonly Place[]): (text: string) => Finding[] {
   const patterns: RegExp[] = [];
-  const gate = createWordGate(
-    places.map(({ needs, source }) => (needs.startsWith("\\b") ? needs : source.slice(1))),
-  );
-  const free = places.flatMap(({ named }, index) => (gate.isGated(index) || named ? [] : [index]));
-  const named = places.flatMap((searched, index) => (!gate.isGated(index) && searched.named ? [index] : []));
+  const gate = createWordGate(table.map(({ source }) => source.slice(1)));
+  const free = table.flatMap((_, index) => (gate.isGated(index) ? [] : [index]));
   return (text) => {
-    const hasName = hasSecretName(text);
     const found: Finding[] = [];
-    for (const index of [...gate.open(text), ...free, ...(hasName ? named : [])]) {
-      const searched = places[index] as Place;
-      if ((searched.named && !hasName) || !hasNeeded(searched, text)) continue;
+    for (const index of [...gate.open(text), ...free]) {
+      const searched = table[index] as Place;
+      if (!text.includes(searched.needs)) continue;
       const pattern = patterns[index] ?? new RegExp(searched.source, "gi");
       patterns[index] = pattern;
       found.push(...findingsOf(searched, pattern, text));
     }
     return found;
   };
-}
-
-function hasNeeded({ needs }: Place, text: string): boolean {
-  return needs.startsWith("\\b") || text.includes(needs);
 }
 
 function findingsOf(searched: Place, pattern: RegExp, text: string): Finding[] {
@@ -70,17 +53,11 @@ function findingsOf(searched: Place, pattern: RegExp, text: string): Finding[] {
 }
 
 /** The secret of a match, without the signs that end its sentence. */
-export function findingOf(
-  { kind, isSecret }: Pick<Place, "kind" | "isSecret">,
-  match: RegExpExecArray,
-): Finding | undefined {
+function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding | undefined {
   const [, before = "", found = ""] = match;
-  const value = kind === "prose" ? found.replace(/[.,;:!?)\]*]+$/, "") : found;
+  const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
   const start = match.index + before.length;
-  if (value === "" || !isSecret(value, before)) return undefined;
-  // No sentence ends before a comma: this sign is the password's.
-  const signed = found.startsWith("!,", value.length) ? 1 : 0;
-  return { start, end: start + value.length + signed, kind };
+  return value === "" || !isSecret(value, before) ? undefined : { start, end: start + value.length, kind };
 }
 
 // Which patterns may find something in a text, told from the words that it has: one pass over the text in place of one for

@@ -1,346 +1,163 @@
 import { DIALOGUES, findAnswers } from "./answers.ts";
 import type { Finding } from "./finding.ts";
-import { A_NAME, createPlaceFinder, type Place, place } from "./place.ts";
-import { findSpoken, SENTENCES } from "./sentences.ts";
-import { hasSecretName, isFilledIn, isGiven, isMixed, isSecretName, SECRET_NAME } from "./values.ts";
+import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
+import { createPlaceFinder, places } from "./place.ts";
+import { SENTENCES } from "./sentences.ts";
+import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
 // Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
 
 const { raw } = String;
-const NAME = `[\\w.-]{0,40}?(?:${SECRET_NAME})`;
 /** A word of a command line. */
-const WORD = raw`[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
+const WORD = raw`(?<=')[^'\n]{3,128}(?=')|(?<=")[^"\n]{3,128}(?=")|[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
 const QUOTE = raw`["']?`;
 /** Up to the option of a command. */
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
+const always = (): boolean => true;
 
-const ADDRESSES: readonly Place[] = [
-  place(
+const PLACES = [
+  // The user's name again is what everybody knows.
+  ...places(
+    "url-password",
+    (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
+    raw`:\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://`,
+  ),
+  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
+  ...places(
     "url-password",
     isFilledIn,
-    [raw`:\/\/[^\s:@/?#'"<>]{0,128}:`, raw`[^\s/'"<>]{1,256}`, "(?=@)"],
-    "://",
+    raw`
+    \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(
+    // The colon before the slashes was lost.
+    \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:⟩[^\s@/'"<>]{3,128}⟩(?=@)
+    jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/⟩[^@\s]{1,128}⟩(?=@)⟩jdbc:oracle`,
   ),
-  place("url-password", (value) => /\d/.test(value), [raw`:\/\/`, raw`[\w-]{20,256}`, "(?=@)"], "://"),
-  place(
-    "url-password",
-    isFilledIn,
-    [raw`\b[\w.-]{1,64}:`, raw`[^\s@:/'"\x60]{3,128}`, raw`(?=@tcp\()`],
-    "@tcp(",
-  ),
-  // The colon before the slashes was lost.
-  place(
-    "url-password",
-    isFilledIn,
-    [
-      raw`\b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:`,
-      raw`[^\s@/'"<>]{3,128}`,
-      "(?=@)",
-    ],
-    "//",
-  ),
-  place(
+  ...places(
     "connection-string",
     (value) => isFilledIn(value.slice(1, -1)),
-    [raw`\b(?:password|pwd)=`, raw`\{(?:[^{}\s]|\}\}){3,256}\}`, raw`(?=[;"'\s]|$)`],
-    "={",
+    raw`\b(?:password|pwd)=⟩\{(?:[^{}\s]|\}\}){3,256}\}⟩(?=[;"'\s]|$)⟩={`,
   ),
-  place(
-    "url-password",
-    isFilledIn,
-    [raw`jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/`, raw`[^@\s]{1,128}`, "(?=@)"],
-    "jdbc:oracle",
+  ...places(
+    "url-parameter",
+    isKey,
+    raw`[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=⟩[\w.~%+/=!*-]{6,2048}⟩⟩=`,
   ),
-  place("url-parameter", isKey, [
-    "[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=",
-    raw`[\w.~%+/=!*-]{6,2048}`,
-  ]),
-  place(
+  ...places(
     "webhook",
-    () => true,
-    [
-      raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)`,
-      raw`[^\s"'<>\x60)]{16,400}`,
-    ],
-    "https://",
+    always,
+    raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)⟩[^\s"'<>\x60)]{16,400}⟩⟩https://`,
   ),
-  place("header", looksRandom, [raw`\b(?:bearer|basic) `, raw`[A-Za-z0-9._~+/=-]{12,8192}`]),
-  place("header", areOfSession, [raw`\bcookie["']?:[ \t]{0,8}`, raw`[^\r\n'"]{1,4096}`]),
-];
-
-const COMMANDS: readonly Place[] = [
-  place(
+  ...places(
+    "header",
+    areOfSession,
+    raw`
+    \bcookie["']?:[ \t]{0,8}⟩[^\r\n'"]{1,4096}
+    \s(?:-b|--cookie) ["']⟩[^\r\n'"]{1,4096}⟩⟩ -`,
+  ),
+  ...places("header", always, raw`\bDigest [^\n]{0,400}?\bresponse="⟩[\da-f]{32,64}`),
+  ...places(
+    "command-line",
+    isTyped,
+    raw`
+    ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}⟩${WORD}
+    ${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}⟩${WORD}
+    ${command("redis-cli", "-a[ =]{1,2}")}⟩${WORD}
+    ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}⟩${WORD}
+    ${command("doctl|influx", "-t ")}⟩${WORD}
+    ${command("hydra|ncrack", "-p ")}⟩${WORD}
+    ${command("ssh-keygen", "-[NP] ")}⟩${WORD}
+    ${command(raw`ldap\w{3,10}`, "-w[ =]?")}⟩${WORD}
+    ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}⟩${WORD}
+    ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}⟩${WORD}
+    ${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}⟩${WORD}
+    ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}⟩${WORD}
+    \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ⟩${WORD}⟩(?= \/user)`,
+  ),
+  ...places(
+    "command-line",
+    isGivenWord,
+    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?⟩${WORD}`,
+  ),
+  ...places(
     "command-line",
     isFilledIn,
-    [
-      raw`${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:`,
-      raw`[^\s'"<>]{1,256}`,
-    ],
-    ":",
+    raw`
+    ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:⟩[^\s'"<>]{1,256}⟩⟩:
+    \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?⟩(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}⟩(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))⟩|
+    \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)⟩[^\s'"]{3,128}?⟩(?=@[\w/.:-]{1,80}|['"\s]|$)
+    \b(?:send|sendline)[ \t(]{1,3}["']⟩[^"'\s]{4,128}?⟩(?=\\[rn])`,
   ),
-  ...[
-    ["mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p"],
-    [
-      "sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\\w{3}",
-      "-p[ =]?",
-    ],
-    ["redis-cli", "-a[ =]{1,2}"],
-    [raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)"],
-    ["doctl|influx", "-t "],
-    [raw`ldap\w{3,10}`, "-w[ =]?"],
-    ["openssl", "-(?:k|K) |-pass(?:in|out)? pass:"],
-    ["smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`],
-    ["net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `],
-    ["htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `],
-  ].map(([names = "", option = ""]) => place("command-line", isTyped, [command(names, option), WORD])),
-  place("command-line", isGivenWord, [
-    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?`,
-    WORD,
-  ]),
-  place("command-line", isTyped, [raw`\bnet use (?:[a-z*]:? )?\\\\\S{1,80} `, WORD, raw`(?= \/user)`]),
-  place("command-line", isFilledIn, [
-    raw`\b(?:config|configure) set(?: --[\w-]{1,20}){0,2} [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
-    raw`[^\s'"=-][^\s'"]{2,512}`,
-  ]),
-  place(
-    "command-line",
-    isFilledIn,
-    [
-      raw`(?:^|\n)[ \t]{0,16}(?:\$ )?(?:\w{1,20} ){0,2}?(?:ENV|ARG|setenv|setx|set -[A-Za-z]{1,4}|env add|git config(?: --\w{1,10})?) [\w./:@-]{0,60}?(?:${SECRET_NAME}) ["']?`,
-      raw`[^\s'"=-][^\s'"]{2,512}`,
-    ],
-    raw`\b(?:env|arg|set|git)`,
-  ),
-  place(
-    "command-line",
-    isFilledIn,
-    [
-      raw`\b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?`,
-      raw`(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}`,
-      raw`(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))`,
-    ],
-    "|",
-  ),
-  place("command-line", isFilledIn, [
-    raw`\b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)`,
-    raw`[^\s'"]{3,128}?`,
-    raw`(?=@[\w/.:-]{1,80}|['"\s]|$)`,
-  ]),
-  place(
-    "command-line",
-    isFilledIn,
-    [raw`\bsend(?:line)?[ \t(]{1,3}["']`, raw`[^"'\s]{4,128}?`, raw`(?=\\[rn])`],
-    "send",
-  ),
-  place(
+  // The networks and databases that take a password as their last argument
+  ...places(
     "call",
     isFilledIn,
-    [
-      raw`\bdefine\(\s{0,4}["'](?:${NAME}|\w{2,16}_(?:KEY|SALT))["'],\s{0,24}["']`,
-      raw`(?![a-z\x20]{3,64}["'])[^"'\n]{3,256}`,
-      raw`(?=["']\s{0,4}\))`,
-    ],
-    "define",
+    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']⟩[^"'\s]{4,128}⟩(?=["'])`,
   ),
-  // The second of an AWS pair; the first was taken out by the round before.
-  place(
-    "call",
-    () => true,
-    [raw`<REDACTED>["'],[ \t]{0,4}["']`, raw`[A-Za-z0-9/+]{40}`, `(?=["'])`],
-    "<REDACTED>",
-  ),
-  // What a test types into a field
-  place("call", isGivenWord, [
-    raw`\b(?:fill|type|fill_?in|set_?value)\(\s?["'\x60][^\n]{0,60}?${NAME}["'\x60\]\)]{1,4},\s{0,4}["'\x60]`,
-    raw`[^"'\x60\s]{6,128}`,
-    raw`(?=["'\x60])`,
-  ]),
-  // A setter of a password, and the networks and databases that take one as their last argument
-  place(
-    "call",
-    isFilledIn,
-    [
-      raw`(?:\b(?:set|with|use)\w{0,24}?|[.])(?:passw(?:or)?d|passphrase|pwd)\(\s{0,4}["']`,
-      raw`[^"'\s]{4,128}`,
-      raw`(?=["']\s{0,4}\))`,
-    ],
-    A_NAME,
-  ),
-  place(
+  ...places(
     "call",
     isGivenWord,
-    [raw`[.]bearer_?(?:auth|token)\(\s{0,4}["']`, raw`[^"'\s]{6,512}`, raw`(?=["']\s{0,4}\))`],
-    raw`\bbearer`,
+    raw`
+    // What signs or checks with a secret
+    \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']⟩[^"'\x60\s]{6,256}⟩(?=["'\x60])
+    \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))⟩[^"'\s]{6,256}⟩(?=["'])⟩(
+    // A user and a password
+    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']⟩[^"'\s]{6,256}⟩(?=["'])`,
   ),
-  place("header", isMixed, [
-    raw`\b(?:proxy_set_header|(?:set|add)_?header)[ \t(]{1,2}["']?${NAME}["']?[ \t,]{1,4}["']`,
-    raw`[\w.~+/=-]{6,512}`,
-    `(?=["'])`,
-  ]),
-  place("call", isFilledIn, [
-    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']`,
-    raw`[^"'\s]{4,128}`,
-    `(?=["'])`,
-  ]),
-  // What signs or checks with a secret
-  place("call", isGivenWord, [
-    raw`\b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']`,
-    raw`[^"'\x60\s]{6,256}`,
-    raw`(?=["'\x60])`,
-  ]),
-  // Accounts of a chain, by their private keys
-  place("named-value", () => true, [
-    raw`\b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']`,
-    raw`(?:0x)?[0-9a-f]{64}`,
-    raw`(?=["'])`,
-  ]),
-  // The default of a placeholder: ${jwt.secret:…}, ${TOKEN:-…}
-  place(
+  ...places(
     "named-value",
-    isFilledIn,
-    [raw`\$\{${NAME}:-?`, raw`[^\s"'{}?$-][^\s"'{}]{3,256}`, raw`(?=\})`],
-    "${",
+    always,
+    raw`
+    // Accounts of a chain, by their private keys
+    \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']⟩(?:0x)?[0-9a-f]{64}⟩(?=["'])
+    (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']⟩\d{4,8}⟩(?=["'])`,
   ),
-  // A user and a password in a call
-  place("call", isGivenWord, [
-    raw`\b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']`,
-    raw`[^"'\s]{6,256}`,
-    `(?=["'])`,
-  ]),
-];
-
-const STATEMENTS: readonly Place[] = [
-  place("sql", isFilledIn, [raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?`, raw`[^'"\s;]{3,128}`], "BY"),
-  place("sql", isFilledIn, [
-    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'`,
-    raw`(?:[^'\n]|''){3,256}`,
-    "(?=')",
-  ]),
-  place(
+  ...places(
+    "sql",
+    (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
+    raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?⟩[^'"\s;]{3,128}`,
+  ),
+  ...places(
     "sql",
     isFilledIn,
-    [
-      raw`\bset \w{1,40}[ \t]{0,4}=[ \t]{0,4}'`,
-      raw`[^'\n]{3,256}`,
-      raw`(?=' where \w{1,40}[ \t]{0,4}=[ \t]{0,4}'${NAME}')`,
-    ],
-    "'",
+    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'⟩(?:[^'\n]|''){3,256}⟩(?=')`,
   ),
-  place("named-value", () => true, [
-    raw`(?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']`,
-    raw`\d{4,8}`,
-    `(?=["'])`,
-  ]),
-  place(
-    "named-value",
-    isFilledIn,
-    [raw`\bvariable "${NAME}"\s{0,4}\{[^}]{0,400}?\bdefault\s{0,8}=\s{0,8}"`, raw`[^"\s]{4,512}`, `(?=")`],
-    "default",
-  ),
-  place("table", isGiven, [
-    raw`(?:^|\n|[|│])[ \t]{0,40}[*\x60]{0,3}${NAME}[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]{2,40}|\t|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t])[*\x60"]{0,3}`,
-    raw`[^\s|│*\x60"]{6,512}`,
-    raw`(?=[*\x60"]{0,3}[ \t]{0,40}(?:[|│]|\r?\n|$))`,
-  ]),
-  place(
+  ...places(
     "credentials-file",
     isFilledIn,
-    [raw`\blogin[ \t\n]{1,4}\S{1,128}[ \t\n]{1,8}password[ \t]{1,4}`, raw`\S{3,256}`],
-    "login",
+    raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:⟩[^\s:]{3,128}⟩(?=\r?\n|$)⟩:`,
   ),
-  place(
+  ...places(
     "credentials-file",
-    isFilledIn,
-    [
-      raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:`,
-      raw`[^\s:]{3,128}`,
-      raw`(?=\r?\n|$)`,
-    ],
-    ":",
+    always,
+    raw`
+    (?:^|\n)[a-z_][\w-]{0,31}:⟩\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}⟩⟩:$
+    // What BitLocker recovers a disk with; what Azure lists
+    ⟩(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])⟩⟩-
+    \bkey[12] (?:FULL|READ)[ \t]{1,16}⟩[A-Za-z0-9+/]{40,88}={0,2}`,
   ),
-  // What BitLocker recovers a disk with
-  place("prose", () => true, ["", raw`(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])`]),
-  place("table", () => true, [raw`\bkey[12] (?:FULL|READ)[ \t]{1,16}`, raw`[A-Za-z0-9+/]{40,88}={0,2}`]),
-  place("header", () => true, [raw`\bDigest [^\n]{0,400}?\bresponse="`, raw`[\da-f]{32,64}`]),
   // The file of cookies that curl and browsers write
-  place(
+  ...places(
     "credentials-file",
     (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
-    [raw`\t(?:TRUE|FALSE)\t\S{1,80}\t(?:TRUE|FALSE)\t\d{1,12}\t[\w.-]{1,64}\t`, raw`\S{8,4096}`],
-    "\t",
+    "\\t(?:TRUE|FALSE)\\t\\S{1,80}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[\\w.-]{1,64}\\t⟩\\S{8,4096}⟩⟩\t",
   ),
-  place(
-    "credentials-file",
-    () => true,
-    [raw`(?:^|\n)[a-z_][\w-]{0,31}:`, raw`\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}`],
-    ":$",
-  ),
-  place(
-    "element",
-    isFilledIn,
-    [
-      raw`(?:<[\w:.-]{0,40}?(?:${SECRET_NAME})(?:\s[^<>\n]{0,160})?>|>[ \t]{0,8}${NAME}[ \t]{0,4}:?</[\w:]{1,24}>\s{0,40}<[\w:]{1,24}(?:\s[^<>\n]{0,80})?>|=["'][\w:.-]{0,60}?(?:${SECRET_NAME})["'][^<>\n]{0,60}>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?`,
-      raw`[^<>\s\]]{3,4096}`,
-      raw`(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`,
-    ],
-    "</",
-  ),
-  // Jenkins keeps what it encrypted in braces.
-  place(
-    "element",
-    (value) => value.length >= 20,
-    [
-      raw`<[\w:.-]{0,40}?(?:${SECRET_NAME})(?:\s[^<>\n]{0,160})?>\s{0,40}`,
-      raw`\{[A-Za-z0-9+/=][\w+/=.~\x20-]{10,4096}\}`,
-      raw`(?=\s{0,40}</)`,
-    ],
-    "}</",
-  ),
-  place(
-    "named-value",
-    isGiven,
-    [
-      raw`\breturn\s{1,4}["'\x60](?<=(?:${NAME})\w{0,20}\([^()\n]{0,80}\)[^"'\n{}]{0,40}\{\s{0,20}return\s{1,4}["'\x60])`,
-      raw`[^\s"'\x60]{6,512}`,
-    ],
-    "return",
-  ),
-  place("named-value", isFilledIn, [
-    raw`(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?(?:${NAME})\\{0,3}["']?[ \t]{0,4},?\s{0,24}\\{0,3}["']?\w{0,12}(?:value|content)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`,
-    raw`[^\s"'<>\\,}]{3,4096}`,
-  ]),
-  // A name, and its value one level below
-  place(
-    "named-value",
-    isGivenWord,
-    [
-      raw`(?:^|\n)[ \t-]{0,40}["']?${NAME}["']?:[ \t]{0,4}\r?\n[ \t]{1,40}["']?(?:value|default)["']?:[ \t]{1,4}["']?`,
-      raw`[^\s"']{6,512}`,
-    ],
-    raw`\b(?:value|default)`,
-  ),
-  place("named-value", isFilledIn, [
-    raw`(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']`,
-    raw`[^\s"'<>\\]{3,4096}`,
-    raw`(?=["'],?\s{1,8}["']?\w{0,20}(?:name|key|id|variable|type|field)["']?[ \t]{0,4}[=:][ \t]{0,4}@?["']${NAME}["'])`,
-  ]),
 ];
 
 let finder: ReturnType<typeof createPlaceFinder> | undefined;
 
 /** Secrets that show by their place, sentences among them. */
 export function findPlaces(text: string): Finding[] {
-  finder ??= createPlaceFinder([...ADDRESSES, ...COMMANDS, ...STATEMENTS, ...DIALOGUES, ...SENTENCES]);
+  finder ??= createPlaceFinder([...PLACES, ...DIALOGUES, ...SENTENCES]);
   const columns = hasSecretName(text) ? findColumns(text) : [];
-  return [...finder(text), ...findSpoken(text), ...findAnswers(text), ...columns, ...findInserted(text)];
+  return [...finder(text), ...findAnswers(text), ...columns, ...findInserted(text)];
 }
 
 const NAMED_CELL = new RegExp(
   `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
-const PARTED = /[,;\t|│]| {2,40}/;
+const PARTED = /[,;\t|│]| {2,80}/;
 const HEADING = /^[\w .:-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
@@ -372,7 +189,7 @@ function endOfLine(text: string, at: number): number {
 function columnsOf(line: string): { sign: string | RegExp; names: string[] } | undefined {
   const first = line.length > 1000 ? undefined : PARTED.exec(line)?.[0];
   if (first === undefined) return undefined;
-  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,40}/ : first;
+  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,80}/ : first;
   const names = line.split(sign).map(bare);
   return names.every((name) => HEADING.test(name)) && names.some(isSecretName) ? { sign, names } : undefined;
 }
@@ -429,8 +246,4 @@ function isTyped(value: string): boolean {
 
 function isGivenWord(value: string): boolean {
   return isGiven(value, "password");
-}
-
-function looksRandom(value: string): boolean {
-  return value.length >= 32 || /\d/.test(value) || /[a-z][A-Z].*[a-z][A-Z]|=$/.test(value);
 }

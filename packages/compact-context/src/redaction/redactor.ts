@@ -10,12 +10,13 @@ import {
   replacements,
   type Span,
 } from "./finding.ts";
-import { findAnchoredTokens, findTokens } from "./formats.ts";
 import { mayHoldJsonLines, redactJson, redactJsonText } from "./json.ts";
 import { findKeyValues, findKubernetesSecrets } from "./named.ts";
+import { findNear } from "./near.ts";
 import { findPersonal } from "./personal.ts";
 import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
+import { findAnchoredTokens, findTokens } from "./tokens.ts";
 
 /** Takes secrets out of what leaves the process; never changes what it is given. */
 export interface Redactor extends Redaction {
@@ -48,7 +49,7 @@ export const REDACTION_OFF_WARNING =
 export const WITHHELD = "<REDACTED:withheld>";
 
 /** What they find they find in the text around it. */
-const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findPlaces];
+const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findNear, findPlaces];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
 /** A text of one word: nothing in it names or frames another part of it. */
 const ONE_WORD = /^[\w./#-]+$/;

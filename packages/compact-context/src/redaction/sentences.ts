@@ -1,168 +1,76 @@
-import type { Finding } from "./finding.ts";
-import { A_NAME, findingOf, type Place, place } from "./place.ts";
-import { isFilledIn, isMixed, isQuotedSecret, isShuffled, looksGenerated, PASSWORD_WORDS } from "./values.ts";
+import { GIVES, OPENED, SPOKEN } from "./named.ts";
+import { places } from "./place.ts";
+import { isFilledIn, isShuffled, isSpoken, isToldApart, looksGenerated } from "./values.ts";
 
-// Secrets that people tell each other in sentences, in some twenty languages.
+// Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
 
 const { raw } = String;
-
-const PASSWORDS = new RegExp(PASSWORD_WORDS, "gi");
-const IN_WORD = /[\p{L}\p{N}_-]/u;
-const GIVES =
-  "[:：→]|->|=>|—|–|(?<= )=(?= )|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|on|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|は|が|는|은|를";
-const OPENING = "[\"'\x60*«»“„「『]{0,3}[ \\t]?";
-/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
-const SPOKEN = "[!#-&(-;=?-_a-~\\u00c0-\\u024f\\u0400-\\u04ff]";
-
-/** Up to six words and what gives a value, or nothing but a blank; then the value. */
-const SAID = new RegExp(
-  `((?:[ \\t]{1,3}[\\p{L}'’.@-]{1,24}){0,6}?[ \\t]{0,3}(?:${GIVES})[:：]?(?:[ \\t](?:now|still|just|jetzt))?[ \\t]{0,4}${OPENING})(${SPOKEN}{4,256})`,
-  "iuy",
-);
-const BEHIND = new RegExp(`([ \\t]{1,3}${OPENING})(${SPOKEN}{6,128})(?=["'\x60]?(?:[\\s,;]|\\.?$))`, "iuy");
-
-/** Passwords in sentences: `the password for the server is …`, `Mein Passwort lautet …`. */
-export function* findSpoken(text: string): Generator<Finding> {
-  if (text.search(PASSWORDS) < 0) return;
-  for (const { 0: word, index } of text.matchAll(PASSWORDS)) {
-    // Scripts without blanks put a word behind the other; German joins words: Einmalpasswort.
-    if (word < "\u3000" && !/wort$/i.test(word) && IN_WORD.test(text.charAt(index - 1))) continue;
-    for (const [pattern, isSecret] of [
-      [SAID, isPassword],
-      [BEHIND, isDistinct],
-    ] as const) {
-      pattern.lastIndex = index + word.length;
-      const match = pattern.exec(text);
-      const finding = match === null ? undefined : findingOf({ kind: "prose", isSecret }, match);
-      if (finding !== undefined) yield finding;
-    }
-  }
-}
-
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
-const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)`;
+const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
 /** A code that is used once; groups of four digits have one blank or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
-const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}`;
+const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
-export const SENTENCES: readonly Place[] = [
-  place("prose", isKey, [
-    raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENING}`,
-    `${SPOKEN}{4,256}`,
-  ]),
-  place("prose", isDrawn, [
-    raw`${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?`,
-    raw`[\w.~+\/=\-]{8,512}`,
-    raw`(?=["'\x60»]?(?:[\s,;.]|$))`,
-  ]),
-  place("prose", isDrawn, [
-    raw`(?:(?:токен|ключ)[а-я]{0,3}(?: [а-я]{1,16}){0,2}[ :—\-]{1,4}|(?:キー|トークン|令牌|密钥|密匙)[^\n:：]{0,16}?[:：は是][ \t]{0,2}[「"]?)`,
-    raw`[\w.~+\/=\-]{8,512}`,
-  ]),
-  // A PIN, and codes that are used once
-  ...[raw`\b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)`, "暗証番号"].map((pin) =>
-    place("prose", () => true, [
-      raw`${pin}(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENING}`,
-      raw`\d{4,8}`,
-      raw`(?![\w-]|[.]\d)`,
-    ]),
+export const SENTENCES = [
+  ...places(
+    "prose",
+    isKey,
+    raw`\b(?:api[\x20\-]?key|access[\x20\-]?key|(?:secret|signing|private|my)[\x20\-]?(?:access[\x20\-]?)?key|secret|token|credentials?)(?: (?:for|of|on|to) [^\n:=]{1,48}?)? (?:is|was|will be|should be|are|set to|changed to|to)(?: (?:now|currently|still))?:? ${OPENED}⟩${SPOKEN}{4,256}`,
   ),
-  place("prose", (value) => /\d/.test(value), [
-    raw`\b(?:(?:one[\x20\-]time|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry)[\x20\-]code|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm)[\x20-]code)) ["'\x60]?`,
-    CODES,
-  ]),
+  ...places(
+    "prose",
+    isDrawn,
+    raw`
+    ${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?⟩[\w.~+\/=\-]{8,512}⟩(?=["'\x60»]?(?:[\s,;.]|$))`,
+  ),
+  // A PIN, codes that are used once, the key of a second factor, to be typed
+  ...places(
+    "prose",
+    (value) => /\d\S* .*\d|^\S*\d\S*$/.test(value),
+    raw`
+    \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}⟩\d{4,8}⟩(?![\w-]|[.]\d)
+    暗証番号[^\d\n]{0,12}?⟩\d{4,8}⟩(?![\w-]|[.]\d)⟩暗証番号
+    \b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?⟩${CODES}
+    \bkey\b[^\n:]{0,24}: ⟩[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
+  ),
   // A user and a password
-  place("prose", isPassword, [
-    raw`\b(?:cred(?:ential)?s?|logins?|zugangsdaten|identifiants|(?:log(?:ged)?|sign(?:ed)?) in (?:with|as))(?: (?:for|of|to) [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\w.@\-]{1,64}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?`,
-    `${SPOKEN}{6,128}`,
-  ]),
-  place("prose", isPassword, [
-    raw`\buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?`,
-    `${SPOKEN}{6,128}?`,
-    raw`(?=["'\x60]? (?:to|for) (?:log|sign))`,
-  ]),
-  place("prose", isWordGiven, [
-    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?`,
-    raw`[^\s"'\x60,;]{4,128}`,
-    raw`(?=["'\x60]?(?:[\s,;]|$))`,
-  ]),
-  place(
+  ...places(
     "prose",
-    isPassword,
-    [
-      raw`\b(?:(?:with|using|and|by)(?: the)? (?:password|passphrase|pw)|(?:password|pw),? (?:type|enter|try)) ["'\x60]?`,
-      raw`[^\s"'\x60,;]{5,128}`,
-      raw`(?=["'\x60]?(?:[\s,;]|$))`,
-    ],
-    A_NAME,
+    isSpoken,
+    raw`
+    \b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?⟩${SPOKEN}{6,128}
+    \buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?⟩${SPOKEN}{6,128}?⟩(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ),
-  // The key of a second factor, to be typed
-  place("prose", (value) => /\d\S* .*\d/.test(value), [
-    raw`\bkey\b[^\n:]{0,24}: `,
-    raw`[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
-  ]),
-  place(
+  ...places(
     "prose",
-    isPassword,
-    [
-      raw`\b(?:use|with|set|put) ["'\x60]?`,
-      raw`[^\s"'\x60,;]{6,128}`,
-      raw`(?=["'\x60]? as (?:the |a |your |its )?(?:\w{1,16} )?(?:password|passphrase))`,
-    ],
-    A_NAME,
+    isWordGiven,
+    raw`\b(?:(?:log|sign)(?:ged|ed)?[ \-]?in(?:to)?\b[^\n]{0,40}? as [^\s,]{2,64},?(?: with| and| using)?|${ACCOUNT}(?: and| with| \/|,))(?: the)? (?:password|pass|pw)(?:['’]s| is|:)?(?: just)? ["'\x60]?⟩[^\s"'\x60,;]{4,128}⟩(?=["'\x60]?(?:[\s,;]|$))`,
+  ),
+  ...places(
+    "prose",
+    isToldApart,
+    raw`\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?⟩${SPOKEN}{6,128}⟩(?=[\x60]?(?:[\s,;.]|$))`,
   ),
   // The words of a wallet
-  place("prose", (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length), [
-    raw`(?<![a-z])(?:mnemonic|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?`,
-    raw`[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}`,
-    raw`(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
-  ]),
+  ...places(
+    "prose",
+    (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length),
+    raw`(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?⟩[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}⟩(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
+  ),
   // Several words
-  place("prose", isPhrase, [
-    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) `,
-    raw`[a-z]{2,16}(?: [a-z]{2,16}){2,7}`,
-    raw`(?=\.?[ \t]{0,4}(?:\n|$))`,
-  ]),
-  place("prose", isPhrase, [
-    raw`\bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]`,
-    raw`[^"'”“»\x60\n]{6,96}`,
-    raw`(?=["'”“»\x60])`,
-  ]),
-  place("prose", looksGenerated, [raw`\bkey (?:is|was|=):? ${OPENING}`, raw`[\w.~+\/=\-]{20,512}`], "key "),
-  place("prose", (value) => (value.length >= 24 ? looksGenerated(value) : isShuffled(value)), [
-    raw`\b(?:token|api[\x20\-]?key|secret|key|(?:secret_access|api)_key|(?:access|auth)_token|client_secret)[ \t]{1,3}["'\x60]?`,
-    raw`[\w.~+\/=\-]{12,512}`,
-    raw`(?=["'\x60]?(?:[\s,;.\)]|$))`,
-  ]),
+  ...places(
+    "prose",
+    isPhrase,
+    raw`
+    \bpassphrase(?: (?:for|of|to|on) [^\n:]{1,48}?)?(?: is|:) ⟩[a-z]{2,16}(?: [a-z]{2,16}){2,7}⟩(?=\.?[ \t]{0,4}(?:\n|$))
+    \bpassphrase(?: (?:for|of|to|on) [^\n:'"“]{1,48}?)?(?: is|:|, it['’]s)? ["'“„«\x60]⟩[^"'”“»\x60\n]{6,96}⟩(?=["'”“»\x60])`,
+  ),
 ];
-
-const FILE_OR_HOST =
-  /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
-const OF_CODE =
-  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
-/** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
-const SAID_OF =
-  /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
-
-/** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
-function isJoined(value: string): boolean {
-  return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
-}
-
-/** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
-function isPassword(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|^https?:|^[/.~]|^\d+$|^![a-z]+$/.test(value)) return false;
-  if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
-  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
-  const marked = /\d/.test(value) || /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) || isMixed(value);
-  if (!marked) return isJoined(value);
-  return value.length >= 5 && isQuotedSecret(value, "password");
-}
 
 /** A key or token must have been drawn by a machine. */
 function isKey(value: string, before: string): boolean {
-  if (!isPassword(value)) return false;
+  if (!isSpoken(value)) return false;
   if (!/token|key|credential/i.test(before)) return true;
   return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
 }
@@ -191,11 +99,4 @@ function isPhrase(value: string): boolean {
       value,
     )
   );
-}
-
-/** Behind a mere "password": letters and digits, and no name in code. */
-function isDistinct(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value) || !isMixed(value))
-    return false;
-  return isPassword(value);
 }

@@ -1,81 +1,6 @@
-// What names of secrets and secret values look like, and what only looks like one.
+// What values of secrets look like, and what only looks like one.
 
-/** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
-export const SECRET_NAME: string = [
-  "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
-  "(?<![a-z])psk(?=[\"'`]?\\s{0,3}[=:])",
-  "pa?ss?w(?:or?|r)?d",
-  "passphrase",
-  "passcode",
-  "(?:_|pg|db|sql|user|smtp|store|key|require|root|admin)pass(?![a-z])",
-  "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|,))(?<![a-z](?:pass|pw))",
-  "pwd",
-  "secret",
-  "(?<!public_?key[_-]?)token",
-  "credentials?",
-  "authorization",
-  "oauth2[_-]?bearer",
-  "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
-].join("|");
-
-/** What a password is called, in some twenty languages. */
-export const PASSWORD_WORDS: string = [
-  "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
-  "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana|heslo|jelszó|şifre[a-zı]{0,3}",
-  "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
-].join("|");
-
-const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
-
-/**
- * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
- * because keys of maps and tokens of grammars are called so as well.
- */
-export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|key|signature|\\bsig|cookie|\\bpin|[_-]salt|_pat(?![a-z])|private|bearer|crumb|webhook|dsn|license",
-  "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
-  "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
-  "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
-  "looker|mailchimp|mailgun|mapbox|mattermost|meraki|message[_-]?bird|mistral|netlify|new[_-]?relic|nytimes|okta|openai|plaid",
-  "private[_-]?ai|rapidapi|sendbird|sendgrid|sentry|snyk|sonar|squarespace|stripe|sumo|telegram|travis|twilio|twitch|twitter",
-  "typeform|xray|yandex|zendesk|alphavantage|amplitude|apify|assemblyai|auth0|binance|bugsnag|cloudimage|cloudinary|cloudmersive",
-  "cloudsmith|coinapi|coinmarketcap|deepgram|digitalocean|elevenlabs|etherscan|filestack|huggingface|infura|ipinfo|ipstack",
-  "klaviyo|langfuse|langsmith|mixpanel|nexmo|onesignal|openweather|opsgenie|pagerduty|pinecone|pubnub|railway|rollbar|scraper_?api",
-  "scraping_?bee|serp_?api|shodan|supabase|uploadcare|virustotal|vonage|vultr|wandb|weatherapi|webex|workos|postmark|codeclimate|cc_test_reporter",
-].join("|");
-
-const HAS_HINT = new RegExp(HINT, "i");
-/** Names that hold a hint and still name no secret. */
-const HARMLESS =
-  /public|checksum|digest|hash|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
-
-const ANY_NAME = new RegExp(SECRET_NAME, "i");
-let lastText = "";
-let lastHasName = false;
-
-/** True where the name of a secret stands in the text: several finders ask this of the same text. */
-export function hasSecretName(text: string): boolean {
-  if (text !== lastText) {
-    lastHasName = ANY_NAME.test(text);
-    lastText = text;
-  }
-  return lastHasName;
-}
-
-/** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
-export function isSecretName(name: string): boolean {
-  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
-}
-
-/** True for a name beside which a value that looks generated is a secret: `datadogId`, `keys`, `tokenForProd`. */
-export function isHintingName(name: string): boolean {
-  return name.length <= 200 && HAS_HINT.test(name) && !HARMLESS.test(name);
-}
-
-/** True for names whose value a person may have chosen: short, plain words, with spaces. */
-export function isPasswordName(name: string): boolean {
-  return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
-}
+import { isPasswordName, PASSWORD_WORDS } from "./lexicon.ts";
 
 /** Words that name a password as well as a test that passed, a page's width or a method: the value has to tell. */
 const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
@@ -105,20 +30,31 @@ const BETWEEN_QUOTES = /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/;
 const PLACEHOLDERS: readonly RegExp[] = [
   BETWEEN_QUOTES,
   /^<[^>]*>?$/,
+  /^#[A-Za-z][\w-]*$/,
   /^\$?\{.*\}?\}$/,
   /^\$\{/,
-  /^\$[A-Z_][A-Z0-9_]*(?:$|\/)/,
+  /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
   /^\$[({]/,
   /^\\{1,3}\$/,
+  // Options, roles of markup, patterns
+  /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
-  /^-?0x[0-9a-f_]+n?$/i,
+  /^-?0x[0-9a-f_]{1,40}n?$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#_-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
-  /^.{0,12}(?:\.{3}|…|\*{3})/,
-  /^(?:realm|username)=|^ENC\[AES/,
+  // What was masked, shortened or made up for a manual
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
+  // What is encrypted already
+  /^(?:ENC[[(]|AgB[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  // A checksum, also behind the name of what is cached
+  /^sha\d{3}-|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
+  // Another name and its value
+  /^[a-z]+(?:_[a-z]+)*=[^=]/,
+  // The range of a version, a selector
+  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
@@ -127,10 +63,13 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\^.+\$$|\(\?[=!:]/,
   /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
 ];
-const NAMED_ITSELF = new RegExp(`^(?:${PASSWORD_WORDS}|[a-z]+(?:_[a-z]+)*_(?:password|passwd|pwd))$`, "i");
+const NAMED_ITSELF = new RegExp(
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd))$`,
+  "i",
+);
 const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
-const NAMES_A_SECRET = /token|secret|passw|passphrase|api.?key|credential|pwd/i;
+const NAMES_A_SECRET = new RegExp(`token|secret|passw|api.?key|credential|令牌|${PASSWORD_WORDS}`, "i");
 
 /** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -138,7 +77,8 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
-  if (words > 1 && NAMES_A_SECRET.test(value) && !/\d/.test(value)) return false;
+  if ((words > 1 || /[\u3000-\uffff]/.test(value)) && NAMES_A_SECRET.test(value) && !/\d/.test(value))
+    return false;
   if (isPasswordName(name)) return true;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
   return !isWords(value) || /^[a-z]+\d+$/.test(value);
@@ -155,23 +95,28 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
     return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
-  if (AMBIGUOUS.test(name)) return isGiven(value, name);
-  if (/^\d+(?:\.\d+)?$/.test(value)) return isPasswordName(name) && value.length >= 4;
+  // `BASIC_AUTH=ann:…`
+  if (AMBIGUOUS.test(name))
+    return isGiven(value.replace(/^[\w.@-]{1,40}:/, ""), value.includes(":") ? "password" : name);
+  if (/^\d[\d_.]*$/.test(value)) return isPasswordName(name) && value.length >= 4;
   if (/^[~./]|^[A-Z]:\\/.test(value) && /pwd/i.test(name)) return false;
-  if (context.joint !== "=" && isNameInCode(value)) return false;
-  if (/^\/[\^[(\\]/.test(value)) return false;
   if (/^[A-Za-z_$-]+$/.test(value)) return isChosenWord(value, context);
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
 
+/** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
+export const ALGORITHM_IN: RegExp =
+  /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value)) return false;
-  if (looksGenerated(value) || isShuffled(value)) return true;
-  if (!isPasswordName(name) && !/secret/i.test(name)) return false;
+  if (looksGenerated(value)) return true;
+  if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
+  if (isShuffled(value)) return true;
+  if (!isPasswordName(name)) return false;
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
@@ -190,7 +135,7 @@ export function isMixed(value: string): boolean {
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
 }
 
-function isStandIn(value: string, name: string): boolean {
+export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
     return true;
@@ -200,8 +145,10 @@ function isStandIn(value: string, name: string): boolean {
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
-  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[)|<REDACTED>/i.test(value)) return false;
-  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|changeme|placeholder)$/i.test(value);
+  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
+  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(
+    value,
+  );
 }
 
 function plainName(name: string): string {
@@ -209,11 +156,12 @@ function plainName(name: string): string {
 }
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
-function isExpression(value: string): boolean {
-  if (/^[!&*/]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^[A-Za-z_$][\w$.:?!]*[([{]/.test(value))
-    return true;
+export function isExpression(value: string): boolean {
+  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^\w+::/.test(value)) return true;
+  const called = /^([A-Za-z_$][\w$.:?!]*)[([{]/.exec(value)?.[1];
+  if (called !== undefined && (!/\d/.test(called) || isWords(called))) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
-  return !value.split(".").some((part) => part.length >= 20 && /\d/.test(part));
+  return !value.split(".").some((part) => (part.length >= 20 && /\d/.test(part)) || digitSwitches(part) >= 3);
 }
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
@@ -222,12 +170,21 @@ function isReference(value: string, { name, joint }: ValueContext): boolean {
   return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
 }
 
-/** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `decimal-literal`. */
-function isWords(value: string): boolean {
-  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d.*[A-Za-z].*\d|\d{4}/.test(value)) return false;
-  const words = value.split(/[^A-Za-z]+|(?<=[a-z])(?=[A-Z])/).filter((word) => word !== "");
-  const capitals = words.filter((word) => /^.+[A-Z]/.test(word) && /[a-z]/.test(word)).length;
-  return value.replace(/[^A-Za-z]/g, "").length >= 3.5 * words.length && capitals === 0;
+/** Vowels and no more than three consonants between them. */
+const SAYABLE = /^(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}$/i;
+
+/** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `AwsSdkSigV4Signer`. */
+export function isWords(value: string): boolean {
+  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value)) return false;
+  const letters = value.replace(/[^A-Za-z]/g, "").length;
+  const switches = digitSwitches(value);
+  if (switches > 2 && switches * 6 > value.length) return false;
+  const parts = value.match(/[A-Z]?[a-z]+|[A-Z]+(?![a-z])/g) ?? [];
+  const words = parts.filter(
+    (part) => part.length >= (switches > 0 && /^[a-z]/.test(part) ? 4 : 3) && SAYABLE.test(part),
+  );
+  const least = switches > 0 && value.length >= 24 && !/[-_.]/.test(value) ? 0.8 : 0.6;
+  return words.join("").length >= least * letters && letters >= 3 * parts.length;
 }
 
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
@@ -270,7 +227,8 @@ export function looksGenerated(value: string): boolean {
     return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
-  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[./~]|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)) return false;
+  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[.~]|^\/(?![\w+/]{30})|\.\.|\/\/|\.[a-z]{2,4}$/.test(value))
+    return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
 }
@@ -301,4 +259,38 @@ function entropy(value: string): number {
   let bits = 0;
   for (const count of counts.values()) bits -= (count / value.length) * Math.log2(count / value.length);
   return bits;
+}
+
+const FILE_OR_HOST =
+  /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+const OF_CODE =
+  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+/** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
+const SAID_OF =
+  /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
+
+/** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
+function isJoined(value: string): boolean {
+  return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
+}
+
+/** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
+export function isSpoken(value: string): boolean {
+  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
+  if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
+  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
+  const marked =
+    /\d/.test(value) ||
+    /^[a-z]+(?:[A-Z][a-z]+){2,}$/.test(value) ||
+    /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) ||
+    isMixed(value);
+  if (!marked) return isJoined(value);
+  return value.length >= 5 && isQuotedSecret(value, "password");
+}
+
+/** Behind a mere "password": letters and digits, and no name in code. */
+export function isToldApart(value: string): boolean {
+  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value)) return false;
+  return isMixed(value) && isSpoken(value);
 }

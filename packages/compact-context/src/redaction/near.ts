@@ -1,0 +1,135 @@
+import type { Finding } from "./finding.ts";
+import { HINT, isHintingName, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
+import { SIGN, TYPE } from "./named.ts";
+import { ALGORITHM_IN, isExpression, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
+
+// Values that look like secrets on their own, where the words of their line say that they are.
+
+const { raw } = String;
+
+/** A run of the characters that values have. */
+const RUN = /(?<![\w./+~!#$%^*?@-])[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+/** What stands before a value and is part of it: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
+const LEAD = /(?:\b\d{1,9}\||base64:)$/;
+const LEAST = 8;
+const BEFORE = 160;
+const BEHIND = 60;
+
+const NAMED = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS}|${KEY_WORDS})(?![\\w-])`, "i");
+const ACCOUNT =
+  /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
+/** Words beside a value that say it is no secret, or only an example of one. */
+const NO_SECRET =
+  /\barn:|public|hash|checksum|digest|fingerprint|commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
+/** What leads from a value to the words that say what it is. */
+const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
+/** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
+const HINTED = new RegExp(
+  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
+  "i",
+);
+/** A flag, the name of a line of settings, or what a pair calls its value. */
+const SET =
+  /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
+/** A list of secrets by name: `secrets:` and below it `session: …`. */
+const PARENT =
+  /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
+/** What a value is given to by a sign. */
+const LABEL =
+  /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
+const IDENTIFIER = /[\w./-]{0,60}$/;
+
+/** Values that a machine drew beside names that hint, and values like passwords beside words that say so. */
+export function* findNear(text: string): Generator<Finding> {
+  for (const { 0: run, index } of text.matchAll(RUN)) {
+    const value = run.replace(/[.]+$/, "");
+    if (!isPassing(value)) continue;
+    const end = index + value.length;
+    const lead = LEAD.exec(text.slice(Math.max(0, index - 10), index))?.[0] ?? "";
+    const start = index - lead.length;
+    const before = text.slice(Math.max(0, start - BEFORE), start);
+    const behind = /^[^\n]{0,60}/.exec(text.slice(end, end + BEHIND))?.[0] ?? "";
+    if (isSecret(value, before, behind)) yield { start, end, kind: "named-value" };
+  }
+}
+
+/** Most runs are words: a look at their characters tells them from the others. */
+function isPassing(value: string): boolean {
+  if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
+  if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
+  return looksGenerated(value) || isStrong(value);
+}
+
+function isSecret(value: string, before: string, behind: string): boolean {
+  // A call or an index goes on behind a name; so does a host.
+  if (/^[([{:]/.test(behind)) return false;
+  if (looksGenerated(value) && isHinted(before)) return true;
+  return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
+}
+
+/** The words of the line up to the value; where it stands alone, what the line above asks for. */
+function clauseOf(before: string, behind: string): string {
+  const lines = before.split("\n");
+  const own = lines.at(-1) ?? "";
+  const above = lines.at(-2)?.trimEnd() ?? "";
+  const isAlone =
+    /^\s*(?:\[[^\]\n]{1,20}\] )?(?:[\w.-]{1,20}[:>] )?["'\x60]?$/.test(own) && /^["'\x60.]?\s*$/.test(behind);
+  return isAlone && /[:：?？]$/.test(above) ? above : own;
+}
+
+/** A sign or a flag gives the value to a name that hints. */
+function isHinted(before: string): boolean {
+  if (PARENT.test(before)) return true;
+  const set = SET.exec(before)?.[1];
+  if (set !== undefined && isHintingName(set))
+    return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
+  const hinted = HINTED.exec(before);
+  if (
+    hinted === null ||
+    /\b(?:cache(?: \w+){0,3}|build|lock|object|row|public)[ \t]$/i.test(before.slice(0, hinted.index))
+  )
+    return false;
+  const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];
+  return isHintingName(name.replace(/["'\x60\]* \t=:>?{\\]+$/, ""));
+}
+
+/** The words of its line say what the value is. */
+function isNamed(value: string, before: string, behind: string): boolean {
+  if (
+    !looksGenerated(value) &&
+    /^[A-Za-z_$][\w$]*$/.test(value) &&
+    /[\w.([{,][ \t]?$/.test(before) &&
+    /^[.,;)\]}]/.test(behind)
+  )
+    return false;
+  const clause = before.slice(Math.max(before.lastIndexOf(";"), before.lastIndexOf(". ")) + 1);
+  if (NO_SECRET.test(clause)) return false;
+  const label = LABEL.exec(before);
+  if (label !== null && !/[\p{L}\d] $/u.test(before.slice(0, label.index))) return NAMED.test(label[1] ?? "");
+  if (NAMED.test(clause) || ACCOUNT.test(clause)) return true;
+  return TOLD_BEHIND.test(behind) && NAMED.test(behind) && !NO_SECRET.test(behind);
+}
+
+/** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
+function isDistinct(value: string): boolean {
+  if (value.includes("/") && !looksGenerated(value)) return false;
+  if (/token|secret|passw|credential/i.test(value) || (value.length < 24 && ALGORITHM_IN.test(value)))
+    return false;
+  return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
+    value,
+  );
+}
+
+function isStrong(value: string): boolean {
+  return (
+    /\d/.test(value) &&
+    /[a-z]/i.test(value) &&
+    !isWords(value) &&
+    (isShuffled(value, LEAST) || isSigned(value))
+  );
+}
+
+/** A sign at its end, or between what are no words: `aws.auth#sigv4` is a reference. */
+function isSigned(value: string): boolean {
+  return /[!#%^*?]$|\w[!$%^]/.test(value) || (/[#?@*]/.test(value) && !value.split(/[#?@*]/).every(isWords));
+}
