@@ -1,7 +1,7 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CHANNEL_FILES } from "../files/folders.ts";
-import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
+import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
 import { type DoneOperation, type ForgottenIn, readMark } from "./document.ts";
@@ -184,6 +184,7 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   const bytes = await readFile(path).catch(() => undefined);
   const spots = bytes === undefined ? [] : spotsIn(bytes, isForgotten);
   if (spots.length === 0) return 0;
+  await refuseShared(path);
   const handle = await open(path, "r+");
   try {
     for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");
