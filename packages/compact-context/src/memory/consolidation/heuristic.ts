@@ -6,7 +6,7 @@ import { itemsOf, type MemoryDocument, type MemoryItem, type MemoryOperation } f
 import { forgottenBy } from "../changes/forget.ts";
 import type { Superseded } from "../changes/retired.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
+import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy, withNewer } from "../learning/wishes.ts";
@@ -145,7 +145,17 @@ function operationFor(
   return [
     { op: "supersede", target: older.id, text, ...origin },
     ...others.map(({ id }) => ({ op: "invalidate", target: id, why: `the user said: ${text}` }) as const),
+    ...[older, ...others].flatMap((item) => keptOf(item, text)),
   ];
+}
+
+/** What else a replaced item says, as a fact of its own. */
+export function keptOf(
+  { text, trust, source }: Pick<MemoryItem, "text" | "trust" | "source">,
+  newer: string,
+): MemoryOperation[] {
+  const rest = restOf(text, newer);
+  return rest === undefined ? [] : [{ op: "add", section: "Facts", text: rest, trust, source }];
 }
 
 /** A dated section of HISTORY.md. */

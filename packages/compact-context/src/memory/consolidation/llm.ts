@@ -9,7 +9,7 @@ import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/llm.ts";
 import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
-import { type Consolidation, consolidationOf, entryOf, type Known } from "./heuristic.ts";
+import { type Consolidation, consolidationOf, entryOf, type Known, keptOf } from "./heuristic.ts";
 
 /** What is known already. */
 export interface ConsolidationInput extends Known {
@@ -83,9 +83,12 @@ function readConsolidation(value: Fields, input: Asked): Consolidation {
       const origin = personsOrigin(entry, textIn(entry), input);
       return origin === undefined
         ? []
-        : about(entry).map(
-            (target) => ({ op: "supersede", target, text: textIn(entry), ...origin }) as const,
-          );
+        : items
+            .filter(({ id }) => id === String(entry.id))
+            .flatMap((item) => [
+              { op: "supersede", target: item.id, text: textIn(entry), ...origin } as const,
+              ...keptOf(item, textIn(entry)),
+            ]);
     }),
     ...entriesOf(value.invalidate, "invalidate").flatMap((entry) => {
       const why = typeof entry.why === "string" ? entry.why : "it no longer holds";
