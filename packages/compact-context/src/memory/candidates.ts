@@ -6,7 +6,8 @@ import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/folders.t
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 import { scanMarkdown } from "./markdown.ts";
 import { stripRuntimeContext } from "./pack.ts";
-import { findDate, type RecallCandidate, readTimestamp } from "./ranking/units.ts";
+import { findDate, readTimestamp } from "./ranking/dates.ts";
+import type { RecallCandidate } from "./ranking/units.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
 export type MemorySource =
