@@ -144,8 +144,7 @@ async function applyAll(
 ): Promise<MemoryChangeResult> {
   const { place, files, time, redactor } = hands;
   const before = textsOf(files);
-  const sessionVersion = files["SESSION.md"]?.version ?? null;
-  const plan = planChange(before, operations, { author: note.author, time, redactor, sessionVersion });
+  const plan = planChange(before, operations, { author: note.author, time, redactor });
   const { done, refused } = plan;
   let { texts } = plan;
   const isForgotten = forgottenIn(before, done);
@@ -257,12 +256,7 @@ function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: strin
   let retired = before;
   for (const { op, text } of operations) {
     if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
-    retired = withRetired(retired, {
-      text,
-      as: "invalidated",
-      date: time.slice(0, 10),
-      note: `undone, ${id}`,
-    });
+    retired = withRetired(retired, text, { as: "invalidated", time, note: `undone, ${id}` });
   }
   return retired === before ? texts : { ...texts, [RETIRED_FILE]: retired };
 }
