@@ -5,7 +5,6 @@ import { getChannelSessionPath } from "../files/folders.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import {
   type ChangeNote,
-  type ForgottenIn,
   type MemoryChangeResult,
   type MemoryDocument,
   type MemoryFileName,
@@ -140,25 +139,27 @@ interface Hands {
 async function applyAll(
   hands: Hands,
   operations: readonly MemoryOperation[],
-  note: ChangeNote,
+  { author, reason, sources = [] }: ChangeNote,
 ): Promise<MemoryChangeResult> {
   const { place, files, time, redactor } = hands;
   const before = textsOf(files);
-  const plan = planChange(before, operations, { author: note.author, time, redactor });
+  const plan = planChange(before, operations, { author, time, redactor });
   const { done, refused } = plan;
   let { texts } = plan;
   const isForgotten = forgottenIn(before, done);
-  const forgotten: ForgottenIn[] = [];
+  const forgotten = new Map<string, number>();
+  const note = (file: string, pieces: number): void => {
+    if (pieces > 0) forgotten.set(file, (forgotten.get(file) ?? 0) + pieces);
+  };
   if (isForgotten !== undefined) {
-    const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
-    if (items.length > 0) forgotten.push({ file: "MEMORY.md", pieces: items.length });
-    texts = scrubTexts(texts, isForgotten, forgotten);
-    await scrubFolder(place, isForgotten, forgotten);
+    note("MEMORY.md", done.filter(({ operation }) => operation.op === "forget" && operation.target).length);
+    texts = scrubTexts(texts, isForgotten, note);
+    await scrubFolder(place, isForgotten, note);
   }
   const change = await commit(hands, texts, isForgotten === undefined, {
-    author: note.author,
-    reason: redactor.redactText(note.reason),
-    sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
+    author,
+    reason: redactor.redactText(reason),
+    sources: sources.map((source) => redactor.redactText(source)),
     operations: done.map(({ operation, id }) => loggedOperation(operation, redactor, id)),
     refused: refused.map(({ operation, reason, message }) => ({
       operation: loggedOperation(operation, redactor),
@@ -171,15 +172,9 @@ async function applyAll(
     changeId: change?.id,
     done,
     refused,
-    forgotten: summed(forgotten),
+    forgotten: [...forgotten].map(([file, pieces]) => ({ file, pieces })),
     versions: Object.fromEntries(versions),
   };
-}
-
-function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
-  const files = new Map<string, number>();
-  for (const { file, pieces } of forgotten) files.set(file, (files.get(file) ?? 0) + pieces);
-  return [...files].map(([file, pieces]) => ({ file, pieces }));
 }
 
 /** Brings the files to these texts; undefined where they say that already. */

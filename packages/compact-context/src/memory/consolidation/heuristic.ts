@@ -2,7 +2,13 @@ import type { Message } from "../../core/message.ts";
 import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, type MemoryOperation } from "../changes/document.ts";
+import {
+  itemsOf,
+  type MemoryDocument,
+  type MemoryItem,
+  type MemoryOperation,
+  plainWords,
+} from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import type { Superseded } from "../changes/retired.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
@@ -105,17 +111,14 @@ function withoutForgotten(
     asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
     const isToldAgain = forgottenBy(asked, []);
     const isAsking = (text: string): boolean =>
-      isToldAgain(text) || asked.some((sentence) => wordsIn(sentence).includes(wordsIn(text)));
+      isToldAgain(text) ||
+      asked.some((sentence) => ` ${plainWords(sentence)} `.includes(` ${plainWords(text)} `));
     rest = rest.filter(
       (statement) => !said.includes(statement) && !(statement.from === from && isAsking(statement.text)),
     );
     left = left.filter((item) => !known.texts.includes(item));
   }
   return { forget: [...forget, ...asking], rest };
-}
-
-function wordsIn(text: string): string {
-  return ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")} `;
 }
 
 const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;

@@ -36,10 +36,21 @@ const WEEKDAYS: readonly (readonly string[])[] = [
   listed(
     "domingo segunda(?:-feira)? terça(?:-feira)? quarta(?:-feira)? quinta(?:-feira)? sexta(?:-feira)? sábado",
   ),
-  listed("воскресенье понедельник вторник сред[ау] четверг пятниц[ау] суббот[ау]"),
+  listed(
+    "воскресень\\p{L}+ понедельник\\p{L}* вторник\\p{L}* сред(?:[аеуы]|ам) четверг\\p{L}* пятниц\\p{L}+ суббот\\p{L}+",
+  ),
   [..."日一二三四五六"].map((day) => `(?:周|星期|礼拜)${day === "日" ? "[日天]" : day}`),
   [..."日月火水木金土"].map((day) => `${day}曜日?`),
 ];
+
+/** All names of months and weekdays, for patterns; a month that is a common word in English is none. */
+export const DAY_NAMES: string = [
+  ENGLISH_MONTHS.filter((name) => name !== "may"),
+  ...MONTHS.slice(1),
+  ...WEEKDAYS.map((names) => names.map((name) => `(?:${name})s?`)),
+]
+  .flat()
+  .join("|");
 
 /** Words that stand alone, and in Chinese and Japanese anywhere. */
 const words = (spaced: string, unspaced: string): RegExp =>
@@ -183,17 +194,14 @@ export function readTimestamp(value: unknown): number | undefined {
 }
 
 const TEMPORAL =
-  /\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|earlier|weekend|since|\d{1,2}(?:am|pm)|(?:this|past) (?:week|month|year|summer|winter|spring|fall|autumn|morning|evening)|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:19|20)\d\d)\b/i;
-const MONTH_NAME = new RegExp(
-  `\\b(?:${ENGLISH_MONTHS.filter((name) => name !== "may").join("|")}|in may)\\b`,
-  "i",
-);
+  /\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|earlier|weekend|since|\d{1,2}(?:am|pm)|(?:this|past) (?:week|month|year|summer|winter|spring|fall|autumn|morning|evening)|(?:19|20)\d\d)\b/i;
+const NAMED_DAY = new RegExp(`(?<![\\p{L}])(?:${DAY_NAMES}|in may)(?![\\p{L}])`, "iu");
 const UNSPACED_TEMPORAL =
   /[昨今明去]天|[昨今明]日|[上下本]个?(?:周|月|星期)|去年|今年|明年|先週|来週|어제|오늘|내일|지난/;
 
 /** Whether a text says when something was or will be. */
 export function speaksOfTime(text: string): boolean {
-  return TEMPORAL.test(text) || MONTH_NAME.test(text) || UNSPACED_TEMPORAL.test(text);
+  return TEMPORAL.test(text) || NAMED_DAY.test(text) || UNSPACED_TEMPORAL.test(text);
 }
 
 /** Whether a query asks for a time. */

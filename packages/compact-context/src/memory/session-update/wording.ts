@@ -9,8 +9,6 @@ import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.t
 
 /** One turn in a line: what was asked, and what came of it. */
 export interface WorklogLine {
-  /** Of the turn's first message. */
-  readonly id: string;
   readonly asked: string;
   readonly outcome: string;
   /** True when files were changed, or a command failed. */
@@ -33,7 +31,7 @@ export function worklogOf(reading: Reading): readonly WorklogLine[] {
     const outcome = outcomeIn(messages.slice(start, end), calls);
     const asked = clipEnd(firstSentence(request.text), ASKED);
     const weighty = calls.some((call) => changes(call).length > 0 || call.outcome.state === "failed");
-    return [{ id: request.id, asked, outcome, weighty }];
+    return [{ asked, outcome, weighty }];
   });
   // Words to which nothing answered belong to what follows them; the newest wait for their answer.
   const newest = lines.at(-1);
