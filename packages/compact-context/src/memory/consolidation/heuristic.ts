@@ -49,7 +49,7 @@ export interface Known {
  * takes the place of another one only where it says so; else both stand.
  */
 export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
-  const { memory, superseded, sessionId, isForgotten, at } = known;
+  const { memory, superseded, isForgotten, at } = known;
   const items = itemsOf(memory);
   const statements = durableStatements(
     messages,
@@ -62,7 +62,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
   );
   let left = items.filter(({ id }) => !gone.has(id));
   const operations = newestOfEach(rest).flatMap((statement) => {
-    const made = operationFor(statement, left, sessionId);
+    const made = operationFor(statement, left, known);
     const taken = new Set(made.flatMap((operation) => ("target" in operation ? [operation.target] : [])));
     left = left.filter(({ id }) => !taken.has(id));
     return made;
@@ -137,7 +137,7 @@ function newestOfEach(statements: readonly DurableStatement[]): DurableStatement
 function operationFor(
   { section, text, from }: DurableStatement,
   items: readonly MemoryItem[],
-  sessionId: string,
+  { memory, sessionId }: Known,
 ): MemoryOperation[] {
   if (items.some((item) => sayTheSame(item.text, text) && relationOf(text, item.text) !== "replaces"))
     return [];
@@ -148,17 +148,19 @@ function operationFor(
   return [
     { op: "supersede", target: older.id, text, ...origin },
     ...others.map(({ id }) => ({ op: "invalidate", target: id, why: `the user said: ${text}` }) as const),
-    ...[older, ...others].flatMap((item) => keptOf(item, text)),
+    ...[older, ...others].flatMap((item) => keptOf(item, text, memory)),
   ];
 }
 
-/** What else a replaced item says, as a fact of its own. */
+/** What else a replaced item says, as an item of its own in the same section. */
 export function keptOf(
-  { text, trust, source }: Pick<MemoryItem, "text" | "trust" | "source">,
+  { id, text, trust, source }: MemoryItem,
   newer: string,
+  { sections }: MemoryDocument,
 ): MemoryOperation[] {
   const rest = restOf(text, newer);
-  return rest === undefined ? [] : [{ op: "add", section: "Facts", text: rest, trust, source }];
+  const section = sections.find(({ items }) => items.some((item) => item.id === id))?.heading || "Facts";
+  return rest === undefined ? [] : [{ op: "add", section, text: rest, trust, source }];
 }
 
 /** A dated section of HISTORY.md. */

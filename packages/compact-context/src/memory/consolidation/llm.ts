@@ -84,7 +84,7 @@ function readConsolidation(value: Fields, input: Asked): Consolidation {
             .filter(({ id }) => id === String(entry.id))
             .flatMap((item) => [
               { op: "supersede", target: item.id, text: textIn(entry), ...origin } as const,
-              ...keptOf(item, textIn(entry)),
+              ...keptOf(item, textIn(entry), input.memory),
             ]);
     }),
     ...entriesOf(value.invalidate, "invalidate").flatMap((entry) => {
