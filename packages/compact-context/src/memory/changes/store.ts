@@ -75,13 +75,15 @@ export function textsOf(files: ReadFiles): Texts {
   return Object.fromEntries(CHANGED_FILES.map((file) => [file, files[file]?.text]));
 }
 
+/** How long a change waits for the lock. */
+const WAIT_MS = 30_000;
+
 /**
  * Runs work as the only process that changes the channel, after what another one left half-way is finished. An owner that
- * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in `waitMs`.
+ * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in 30 seconds.
  */
 export async function withChannel<T>(
   folder: ChannelFolder,
-  waitMs: number,
   work: (place: ChannelPlace) => Promise<T>,
 ): Promise<T> {
   await findChannel(folder);
@@ -104,7 +106,7 @@ export async function withChannel<T>(
         await taken.claim.release();
       }
     }
-    if (performance.now() - start > waitMs)
+    if (performance.now() - start > WAIT_MS)
       throw new CompactError("Conflict", `another process (${taken.owner.pid}) is changing this memory`, {
         place: path,
         hint: "Try again when it is done; a process that has ended loses the lock by itself.",

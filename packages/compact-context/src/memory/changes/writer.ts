@@ -39,14 +39,10 @@ import {
 } from "./store.ts";
 
 export interface MemoryWriterOptions extends ChannelFolder {
-  /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
-  readonly waitMs?: number;
   /** The built-in one when left out. */
   readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** For ids of changes. */
-  readonly randomId?: () => string;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -84,7 +80,6 @@ export interface UndoLeft {
   readonly later: readonly string[];
 }
 
-const WAIT_MS = 30_000;
 const inTurn = createKeyedMutex();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
@@ -94,13 +89,13 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   const now = options.now ?? Date.now;
   const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, () =>
-      withChannel(options, options.waitMs ?? WAIT_MS, async (place) =>
+      withChannel(options, async (place) =>
         work({
           place,
           files: await readFiles(place),
           time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
           redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
-          id: `c-${Math.floor(now() / 1000).toString(36)}${(options.randomId ?? randomUUID)().slice(0, 6)}`,
+          id: `c-${Math.floor(now() / 1000).toString(36)}${randomUUID().slice(0, 6)}`,
         }),
       ),
     );
