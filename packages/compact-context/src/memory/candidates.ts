@@ -1,12 +1,13 @@
 import { join } from "node:path";
 import { errorMessage, isObject, requireOptions, requireText } from "../errors.ts";
 import { parsedJson } from "../summarizers/extractive/text.ts";
-import { fingerprint, type MemoryItem, type MemoryTrust, readDocument, slug } from "./changes/document.ts";
+import { type MemoryItem, type MemoryTrust, readDocument, slug } from "./changes/document.ts";
 import { CHANNEL_FILES, refuseOutside, WORKSPACE_FILES } from "./files/folders.ts";
 import { type MemoryFile, readMemoryFile } from "./files/write-file.ts";
 import { scanMarkdown } from "./markdown.ts";
 import { stripRuntimeContext } from "./pack.ts";
-import { findDate, type RecallCandidate, readTimestamp } from "./ranking/units.ts";
+import { findDate, readTimestamp } from "./ranking/dates.ts";
+import type { RecallCandidate } from "./ranking/units.ts";
 
 /** Where a memory comes from; the two logs are cold and searched only when asked for. */
 export type MemorySource =
@@ -162,7 +163,7 @@ function candidatesOfFile(
   path: string,
   { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
 ): readonly MemoryCandidate[] {
-  const uniqueId = createUniqueIds();
+  const used = new Set<string>();
   return piecesOf(file.text, maxChars).map((piece, order) => {
     const { headings, content, line, noted } = piece;
     const sectionKind = sectionKindOf(headings);
@@ -171,8 +172,12 @@ function candidatesOfFile(
       readTimestamp(noted?.time) ??
       timeOf(piece) ??
       (source === "channel-session" ? file.modified : undefined);
+    const name = `${source}:${slug(title) || "preamble"}`;
+    // The first piece of a name keeps it; others have their items' ids, so that any may come and go.
+    const id = used.has(name) ? `${name}#${piece.id}` : name;
+    used.add(name);
     return {
-      id: uniqueId(`${source}:${slug(title) || "preamble"}`, content),
+      id,
       source,
       path,
       title,
@@ -192,6 +197,8 @@ function candidatesOfFile(
 
 /** A piece of a file under one heading: items in a row of one day and origin. */
 interface Piece {
+  /** Of its first item. */
+  readonly id: string;
   readonly headings: readonly string[];
   readonly content: string;
   /** The line its content begins on, from 1. */
@@ -219,7 +226,14 @@ export function piecesOf(text: string, maxChars: number): readonly Piece[] {
         open !== undefined && originOf(open.noted) === originOf(noted) && whole.length < maxChars;
       const headings = path.filter((heading) => heading !== "");
       if (goesOn) pieces[pieces.length - 1] = { ...open, content: whole };
-      else pieces.push({ headings, content: textOf(item.line, item.lastLine), line: item.line, noted });
+      else
+        pieces.push({
+          id: item.id,
+          headings,
+          content: textOf(item.line, item.lastLine),
+          line: item.line,
+          noted,
+        });
     }
     return pieces;
   });
@@ -243,22 +257,6 @@ const ISO_TIME = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d
 function timeIn(text: string): number | undefined {
   const iso = ISO_TIME.exec(text)?.[0];
   return (iso === undefined ? undefined : readTimestamp(iso)) ?? findDate(text)?.start;
-}
-
-/** The first section of a name keeps it; another one gets a fingerprint of its own text, so that others may come and go. */
-function createUniqueIds(): (name: string, content: string) => string {
-  const used = new Set<string>();
-  // The next round of each text: a thousand equal sections are not tried a thousand times each.
-  const rounds = new Map<string, number>();
-  return (name, content) => {
-    const text = `${name}\n${content}`;
-    let round = rounds.get(text) ?? 0;
-    let id = name;
-    for (; used.has(id); round++) id = `${name}#${fingerprint(`${content}${round === 0 ? "" : round}`, 6)}`;
-    rounds.set(text, round);
-    used.add(id);
-    return id;
-  };
 }
 
 const LOGS: readonly (readonly [MemorySource, string])[] = [

@@ -1,6 +1,6 @@
 import type { MemoryCandidate } from "./candidates.ts";
 import { list } from "./learning/terms.ts";
-import { DAY, findDate, type TimeSpan } from "./ranking/units.ts";
+import { spanIn, type TimeSpan } from "./ranking/dates.ts";
 
 /** Words of questions that ask what happened, and name nothing else. */
 const ASKING = list(`
@@ -9,22 +9,12 @@ const ASKING = list(`
   session sessions time day
   was wo haben hatten habe wir ich gemacht getan geschah passiert ist waren am an stehen geblieben
   qu est ce que avons nous fait on a où en étions passé s il qué hicimos pasó hemos hecho dónde quedamos estábamos
-  o que fizemos aconteceu nós onde estávamos paramos что мы делали сделали было произошло где остановились в`);
-
-const DAYS: readonly (readonly [RegExp, number])[] = [
-  [
-    /(?<![\p{L}])(?:the day before yesterday|vorgestern|avant-hier|anteayer|anteontem|позавчера)(?![\p{L}])/iu,
-    2,
-  ],
-  [/(?<![\p{L}])(?:yesterday|gestern|hier|ayer|ontem|вчера)(?![\p{L}])/iu, 1],
-  [/(?<![\p{L}])(?:today|heute|aujourd['’]hui|hoy|hoje|сегодня)(?![\p{L}])/iu, 0],
-];
-const WEEKDAYS = ["sunday", "monday", "tuesday", "wednesday", "thursday", "friday", "saturday"];
-const WEEKDAY = new RegExp(`\\b(?:last |this )?(${WEEKDAYS.join("|")})\\b`, "i");
-const DATE =
-  /\d{4}-\d\d-\d\d|\b\p{L}{3,9} \d{1,2}(?:st|nd|rd|th)?(?:,? \d{4})?\b|\b\d{1,2}(?:\.|st|nd|rd|th)? \p{L}{3,9}(?: \d{4})?\b/u;
+  le el em o que fizemos aconteceu nós onde estávamos paramos что мы делали сделали было произошло где остановились в`);
+/** The same in Chinese and Japanese, whose words stand without spaces. */
+const UNSPACED_ASKING =
+  /我们|咱们|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
 const LAST =
-  /(?<![\p{L}])(?:last (?:time|session)|letztes mal|la dernière fois|la última vez|da última vez)(?![\p{L}])/iu;
+  /(?<![\p{L}])(?:last (?:time|session)|letztes mal|la dernière fois|la última vez|da última vez|в прошлый раз)(?![\p{L}])|上次|前回/iu;
 
 /** Lines of the memory that answer a question about a day, or about where the work stands; none for another question. */
 export function linesOfDay(
@@ -33,14 +23,14 @@ export function linesOfDay(
   now: number,
 ): readonly MemoryCandidate[] {
   const history = candidates.filter(({ source }) => source === "channel-history");
-  const day = dayIn(query, now);
-  if (day !== undefined)
-    return asksOnly(query.replace(day.words, " ")) ? history.filter(isWithin(day.span)) : [];
   const rest = query.replace(LAST, " ");
-  if (!asksOnly(rest)) return [];
-  if (rest !== query) return history.filter(({ title }) => title === history.at(-1)?.title);
+  if (rest !== query)
+    return asksOnly(rest) ? history.filter(({ title }) => title === history.at(-1)?.title) : [];
+  const asked = spanIn(query, now);
+  if (asked !== undefined)
+    return asksOnly(query.replace(asked.words, " ")) ? history.filter(isWithin(asked.span)) : [];
   const state = ["current-state", "next-steps"];
-  return STANDING.test(query)
+  return STANDING.test(query) && asksOnly(query)
     ? candidates.filter(
         ({ source, sectionKind }) => source === "channel-session" && state.includes(sectionKind),
       )
@@ -52,7 +42,11 @@ const STANDING =
 
 function asksOnly(words: string): boolean {
   const asked = words.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
-  return asked.length > 1 && asked.every((word) => ASKING.has(word));
+  const isUnspaced = /[\u3040-\u9fff]/u.test(words);
+  return (
+    (isUnspaced || asked.length > 1) &&
+    asked.every((word) => ASKING.has(word) || (isUnspaced && word.replace(UNSPACED_ASKING, "") === ""))
+  );
 }
 
 function isWithin({ start, end }: TimeSpan): (candidate: MemoryCandidate) => boolean {
@@ -60,22 +54,4 @@ function isWithin({ start, end }: TimeSpan): (candidate: MemoryCandidate) => boo
     const time = Date.parse(timestamp ?? "");
     return time >= start && time <= end;
   };
-}
-
-/** The day that a question names, and its words for it. */
-function dayIn(query: string, now: number): { readonly words: string; readonly span: TimeSpan } | undefined {
-  const today = Math.floor(now / DAY) * DAY;
-  const ago = (days: number): TimeSpan => ({ start: today - days * DAY, end: today - days * DAY + DAY - 1 });
-  for (const [name, days] of DAYS) {
-    const [words] = name.exec(query) ?? [];
-    if (words !== undefined) return { words, span: ago(days) };
-  }
-  const [words, weekday] = WEEKDAY.exec(query) ?? [];
-  if (words !== undefined && weekday !== undefined) {
-    const since = new Date(today).getUTCDay() - WEEKDAYS.indexOf(weekday.toLowerCase());
-    return { words, span: ago(since > 0 ? since : since + 7) };
-  }
-  const [date] = DATE.exec(query) ?? [];
-  const span = date === undefined ? undefined : findDate(date, new Date(now).getUTCFullYear());
-  return date === undefined || span === undefined ? undefined : { words: date, span };
 }

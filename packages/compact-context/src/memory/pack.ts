@@ -1,7 +1,7 @@
 import { isAbsolute, relative } from "node:path";
 import { requireText } from "../errors.ts";
 import type { MemoryTrust } from "./changes/document.ts";
-import { DAY } from "./ranking/units.ts";
+import { DAY } from "./ranking/dates.ts";
 
 /** What may be taken at most; the first limit that is reached ends it. */
 export interface PackLimits {

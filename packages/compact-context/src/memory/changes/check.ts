@@ -5,7 +5,7 @@ import { refuseOutside, WORKSPACE_FILES } from "../files/folders.ts";
 import { readMemoryFile } from "../files/write-file.ts";
 import { relationOf } from "../learning/relation.ts";
 import { linesOf } from "../markdown.ts";
-import { DAY } from "../ranking/units.ts";
+import { DAY } from "../ranking/dates.ts";
 import {
   itemsOf,
   type MemoryDocument,

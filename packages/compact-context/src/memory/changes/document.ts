@@ -164,8 +164,6 @@ export interface MemorySection {
   /** The headings above and its own, outermost first, the file's own title left out. */
   readonly path: readonly string[];
   readonly level: number;
-  /** Stands for what is below this heading, up to the next one. */
-  readonly version: string;
   readonly items: readonly MemoryItem[];
   /** Of the heading, or of the first line; from 1. */
   readonly line: number;
@@ -197,7 +195,6 @@ export function readDocument(file: MemoryFileName, text: string, version: string
         heading: heading?.text ?? "",
         path: path.map((one) => one.text),
         level: heading?.level ?? 0,
-        version: fingerprint(raw.slice(first, lastLine).join("\n"), 16),
         items: blocksOf(body).flatMap((block) => itemOf(block, raw, uniqueItem)),
         line: Math.max(1, first),
         lastLine,

@@ -1,15 +1,18 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CHANNEL_FILES } from "../files/folders.ts";
-import { readMemoryFile, writeMemoryFile } from "../files/write-file.ts";
+import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
-import { type DoneOperation, type ForgottenIn, readMark } from "./document.ts";
+import { type DoneOperation, readMark } from "./document.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
 import { type ChannelPlace, type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
+
+/** Told how many pieces were taken out of a file. */
+type NoteRemoved = (file: string, pieces: number) => void;
 
 /** Share of a forgotten statement's words by which another text tells it again. */
 const TOLD_AGAIN = 0.6;
@@ -44,13 +47,13 @@ export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsFo
   return (text) => isForgotten(text) && !noted.some((one) => text.toLowerCase().includes(one));
 }
 
-/** The Markdown files without the lines that speak of it; what it took out is noted in `removed`. */
-export function scrubTexts(texts: Texts, isForgotten: IsForgotten, removed: ForgottenIn[]): Texts {
+/** The Markdown files without the lines that speak of it; what it took out is noted. */
+export function scrubTexts(texts: Texts, isForgotten: IsForgotten, note: NoteRemoved): Texts {
   const scrubbed = CHANGED_FILES.map((file) => {
     const text = texts[file];
     if (text === undefined) return [file, undefined];
     const { lines, pieces } = scrubLines(text.split("\n"), isForgotten);
-    if (pieces > 0) removed.push({ file, pieces });
+    note(file, pieces);
     return [file, pieces > 0 ? lines.join("\n") : text];
   });
   return Object.fromEntries(scrubbed);
@@ -86,11 +89,8 @@ function scrubLines(
 export async function scrubFolder(
   place: ChannelPlace,
   isForgotten: IsForgotten,
-  removed: ForgottenIn[],
+  note: NoteRemoved,
 ): Promise<void> {
-  const note = (file: string, pieces: number): void => {
-    if (pieces > 0) removed.push({ file, pieces });
-  };
   note(LOG_FILE, await scrubLog(place, isForgotten));
   const waiting = join(place.work, "pending");
   for (const name of await readdir(waiting).catch((): string[] => [])) {
@@ -184,6 +184,7 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   const bytes = await readFile(path).catch(() => undefined);
   const spots = bytes === undefined ? [] : spotsIn(bytes, isForgotten);
   if (spots.length === 0) return 0;
+  await refuseShared(path);
   const handle = await open(path, "r+");
   try {
     for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");

@@ -1,4 +1,5 @@
 import { type Redactor, WITHHELD } from "../../redaction/redactor.ts";
+import { versionOf } from "../files/write-file.ts";
 import { appendLines, linesOf, replaceLines } from "../markdown.ts";
 import {
   type DoneOperation,
@@ -19,7 +20,7 @@ import {
   renderMark,
   slug,
 } from "./document.ts";
-import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
+import { RETIRED_FILE, retiredAs, withoutRetired, withRetired } from "./retired.ts";
 
 /** The file that folded sections of a history are moved to; never recalled from. */
 const ARCHIVE_FILE = "HISTORY.archive.md";
@@ -43,8 +44,6 @@ interface PlanContext {
   /** ISO 8601, to the second. */
   readonly time: string;
   readonly redactor: Pick<Redactor, "redactText">;
-  /** Of SESSION.md as it was read; `null` where there was none. */
-  readonly sessionVersion: string | null;
 }
 
 /** What an operation makes of the texts, and the text that came in as it was written. */
@@ -258,13 +257,12 @@ function supersedeItem(texts: Texts, operation: Operation<"supersede">, context:
   if (retiredAs(retired, text)?.as === "forgotten" && context.author !== "person")
     throw new Refusal("retired", "That was forgotten and does not come back.");
   const id = itemIdOf(text);
-  const list = retire(
-    withoutRetired(retired, text),
-    item,
-    "superseded",
-    `by ${id}, ${context.author}`,
-    context,
-  );
+  const note = `by ${id}, ${context.author}`;
+  const list = withRetired(withoutRetired(retired, text), item.text, {
+    as: "superseded",
+    time: context.time,
+    note,
+  });
   const line = itemLine(text, operation, context);
   return {
     texts: { ...texts, [file]: withoutItem(texts, file, item, [line]), [RETIRED_FILE]: list },
@@ -283,7 +281,7 @@ function retireItem(
   const reason = context.redactor.redactText(why.replace(/\s+/g, " ").trim()).replaceAll("<!--", "&lt;!--");
   const note = reason === "" ? context.author : `${reason}; ${context.author}`;
   const as = op === "forget" ? "forgotten" : "invalidated";
-  const list = retire(texts[RETIRED_FILE] ?? "", item, as, note, context);
+  const list = withRetired(texts[RETIRED_FILE] ?? "", item.text, { as, time: context.time, note });
   return { texts: { ...texts, [file]: withoutItem(texts, file, item), [RETIRED_FILE]: list }, id: item.id };
 }
 
@@ -291,18 +289,13 @@ function retireItem(
 function forgetWords(
   texts: Texts,
   { said, topic, why = "" }: Operation<"forget">,
-  context: PlanContext,
+  { time }: PlanContext,
 ): Step {
   if (said === undefined && topic === undefined)
     throw new Refusal("empty", "It does not say what to forget.");
-  const list = texts[RETIRED_FILE] ?? "";
-  return {
-    texts:
-      said === undefined
-        ? texts
-        : { ...texts, [RETIRED_FILE]: retire(list, { text: said }, "forgotten", why, context) },
-    id: itemIdOf(said ?? topic ?? ""),
-  };
+  if (said === undefined) return { texts, id: itemIdOf(topic ?? "") };
+  const list = withRetired(texts[RETIRED_FILE] ?? "", said, { as: "forgotten", time, note: why });
+  return { texts: { ...texts, [RETIRED_FILE]: list }, id: itemIdOf(said) };
 }
 
 /** Text for a new item that MEMORY.md does not say yet. */
@@ -334,16 +327,6 @@ function withoutItem(
   return replaceLines(texts[file] ?? "", item.line - 1, item.lastLine, lines);
 }
 
-function retire(
-  list: string,
-  { text }: Pick<MemoryItem, "text">,
-  as: RetiredAs,
-  note: string,
-  { time }: PlanContext,
-): string {
-  return withRetired(list, { text, as, date: time.slice(0, 10), note });
-}
-
 /** The line of a list that holds a new item, with its mark. */
 function itemLine(text: string, origin: MemoryOrigin, { author, time }: PlanContext): string {
   const trust = origin.trust ?? (author === "person" ? "person" : "agent");
@@ -357,11 +340,12 @@ const GUARDED_CHARS = 1_000;
 const LEAST_SHARE = 0.5;
 
 function replaceSession(texts: Texts, operation: Operation<"replaceFile">, context: PlanContext): Step {
-  if (operation.ifVersion !== context.sessionVersion)
+  const last = texts["SESSION.md"];
+  if (operation.ifVersion !== (last === undefined ? null : versionOf(last)))
     throw new Refusal("changed", "SESSION.md was changed since it was read.");
   const { text, redacted } = incomingBlock(operation.text, context);
   const size = (said: string): number => said.replace(/<!--[\s\S]*?-->/g, "").replace(/\s+/g, " ").length;
-  const before = size(texts["SESSION.md"] ?? "");
+  const before = size(last ?? "");
   if (operation.mayShrink !== true && before > GUARDED_CHARS && size(text) < before * LEAST_SHARE)
     throw new Refusal("shrinks", "More than half of the text would be lost: ask for it with mayShrink.");
   return {

@@ -7,11 +7,20 @@ export const RETIRED_FILE = "RETIRED.md";
 
 export type RetiredAs = "superseded" | "invalidated" | "forgotten";
 
-export interface Retired {
+/** What the memory held until a day, and the item that took its place. */
+export interface Superseded {
+  /** Empty for what was forgotten. */
+  readonly text: string;
+  readonly date: string;
+  readonly by?: string;
   readonly id: string;
+}
+
+/** A line of the list. */
+export interface Retired extends Superseded {
+  readonly as: RetiredAs;
   /** The same for texts of the same words, in any order and form. */
   readonly words: string;
-  readonly as: RetiredAs;
   /** Of what was forgotten, short fingerprints of its words: many words have the same. */
   readonly traces: readonly string[];
 }
@@ -22,49 +31,42 @@ const HEAD = `# Retired
 
 `;
 const ENTRY =
-  /<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgotten)(?: ([0-9a-v.]+))? -->[ \t]*$/gm;
+  /^(.*?)<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgotten)(?: ([0-9a-v.]+))? -->[ \t]*$/gm;
+/** The day, the item that took its place, and the text. */
+const TOLD = /^- (\d{4}-\d\d-\d\d) [a-z]+(?: \((?:by (m-[a-z0-9-]+))?[^)]*\))?: (.*) $/;
 const NEGATIONS = /\b(?:not?|never|none|without|cannot|\w+n['’]t|isnt|dont|doesnt|wont)\b/giu;
 
 /** The entries of the file's text. */
 function readRetired(text: string): readonly Retired[] {
-  return [...text.matchAll(ENTRY)].map(([, id = "", words = "", as = "", traces = ""]) => ({
-    id,
-    words,
-    as: as as RetiredAs,
-    traces: traces === "" ? [] : traces.split("."),
-  }));
-}
-
-/** What the memory held until a day, and the item that took its place. */
-export interface Superseded {
-  readonly text: string;
-  readonly date: string;
-  readonly by?: string;
-  readonly id: string;
+  return [...text.matchAll(ENTRY)].map(([, line = "", id = "", words = "", as = "", traces = ""]) => {
+    const [, date = "", by, said = ""] = TOLD.exec(line) ?? [];
+    return {
+      id,
+      words,
+      as: as as RetiredAs,
+      traces: traces === "" ? [] : traces.split("."),
+      date,
+      by,
+      text: said,
+    };
+  });
 }
 
 /** What was superseded or taken back; the text of what was forgotten is not in the file. */
 export function supersededIn(text: string): readonly Superseded[] {
-  const entries =
-    /^- (\d{4}-\d\d-\d\d) (?:superseded|invalidated)(?: \((?:by (m-[a-z0-9-]+))?[^)]*\))?: (.*?) <!-- (m-\S+)/gm;
-  return [...text.matchAll(entries)].map(([, date = "", by, said = "", id = ""]) => ({
-    text: said,
-    date,
-    by,
-    id,
-  }));
+  return readRetired(text).filter((entry) => entry.text !== "");
 }
 
 /** The file's text with one more entry; the text of what was forgotten is not in it. */
 export function withRetired(
   file: string,
-  item: { readonly text: string; readonly as: RetiredAs; readonly date: string; readonly note: string },
+  text: string,
+  { as, time, note }: { readonly as: RetiredAs; readonly time: string; readonly note: string },
 ): string {
-  const { text, as, date, note } = item;
   const said = as === "forgotten" ? "" : `: ${text.replace(/\s+/g, " ")}`;
   const because = note === "" ? "" : ` (${note})`;
   const traces = as === "forgotten" ? ` ${tracesOf(text).join(".")}` : "";
-  const entry = `- ${date} ${as}${because}${said} <!-- ${itemIdOf(text)} ${wordsOf(text)} ${as}${traces} -->\n`;
+  const entry = `- ${time.slice(0, 10)} ${as}${because}${said} <!-- ${itemIdOf(text)} ${wordsOf(text)} ${as}${traces} -->\n`;
   const before = file.trim() === "" ? HEAD : file.endsWith("\n") ? file : `${file}\n`;
   return bounded(`${before}${entry}`);
 }

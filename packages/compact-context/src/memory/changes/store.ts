@@ -9,6 +9,7 @@ import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
 import {
   type MemoryFile,
   readMemoryFile,
+  refuseShared,
   takeClaim,
   versionOf,
   writeMemoryFile,
@@ -74,13 +75,15 @@ export function textsOf(files: ReadFiles): Texts {
   return Object.fromEntries(CHANGED_FILES.map((file) => [file, files[file]?.text]));
 }
 
+/** How long a change waits for the lock. */
+const WAIT_MS = 30_000;
+
 /**
  * Runs work as the only process that changes the channel, after what another one left half-way is finished. An owner that
- * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in `waitMs`.
+ * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in 30 seconds.
  */
 export async function withChannel<T>(
   folder: ChannelFolder,
-  waitMs: number,
   work: (place: ChannelPlace) => Promise<T>,
 ): Promise<T> {
   await findChannel(folder);
@@ -103,7 +106,7 @@ export async function withChannel<T>(
         await taken.claim.release();
       }
     }
-    if (performance.now() - start > waitMs)
+    if (performance.now() - start > WAIT_MS)
       throw new CompactError("Conflict", `another process (${taken.owner.pid}) is changing this memory`, {
         place: path,
         hint: "Try again when it is done; a process that has ended loses the lock by itself.",
@@ -175,7 +178,7 @@ async function finish(
   const files: Partial<Record<ChangedFile, FileChange>> = {};
   const undo: FileEdit[] = [];
   for (const edit of edits.filter(({ file }) => CHANGED_FILES.includes(file))) {
-    const done = await writeEdit(place, edit);
+    const done = await writeEdit(place, edit, Date.parse(change.time));
     files[edit.file] = done.change;
     undo.push(done.edit);
   }
@@ -187,10 +190,11 @@ async function finish(
 
 const MOST_CONFLICTS = 20;
 
-/** Over the very text that was read. */
+/** Over the very text that was read; the file is as old as the change. */
 async function writeEdit(
   place: ChannelPlace,
   edit: TextEdit,
+  modified: number,
 ): Promise<{ readonly change: FileChange; readonly edit: FileEdit }> {
   const { file } = edit;
   const path = await place.path(file);
@@ -198,7 +202,7 @@ async function writeEdit(
     const read = await readMemoryFile(path);
     const { before, after, gaveWay } = mergedWith(read?.text, edit);
     try {
-      if (after !== read?.text) await putText(path, after, read);
+      if (after !== read?.text) await putText(path, after, { read, modified });
     } catch (error) {
       if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
       continue;
@@ -211,9 +215,13 @@ async function writeEdit(
   }
 }
 
-async function putText(path: string, text: string | undefined, read: MemoryFile | undefined): Promise<void> {
+async function putText(
+  path: string,
+  text: string | undefined,
+  { read, modified }: { readonly read: MemoryFile | undefined; readonly modified: number },
+): Promise<void> {
   if (text === undefined) await rm(path, { force: true });
-  else await writeMemoryFile(path, text, { ifVersion: read?.version ?? null });
+  else await writeMemoryFile(path, text, { ifVersion: read?.version ?? null, modified });
 }
 
 /** The edit as it is done to what the file says now: what a person saved meanwhile stays, and their lines win. */
@@ -314,6 +322,7 @@ async function appendChange(channelDir: string, entry: LogEntry): Promise<void> 
   const handle = await open(path, "a+", 0o600);
   let size = 0;
   try {
+    await refuseShared(path);
     ({ size } = await handle.stat());
     const last = Buffer.alloc(1);
     await handle.read(last, 0, 1, Math.max(0, size - 1));

@@ -2,6 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
+import { buildMemoryCandidates } from "../candidates.ts";
 import { ensureChannel, ensureWorkspace } from "../files/folders.ts";
 import { checkMemory } from "./check.ts";
 import type { MemoryOperation } from "./document.ts";
@@ -46,6 +47,18 @@ it("an item is added once, superseded, and what was retired is not learned again
   // The way back is open for what replaces the newer one, and for people.
   const back = { op: "supersede", target: newer[0]?.id ?? "", text: "Deploys go out on Thursdays." } as const;
   expect(await reasons([back])).toEqual([]);
+});
+
+it("a file is as old as the change that wrote it, by the clock that it was given", async () => {
+  await writer.apply([fact("The office is in Porto.")], note);
+  const { version } = await writer.read("SESSION.md");
+  const session = "# Current State\n\n- Under way: the port\n";
+  await writer.apply([{ op: "replaceFile", text: session, ifVersion: version }], note);
+  const items = await buildMemoryCandidates({ workspaceDir, channelDir });
+  expect(items.map(({ source, timestamp }) => [source, timestamp])).toEqual([
+    ["channel-session", "2026-11-22T00:00:00.000Z"],
+    ["channel-memory", "2026-11-22T00:00:00.000Z"],
+  ]);
 });
 
 it("what was forgotten leaves no text in the list, and comes back by a person only", async () => {

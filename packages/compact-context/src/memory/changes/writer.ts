@@ -5,7 +5,6 @@ import { getChannelSessionPath } from "../files/folders.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import {
   type ChangeNote,
-  type ForgottenIn,
   type MemoryChangeResult,
   type MemoryDocument,
   type MemoryFileName,
@@ -40,14 +39,10 @@ import {
 } from "./store.ts";
 
 export interface MemoryWriterOptions extends ChannelFolder {
-  /** Milliseconds to wait for the lock before a `Conflict`; 30,000. */
-  readonly waitMs?: number;
   /** The built-in one when left out. */
   readonly redactor?: Pick<Redactor, "redactText">;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** For ids of changes. */
-  readonly randomId?: () => string;
 }
 
 /** The one way in which a channel's memory is changed. */
@@ -85,7 +80,6 @@ export interface UndoLeft {
   readonly later: readonly string[];
 }
 
-const WAIT_MS = 30_000;
 const inTurn = createKeyedMutex();
 
 export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
@@ -95,13 +89,13 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   const now = options.now ?? Date.now;
   const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, () =>
-      withChannel(options, options.waitMs ?? WAIT_MS, async (place) =>
+      withChannel(options, async (place) =>
         work({
           place,
           files: await readFiles(place),
           time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
           redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
-          id: `c-${Math.floor(now() / 1000).toString(36)}${(options.randomId ?? randomUUID)().slice(0, 6)}`,
+          id: `c-${Math.floor(now() / 1000).toString(36)}${randomUUID().slice(0, 6)}`,
         }),
       ),
     );
@@ -140,26 +134,27 @@ interface Hands {
 async function applyAll(
   hands: Hands,
   operations: readonly MemoryOperation[],
-  note: ChangeNote,
+  { author, reason, sources = [] }: ChangeNote,
 ): Promise<MemoryChangeResult> {
   const { place, files, time, redactor } = hands;
   const before = textsOf(files);
-  const sessionVersion = files["SESSION.md"]?.version ?? null;
-  const plan = planChange(before, operations, { author: note.author, time, redactor, sessionVersion });
+  const plan = planChange(before, operations, { author, time, redactor });
   const { done, refused } = plan;
   let { texts } = plan;
   const isForgotten = forgottenIn(before, done);
-  const forgotten: ForgottenIn[] = [];
+  const forgotten = new Map<string, number>();
+  const note = (file: string, pieces: number): void => {
+    if (pieces > 0) forgotten.set(file, (forgotten.get(file) ?? 0) + pieces);
+  };
   if (isForgotten !== undefined) {
-    const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
-    if (items.length > 0) forgotten.push({ file: "MEMORY.md", pieces: items.length });
-    texts = scrubTexts(texts, isForgotten, forgotten);
-    await scrubFolder(place, isForgotten, forgotten);
+    note("MEMORY.md", done.filter(({ operation }) => operation.op === "forget" && operation.target).length);
+    texts = scrubTexts(texts, isForgotten, note);
+    await scrubFolder(place, isForgotten, note);
   }
   const change = await commit(hands, texts, isForgotten === undefined, {
-    author: note.author,
-    reason: redactor.redactText(note.reason),
-    sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
+    author,
+    reason: redactor.redactText(reason),
+    sources: sources.map((source) => redactor.redactText(source)),
     operations: done.map(({ operation, id }) => loggedOperation(operation, redactor, id)),
     refused: refused.map(({ operation, reason, message }) => ({
       operation: loggedOperation(operation, redactor),
@@ -172,15 +167,9 @@ async function applyAll(
     changeId: change?.id,
     done,
     refused,
-    forgotten: summed(forgotten),
+    forgotten: [...forgotten].map(([file, pieces]) => ({ file, pieces })),
     versions: Object.fromEntries(versions),
   };
-}
-
-function summed(forgotten: readonly ForgottenIn[]): readonly ForgottenIn[] {
-  const files = new Map<string, number>();
-  for (const { file, pieces } of forgotten) files.set(file, (files.get(file) ?? 0) + pieces);
-  return [...files].map(([file, pieces]) => ({ file, pieces }));
 }
 
 /** Brings the files to these texts; undefined where they say that already. */
@@ -257,12 +246,7 @@ function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: strin
   let retired = before;
   for (const { op, text } of operations) {
     if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
-    retired = withRetired(retired, {
-      text,
-      as: "invalidated",
-      date: time.slice(0, 10),
-      note: `undone, ${id}`,
-    });
+    retired = withRetired(retired, text, { as: "invalidated", time, note: `undone, ${id}` });
   }
   return retired === before ? texts : { ...texts, [RETIRED_FILE]: retired };
 }

@@ -90,6 +90,39 @@ it("MEM-8 what SESSION.md holds as the work at hand is not kept as a lasting fac
   expect(await read("MEMORY.md")).not.toContain("ask Ann");
 });
 
+it.each([
+  [
+    "The Osprey API listens on port 3000 and needs Java 17.",
+    "The Osprey API listens on port 4000 now.",
+    ["The Osprey API needs Java 17.", "The Osprey API listens on port 4000 now."],
+  ],
+  [
+    "Our staging database runs Postgres 15 and keeps backups for thirty days.",
+    "Our staging database runs Postgres 16 now.",
+    ["Our staging database keeps backups for thirty days.", "Our staging database runs Postgres 16 now."],
+  ],
+  [
+    "We use Jenkins for the builds, and our releases go out on Thursdays.",
+    "We use Buildkite for the builds now.",
+    ["Our releases go out on Thursdays.", "We use Buildkite for the builds now."],
+  ],
+  [
+    "My dentist is Dr. Kim and her practice is on Fifth Street.",
+    "My dentist is Dr. Wu now.",
+    ["My dentist is Dr. Wu now."],
+  ],
+  [
+    "Notre API écoute sur le port 3000 et exige Java 17.",
+    "Notre API écoute maintenant sur le port 4000.",
+    ["Notre API exige Java 17.", "Notre API écoute maintenant sur le port 4000."],
+  ],
+])("MEM-14 a correction of one thing keeps what else was said: %s", async (first, then, left) => {
+  await consolidate({ sessionId: "s1", messages: talk("a").user(first).reply("Noted.").messages }, context());
+  await consolidate({ sessionId: "s2", messages: talk("b").user(then).reply("Noted.").messages }, context());
+  const items = (await writer.read("MEMORY.md")).sections.flatMap((section) => section.items);
+  expect(items.map(({ text }) => text).sort()).toEqual([...left].sort());
+});
+
 describe("by model", () => {
   it("MEM-8 adds, supersedes and invalidates by ids, and keeps what was written by people", async () => {
     await writer.apply(

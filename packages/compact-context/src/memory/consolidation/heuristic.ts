@@ -2,11 +2,17 @@ import type { Message } from "../../core/message.ts";
 import { readConversation } from "../../summarizers/extractive/reading.ts";
 import { openTasks } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine } from "../../summarizers/extractive/text.ts";
-import { itemsOf, type MemoryDocument, type MemoryItem, type MemoryOperation } from "../changes/document.ts";
+import {
+  itemsOf,
+  type MemoryDocument,
+  type MemoryItem,
+  type MemoryOperation,
+  plainWords,
+} from "../changes/document.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import type { Superseded } from "../changes/retired.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
-import { relationOf, replacedBy, sayTheSame } from "../learning/relation.ts";
+import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import { type DurableStatement, durableStatements } from "../learning/statements.ts";
 import { heldBy, topicTerms } from "../learning/terms.ts";
 import { forgetWishes, isMeant, meantBy, withNewer } from "../learning/wishes.ts";
@@ -43,7 +49,7 @@ export interface Known {
  * takes the place of another one only where it says so; else both stand.
  */
 export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
-  const { memory, superseded, sessionId, isForgotten, at } = known;
+  const { memory, superseded, isForgotten, at } = known;
   const items = itemsOf(memory);
   const statements = durableStatements(
     messages,
@@ -56,7 +62,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
   );
   let left = items.filter(({ id }) => !gone.has(id));
   const operations = newestOfEach(rest).flatMap((statement) => {
-    const made = operationFor(statement, left, sessionId);
+    const made = operationFor(statement, left, known);
     const taken = new Set(made.flatMap((operation) => ("target" in operation ? [operation.target] : [])));
     left = left.filter(({ id }) => !taken.has(id));
     return made;
@@ -105,17 +111,14 @@ function withoutForgotten(
     asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
     const isToldAgain = forgottenBy(asked, []);
     const isAsking = (text: string): boolean =>
-      isToldAgain(text) || asked.some((sentence) => wordsIn(sentence).includes(wordsIn(text)));
+      isToldAgain(text) ||
+      asked.some((sentence) => ` ${plainWords(sentence)} `.includes(` ${plainWords(text)} `));
     rest = rest.filter(
       (statement) => !said.includes(statement) && !(statement.from === from && isAsking(statement.text)),
     );
     left = left.filter((item) => !known.texts.includes(item));
   }
   return { forget: [...forget, ...asking], rest };
-}
-
-function wordsIn(text: string): string {
-  return ` ${(text.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? []).join(" ")} `;
 }
 
 const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;
@@ -134,7 +137,7 @@ function newestOfEach(statements: readonly DurableStatement[]): DurableStatement
 function operationFor(
   { section, text, from }: DurableStatement,
   items: readonly MemoryItem[],
-  sessionId: string,
+  { memory, sessionId }: Known,
 ): MemoryOperation[] {
   if (items.some((item) => sayTheSame(item.text, text) && relationOf(text, item.text) !== "replaces"))
     return [];
@@ -145,7 +148,19 @@ function operationFor(
   return [
     { op: "supersede", target: older.id, text, ...origin },
     ...others.map(({ id }) => ({ op: "invalidate", target: id, why: `the user said: ${text}` }) as const),
+    ...[older, ...others].flatMap((item) => keptOf(item, text, memory)),
   ];
+}
+
+/** What else a replaced item says, as an item of its own in the same section. */
+export function keptOf(
+  { id, text, trust, source }: MemoryItem,
+  newer: string,
+  { sections }: MemoryDocument,
+): MemoryOperation[] {
+  const rest = restOf(text, newer);
+  const section = sections.find(({ items }) => items.some((item) => item.id === id))?.heading || "Facts";
+  return rest === undefined ? [] : [{ op: "add", section, text: rest, trust, source }];
 }
 
 /** A dated section of HISTORY.md. */

@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
+import { link, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -57,13 +57,16 @@ it("a channel that names its users gives nothing to others, to nobody's request,
   await expect(recallRelevantMemory({ ...scope, ...ask })).rejects.toMatchObject(refused);
 });
 
-it("a file that a link puts outside is left out of the recall, and said", async () => {
+it.each([
+  ["a link puts outside", symlink, "out of the workspace"],
+  ["has another name outside", link, "another folder"],
+] as const)("a file that %s is left out of the recall, and said", async (_, put, why) => {
   const elsewhere = await mkdtemp(join(tmpdir(), "compact-other-"));
   await writeFile(join(elsewhere, "MEMORY.md"), "## Facts\n\n- The vault code is blue falcon.\n");
   const channelDir = join(workspaceDir, "team");
   await ensureChannel(channelDir);
   await rm(join(channelDir, "MEMORY.md"));
-  await symlink(join(elsewhere, "MEMORY.md"), join(channelDir, "MEMORY.md"));
+  await put(join(elsewhere, "MEMORY.md"), join(channelDir, "MEMORY.md"));
   const said: string[] = [];
   const request = {
     query: "vault code falcon",
@@ -72,6 +75,6 @@ it("a file that a link puts outside is left out of the recall, and said", async 
     warn: (text: string) => said.push(text),
   };
   expect((await recallRelevantMemory(request)).items).toEqual([]);
-  expect(said.join()).toContain("out of the workspace");
+  expect(said.join()).toContain(why);
   await rm(elsewhere, { recursive: true });
 });

@@ -1,6 +1,17 @@
 import { createHash, randomUUID } from "node:crypto";
 import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type FileHandle, link, lstat, mkdir, open, readFile, realpath, rename } from "node:fs/promises";
+import {
+  type FileHandle,
+  link,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  realpath,
+  rename,
+  stat,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
@@ -12,17 +23,18 @@ export interface MemoryFile {
   readonly text: string;
   /** Stands for this very text; hand it back when writing over it. */
   readonly version: string;
-  /** Milliseconds since 1970. */
+  /** When it was written, in milliseconds since 1970. */
   readonly modified: number;
 }
 
 const inTurn = createKeyedMutex();
 
-/** A file's text; undefined where there is none. */
+/** A file's text; undefined where there is none. Throws `NotFound` for one that is somewhere else too. */
 export async function readMemoryFile(path: string): Promise<MemoryFile | undefined> {
   requireText(path, "path", "Pass the path of a memory file.");
   try {
     const [text, { mtimeMs }] = await Promise.all([readFile(path, "utf8"), lstat(path)]);
+    await refuseShared(path);
     return { text, version: versionOf(text), modified: mtimeMs };
   } catch (error) {
     if (systemCode(error) === "ENOENT" || systemCode(error) === "ENOTDIR") return undefined;
@@ -31,29 +43,48 @@ export async function readMemoryFile(path: string): Promise<MemoryFile | undefin
 }
 
 /**
+ * Throws `NotFound` for a file that has a name in another folder too (a hard link): it may be somebody else's. A second name
+ * beside it is that of a file that is being made.
+ */
+export async function refuseShared(path: string): Promise<void> {
+  const { nlink, ino } = await stat(path);
+  if (nlink < 2) return;
+  const folder = dirname(await realpath(path));
+  const beside = await Promise.all(
+    (await readdir(folder)).map((name) => lstat(join(folder, name)).catch(() => undefined)),
+  );
+  const names = beside.filter((one) => one?.ino === ino).length;
+  if ((await stat(path)).nlink > names)
+    throw new CompactError("NotFound", "the file has another name in another folder (a hard link)", {
+      place: path,
+      hint: "It may be somebody else's: put a copy there, not a link to it.",
+    });
+}
+
+/**
  * Replaces a file's text as a whole: whoever reads sees the old one or the new one, after a crash too. With
  * `ifVersion` only over that text (`null`: only where there is no file); rejects with `Conflict` otherwise.
- * A link is followed, and the file keeps its mode.
+ * A link is followed, and the file keeps its mode. It is `modified` at that time, now when left out.
  */
 export async function writeMemoryFile(
   path: string,
   text: string,
-  { ifVersion }: { readonly ifVersion?: string | null } = {},
+  { ifVersion, modified }: { readonly ifVersion?: string | null; readonly modified?: number } = {},
 ): Promise<{ readonly version: string }> {
   return inTurn(path, async () => {
     if (ifVersion === null) {
-      if (!(await createFile(path, text))) throw changed(path);
+      if (!(await createFile(path, text, modified))) throw changed(path);
       return { version: versionOf(text) };
     }
     if (ifVersion !== undefined && (await readMemoryFile(path))?.version !== ifVersion) throw changed(path);
-    await replaceFile(path, text);
+    await replaceFile(path, text, modified);
     return { version: versionOf(text) };
   });
 }
 
 /** Makes a file where there is none; false, and nothing changed, where there is one. */
-export async function createFile(path: string, text: string): Promise<boolean> {
-  return withTemp(path, text, 0o600, async (temp, target) => {
+export async function createFile(path: string, text: string, modified?: number): Promise<boolean> {
+  return withTemp(path, { text, mode: 0o600, modified }, async (temp, target) => {
     try {
       await link(temp, target);
       return true;
@@ -81,19 +112,18 @@ export function createFileSync(path: string, text: string): boolean {
   }
 }
 
-async function replaceFile(path: string, text: string): Promise<void> {
+async function replaceFile(path: string, text: string, modified: number | undefined): Promise<void> {
   const target = await realpath(path).catch(() => path);
   const mode = await lstat(target).then(
     (stats) => stats.mode & 0o777,
     () => 0o600,
   );
-  await withTemp(target, text, mode, (temp) => rename(temp, target));
+  await withTemp(target, { text, mode, modified }, (temp) => rename(temp, target));
 }
 
 async function withTemp<T>(
   path: string,
-  text: string,
-  mode: number,
+  { text, mode, modified }: { readonly text: string; readonly mode: number; readonly modified?: number },
   commit: (temp: string, path: string) => Promise<T>,
 ): Promise<T> {
   const folder = dirname(path);
@@ -104,6 +134,7 @@ async function withTemp<T>(
     try {
       await handle.writeFile(text, "utf8");
       await handle.chmod(mode);
+      if (modified !== undefined) await handle.utimes(modified / 1000, modified / 1000);
       await handle.sync();
     } finally {
       await handle.close();

@@ -1,4 +1,5 @@
 import { rulesIn } from "../../summarizers/extractive/statements.ts";
+import { DAY_NAMES } from "../ranking/dates.ts";
 import { FORBIDS, LASTING, LEAD, rule, TASK, word } from "./language.ts";
 import { read } from "./meaning.ts";
 import { tellsAnotherValue } from "./relation.ts";
@@ -149,7 +150,8 @@ const OF_CODE: RegExp = rule(
 const VALUE: RegExp = rule(
   "\\d",
   word(
-    "(?:mon|tues|wednes|thurs|fri|satur|sun)days?|january|february|march|april|june|july|august|september|october|november|december|noon|midnight|every|each|once|twice|weekly|daily|monthly|lundis?|mardis?|mercredis?|jeudis?|vendredis?|samedis?|dimanches?|janvier|février|mars|avril|mai|juin|juillet|août|septembre|octobre|novembre|décembre|midi|minuit|lunes|martes|miércoles|jueves|viernes|sábados?|domingos?|enero|febrero|marzo|abril|mayo|junio|julio|agosto|septiembre|octubre|noviembre|diciembre|mediodía|segundas?|terças?|quartas?|quintas?|sextas?|janeiro|fevereiro|março|maio|junho|julho|setembro|outubro|novembro|dezembro|meio-dia|понедельник\\p{L}*|вторник\\p{L}*|сред[аыуе]|средам|четверг\\p{L}*|пятниц\\p{L}*|суббот\\p{L}*|воскресень\\p{L}*|полдень|полночь|находится|называется",
+    DAY_NAMES,
+    "noon|midnight|every|each|once|twice|weekly|daily|monthly|midi|minuit|mediodía|meio-dia|полдень|полночь|находится|называется",
   ),
   word(
     "forbidden|required|mandatory|verboten|pflicht|obligatoire|interdite?s?|prohibid[oa]s?|proibid[oa]s?|obligatori[oa]s?|запрещен\\p{L}*|обязател\\p{L}*",

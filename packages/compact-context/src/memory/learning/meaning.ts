@@ -197,6 +197,13 @@ function statedIn(plain: string): Key | undefined {
   return undefined;
 }
 
+/** The words before the verb of a statement. */
+export function subjectIn(text: string): string | undefined {
+  const starts = [...VERBS, ...SCRIPT_VERBS].flatMap(([, words]) => words.exec(text)?.index ?? []);
+  const before = text.slice(0, Math.min(...starts));
+  return starts.length === 0 || before === "" ? undefined : before;
+}
+
 /** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
 const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;

@@ -1,5 +1,5 @@
 import { NO_MORE, TELLS_CHANGE } from "./language.ts";
-import { clausesIn, clausesOf, type Key, type Read, read } from "./meaning.ts";
+import { clausesIn, clausesOf, type Key, type Read, read, subjectIn } from "./meaning.ts";
 import {
   bare,
   GENERIC,
@@ -348,11 +348,39 @@ function denies(now: Read, then: Read): boolean {
 /** A clause of the older one tells of something that the newer ones do not speak of: a port, a reason. */
 export function statesMoreThan(older: string, newer: string): boolean {
   const told = topicTerms(newer);
-  return clausesIn(older).some((clause) => {
-    const { content } = read(clause);
-    const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
-    return said.length > 1 && shareIn(content, told) === 0;
+  return clausesIn(older).some((clause) => isUntold(clause, told));
+}
+
+function isUntold(clause: string, told: ReadonlySet<string>): boolean {
+  const { content } = read(clause);
+  const said = [...content].filter((term) => isValue(term) || !isOrdinary(term));
+  return said.length > 1 && shareIn(content, told) === 0;
+}
+
+const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
+/** It speaks of somebody or something that another part names. */
+const DEPENDS =
+  /^(?:(?:s?he|it|they|his|hers?|its|their|who|which|that)|seine?|ihre?|er|es|sie|son|sa|ses|il|elle|su|sus|seu|sua|его|её|их|он|она)(?![\p{L}])|^(?:他|她|它|其|彼|その)/iu;
+
+const OWN_SUBJECT =
+  /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
+
+/** The parts of an older statement that a newer one does not speak of, as a statement; undefined where there are none. */
+export function restOf(older: string, newer: string): string | undefined {
+  const [first = "", ...others] = older.replace(/[.!。！]+$/u, "").split(PARTS);
+  const told = topicTerms(newer);
+  const said = others.filter(
+    (part) => isUntold(part, told) && !DEPENDS.test(part) && part.split(/\s/).length > 1,
+  );
+  // A rule that is lifted leaves nothing.
+  if (said.length === 0 || shareIn(topicTerms(first), told) === 0 || read(newer).permits) return undefined;
+  const whose = subjectIn(first);
+  const parts = said.flatMap((part) => {
+    if (OWN_SUBJECT.test(part) || subjectIn(part) !== undefined) return [part];
+    return whose === undefined ? [] : [`${whose}${part}`];
   });
+  const rest = parts.join("; ");
+  return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 
 /** Two statements in the same words, whatever their forms and order; a negation makes another statement. */

@@ -1,3 +1,5 @@
+import { DAY_NAMES } from "../ranking/dates.ts";
+
 /** The words of a text that say what it is about, and what of them is a value: numbers, days, names, tools, and words around them. */
 
 /** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
@@ -134,20 +136,14 @@ export function kindOf(
 }
 
 function kindAlone(term: string): ValueKind | undefined {
-  if (DAYS.has(term)) return "day";
+  if (DAYS.test(term)) return "day";
   if (isValue(term)) return "number";
   const kind = toolsLike(term);
   if (kind !== undefined) return kind;
   return /[\d@:/.]/.test(term) && /\p{L}.*[\d@:/.]|\d.*[.\p{L}]/u.test(term) ? "address" : undefined;
 }
 
-const DAYS = list(`
-  monday tuesday wednesday thursday friday saturday sunday january february march april may june july august september
-  october november december montag dienstag mittwoch donnerstag freitag samstag sonntag montags dienstags mittwochs donnerstags freitags samstags
-  sonntags lundis mardis mercredis jeudis vendredis noon midnight week weeks day days month months fridays saturdays lundi mardi mercredi jeudi
-  vendredi samedi dimanche lunes martes miércoles jueves viernes sábado domingo segunda terça quarta quinta sexta
-  понедельник вторник среда среду четверг пятница пятницу субботу понедельникам вторникам средам четвергам пятницам
-  周一 周二 周三 周四 周五 月曜日 火曜日 水曜日 木曜日 金曜日 mondays tuesdays wednesdays thursdays fridays saturdays sundays`);
+const DAYS = new RegExp(`^(?:${DAY_NAMES}|may|noon|midnight|weeks?|days?|months?)$`, "iu");
 
 const NUMBERS = list(`
   one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
@@ -157,7 +153,7 @@ const NUMBERS = list(`
 
 /** Days, numbers and times: what a statement may say otherwise of the same thing. */
 export function isValue(term: string): boolean {
-  return DAYS.has(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
+  return DAYS.test(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
 
 const UNITS = list(

@@ -168,15 +168,10 @@ function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] 
   return [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
 }
 
-/** A closing quote is no part of a word, a part of a compound is a word; `mine` and `old` tell nothing. */
+/** A closing quote is no part of a word, a part of a compound is a word; `mine` tells nothing. */
 function termsOf(text: string): ReadonlySet<string> {
-  const words = text.replace(/['’](?![\p{L}])|(?<=\p{L})-(?=\p{L})|我们?的|私の/gu, " ");
-  const terms = topicTerms(words.replace(OLD, " "));
-  return terms.size > 0 ? terms : topicTerms(words);
+  return topicTerms(text.replace(/['’](?![\p{L}])|(?<=\p{L})-(?=\p{L})|我们?的|私の/gu, " "));
 }
-
-const OLD =
-  /(?<![\p{L}])(?:old|current|former|previous|private|personal|whole|entire|real|full|alte[nrs]?|private[nrs]?|ancien(?:ne)?|viej[oa]|antig[oa]|стар\p{L}{2})(?![\p{L}])/giu;
 
 /** What a wish means, and the words by which other texts tell it. */
 export interface Meant<T> {
@@ -274,16 +269,8 @@ function isPersonal(text: string): boolean {
 }
 
 function isRule(text: string): boolean {
-  return (
-    LASTING.test(text) ||
-    FORBIDS.test(text) ||
-    PERMITS.test(text) ||
-    rulesIn(text).length > 0 ||
-    WISHES.test(text)
-  );
+  return LASTING.test(text) || FORBIDS.test(text) || PERMITS.test(text) || rulesIn(text).length > 0;
 }
 
-const WISHES =
-  /^(?:please |bitte )?(?:use|answer|reply|respond|write|keep|prefer|call|address|talk|speak|sign|put|format|name|end|start|begin)(?![\p{L}])|^(?:i|we) (?:want|like|prefer) /iu;
 const MINE =
   /(?<![\p{L}])(?:my|i|ich|meine?|je|mon|ma|mes|yo|mis?|eu|meus?|minhas?|я|мо\p{L}{1,2}|меня)(?![\p{L}])|j['’]\p{L}|我|私|^(?:soy|tengo|vivo|trabajo|tomo|sou|tenho|moro|trabalho)(?![\p{L}])/iu;

@@ -1,15 +1,12 @@
 import { readArgument, requireList, requireOptions } from "../../errors.ts";
 import { leastOf, rarityOf } from "../../search/rank.ts";
+import { asksWhen, DAY, findDate, type TimeSpan } from "./dates.ts";
 import {
   analyze,
-  asksWhen,
   buildPostings,
-  DAY,
-  findDate,
   type Posting,
   type Postings,
   type RecallCandidate,
-  type TimeSpan,
   type Unit,
   unitsOf,
 } from "./units.ts";

@@ -1,5 +1,5 @@
 import { type Message, messageText } from "../../core/message.ts";
-import type { FileEffect } from "../../summarizers/extractive/actions.ts";
+import { filesChanged } from "../../summarizers/extractive/items.ts";
 import { tookEffect } from "../../summarizers/extractive/outcomes.ts";
 import { type Reading, readConversation } from "../../summarizers/extractive/reading.ts";
 import { keyOf, type OpenError, openTasks, type Step } from "../../summarizers/extractive/steps.ts";
@@ -14,7 +14,7 @@ import {
   isFirmRule,
   isTellingDecision,
   lastRun,
-  statedNextSteps,
+  listedSteps,
   type WorklogLine,
   worklogOf,
   worklogText,
@@ -103,31 +103,15 @@ function intentOf({ requests }: Reading): string[] {
   return shown.map(({ text }) => clipEnd(firstSentence(text), LONGEST));
 }
 
-/** Changed files and, where there are none, those that were read; the one touched last at the end. */
+/** Changed files and, where there are none, the last that were read; the one touched last at the end. */
 function activeFiles(steps: readonly Step[], last: readonly string[]): string[] {
-  const files = filesOf(steps);
-  const changed = files.filter(([, effect]) => effect !== "read");
-  const shown = (changed.length > 0 ? changed : files.slice(-6)).map(
-    ([path, effect]) => `${path} (${effect})`,
-  );
+  const read = steps.filter(({ outcome }) => tookEffect(outcome)).flatMap(({ action }) => action.files);
+  const changed = filesChanged(steps).map(({ path, effect }) => `${path} (${effect})`);
+  const shown =
+    changed.length > 0 ? changed : [...new Set(read.map(({ path }) => `${path} (read)`))].slice(-6);
   const pathOf = (item: string): string => item.replace(/ \([^()]{1,40}\)$/, "");
   const now = new Set(shown.map(pathOf));
   return [...last.filter((item) => !now.has(pathOf(item))), ...shown].slice(-MOST);
-}
-
-/** Files that steps touched, the one touched last at the end; one that was created stays so when it is edited later. */
-function filesOf(steps: readonly Step[]): [path: string, effect: FileEffect][] {
-  const files = new Map<string, FileEffect>();
-  for (const { action, outcome } of steps) {
-    if (!tookEffect(outcome)) continue;
-    for (const { path, effect } of action.files) {
-      const before = files.get(path) ?? "read";
-      const known = effect === "read" || (effect === "edited" && before === "created") ? before : effect;
-      files.delete(path);
-      files.set(path, known);
-    }
-  }
-  return [...files];
 }
 
 function decisionsOf({ decisions }: Reading): string[] {
@@ -208,7 +192,8 @@ function nextSteps(task: Reading, last: readonly string[], log: readonly Worklog
   );
   if (listed.length > 0) return listed.slice(0, MOST);
   const reply = task.messages.findLast((one) => one.role === "assistant" && messageText(one) !== "");
-  const stated = reply === undefined ? [] : statedNextSteps(messageText(reply));
+  const listedLast = reply === undefined ? [] : listedSteps(messageText(reply));
+  const stated = listedLast.length > 0 ? listedLast : task.nextSteps;
   const open = task.answered
     ? []
     : task.requests.slice(-1).map(({ text }) => `${FINISH}${clipEnd(firstSentence(text), LONGEST)}`);

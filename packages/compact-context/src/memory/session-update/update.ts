@@ -81,7 +81,11 @@ async function writeState(decided: Decided, { writer }: TaskContext): Promise<bo
     mayShrink: decided.by === "program",
   });
   const [no] = done?.refused ?? [];
-  if (no !== undefined) throw refusal(no.message);
+  if (no !== undefined)
+    throw new CompactError("Conflict", `SESSION.md was not written: ${no.message}`, {
+      place: "SESSION.md",
+      hint: "It is tried again later; the last file stays.",
+    });
   return done?.changeId !== undefined;
 }
 
@@ -109,13 +113,6 @@ function foreignSections(text: string): string {
           .trimEnd()}\n`,
     )
     .join("");
-}
-
-function refusal(message: string): CompactError {
-  return new CompactError("Conflict", `SESSION.md was not written: ${message}`, {
-    place: "SESSION.md",
-    hint: "It is tried again later; the last file stays.",
-  });
 }
 
 /** What happened since the last update of SESSION.md. */

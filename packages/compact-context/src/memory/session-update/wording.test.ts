@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { statedNextSteps } from "./wording.ts";
+import { listedSteps } from "./wording.ts";
 
 it("the list below a heading goes on over indented lines and ends with the next text", () => {
   const said = [
@@ -11,10 +11,10 @@ it("the list below a heading goes on over indented lines and ends with the next 
     "That is all from me.",
     "- The parser is quick",
   ];
-  expect(statedNextSteps(said.join("\n"))).toEqual(["Test the tabs", "Write the changelog"]);
+  expect(listedSteps(said.join("\n"))).toEqual(["Test the tabs", "Write the changelog"]);
 });
 
 it("steps that are done and questions are none", () => {
   const said = "## What is left\n1. [x] Read the code\n2. ✅ Test it\n3. Shall I go on?\n4. Merge the branch";
-  expect(statedNextSteps(said)).toEqual(["Merge the branch"]);
+  expect(listedSteps(said)).toEqual(["Merge the branch"]);
 });

@@ -9,8 +9,6 @@ import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.t
 
 /** One turn in a line: what was asked, and what came of it. */
 export interface WorklogLine {
-  /** Of the turn's first message. */
-  readonly id: string;
   readonly asked: string;
   readonly outcome: string;
   /** True when files were changed, or a command failed. */
@@ -33,7 +31,7 @@ export function worklogOf(reading: Reading): readonly WorklogLine[] {
     const outcome = outcomeIn(messages.slice(start, end), calls);
     const asked = clipEnd(firstSentence(request.text), ASKED);
     const weighty = calls.some((call) => changes(call).length > 0 || call.outcome.state === "failed");
-    return [{ id: request.id, asked, outcome, weighty }];
+    return [{ asked, outcome, weighty }];
   });
   // Words to which nothing answered belong to what follows them; the newest wait for their answer.
   const newest = lines.at(-1);
@@ -146,21 +144,10 @@ const HEADING =
   /^(?:#{1,6}\s*|\*\*|__)?(?:what(?:['’]s| is) (?:next|left)|next(?: steps?| up| actions?)?|remaining(?: \w+)?|still (?:to do|open|missing|left)|to ?-?do|open (?:points|questions|items)|follow[- ]?ups?|nächste schritte|offen|prochaines étapes|reste à faire|próximos pasos|próximos passos|prossimi passi|дальше|следующие шаги|下一步|接下来|待办|次のステップ|残り|다음 단계)[^\n]{0,40}?(?:\*\*|__)?\s*[:：]?\s*(?:\*\*|__)?$/iu;
 const ITEM = /^\s{0,8}(?:[-*+•]|\d{1,2}[.)]|\[ \])\s+(?:\[ \]\s*)?(.+)$/;
 const DONE_ITEM = /^(?:\[x\]|✅|✔|~~)/i;
-const SENTENCE =
-  /^(?:next\b[,:]?|then i(?:['’]ll| will)\b|after (?:that|this)\b|remaining\b|what(?:['’]s| is) left\b|als nächstes\b|ensuite\b|après cela\b|luego\b|a continuación\b|em seguida\b|poi\b|далее\b|затем\b|接下来|下一步|次に|다음으로)|\bstill (?:needs?|has|have|to be|to do|missing|open)\b|\b(?:next|remaining) (?:step|task|item)s?\b|\bnot (?:yet )?(?:done|implemented|tested|covered) yet\b/iu;
-const MOST = 8;
 const LONGEST = 240;
 
-/** What the assistant says is still to be done: items below a heading of that sense, else sentences. */
-export function statedNextSteps(text: string): string[] {
-  const listed = listedSteps(text);
-  const found = listed.length > 0 ? listed : sentences(text).filter((sentence) => SENTENCE.test(sentence));
-  return [...new Set(found.map((step) => clipEnd(oneLine(plain(step)), LONGEST)))]
-    .filter((step) => /[\p{L}\p{N}]/u.test(step) && !/[?？]$/.test(step))
-    .slice(0, MOST);
-}
-
-function listedSteps(text: string): string[] {
+/** What the assistant lists as still to be done, below a heading of that sense. */
+export function listedSteps(text: string): string[] {
   const steps: string[] = [];
   let open = false;
   for (const line of text.split("\n")) {
@@ -169,9 +156,6 @@ function listedSteps(text: string): string[] {
     else if (open && item !== undefined) steps.push(item);
     else if (line.trim() !== "" && !/^\s/.test(line)) open = false;
   }
-  return steps.filter((step) => !DONE_ITEM.test(step));
-}
-
-function plain(step: string): string {
-  return step.replace(/\*\*|__/g, "").replace(/^[-*>#\s]+/, "");
+  const left = steps.filter((step) => !DONE_ITEM.test(step) && !/[?？]$/.test(step));
+  return [...new Set(left.map((step) => clipEnd(oneLine(step.replace(/\*\*|__/g, "")), LONGEST)))];
 }

@@ -51,7 +51,6 @@ interface SidecarPorts {
   readonly model: TextModel;
   /** Takes secrets out of prompts; the built-in patterns when left out. */
   readonly redact?: (text: string) => string;
-  readonly countText?: (text: string) => number;
   readonly time?: Partial<TimePorts>;
   /** Told of every task as it ends. */
   readonly onTask?: (record: SidecarRecord) => void;
@@ -143,7 +142,7 @@ export function createSidecar(ports: SidecarPorts): Sidecar {
     for (let round = 1; round <= MOST_REQUESTS; round += 1) {
       const answer = await request(task, messages, spent, signal);
       if ("outcome" in answer) return failed(answer);
-      const { input, output } = await tokensOf(messages, answer, ports);
+      const { input, output } = await tokensOf(messages, answer);
       spent.inputTokens += input;
       spent.outputTokens += output;
       const read = readAnswer(task, answer);
@@ -182,16 +181,13 @@ function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
 async function tokensOf(
   messages: readonly TextModelMessage[],
   { text, usage }: TextModelAnswer,
-  { countText }: SidecarPorts,
 ): Promise<{ readonly input: number; readonly output: number }> {
   const reported = usage === undefined ? undefined : normalizeUsage(usage);
   if (reported !== undefined) return reported;
-  const count =
-    countText ??
-    (await import("../../tokens/encodings/o200k-base.ts").then(
-      ({ o200kBase }) => o200kBase.count,
-      () => fallbackTokens,
-    ));
+  const count = await import("../../tokens/encodings/o200k-base.ts").then(
+    ({ o200kBase }) => o200kBase.count,
+    () => fallbackTokens,
+  );
   return { input: messages.reduce((sum, { content }) => sum + count(content), 0), output: count(text) };
 }
 

@@ -1,0 +1,51 @@
+import { expect, it } from "vitest";
+import type { MemoryCandidate } from "./candidates.ts";
+import { linesOfDay } from "./days.ts";
+
+// A Thursday.
+const NOW = Date.UTC(2026, 8, 3, 9);
+const lineOf = (day: string): MemoryCandidate => ({
+  id: day,
+  source: "channel-history",
+  path: "HISTORY.md",
+  title: day,
+  content: `- What was done on ${day}`,
+  timestamp: `${day}T10:00:00.000Z`,
+  sectionKind: "other",
+  priority: 0,
+  line: 1,
+});
+const candidates = ["2026-08-04", "2026-08-26", "2026-08-31", "2026-09-01", "2026-09-02"].map(lineOf);
+
+it.each([
+  ["What did we do last week?", ["2026-08-26"]],
+  ["What did we do this week?", ["2026-08-31", "2026-09-01", "2026-09-02"]],
+  ["What happened last month?", ["2026-08-04", "2026-08-26", "2026-08-31"]],
+  ["What did we do on Wednesday?", ["2026-09-02"]],
+  ["What happened on August 4?", ["2026-08-04"]],
+  ["Was haben wir am Mittwoch gemacht?", ["2026-09-02"]],
+  ["Was haben wir letzte Woche gemacht?", ["2026-08-26"]],
+  ["Was ist am 4. August passiert?", ["2026-08-04"]],
+  ["Qu'est-ce que nous avons fait mardi dernier ?", ["2026-09-01"]],
+  ["Qu'avons-nous fait la semaine dernière ?", ["2026-08-26"]],
+  ["Qu'avons-nous fait le 26 août ?", ["2026-08-26"]],
+  ["¿Qué hicimos el lunes?", ["2026-08-31"]],
+  ["¿Qué hicimos la semana pasada?", ["2026-08-26"]],
+  ["O que fizemos na terça-feira?", ["2026-09-01"]],
+  ["O que fizemos semana passada?", ["2026-08-26"]],
+  ["O que aconteceu em 4 de agosto?", ["2026-08-04"]],
+  ["Что мы делали в среду?", ["2026-09-02"]],
+  ["Что мы сделали на прошлой неделе?", ["2026-08-26"]],
+  ["Что было 26 августа?", ["2026-08-26"]],
+  ["我们昨天做了什么？", ["2026-09-02"]],
+  ["我们上周做了什么？", ["2026-08-26"]],
+  ["周三我们做了什么？", ["2026-09-02"]],
+  ["8月26日发生了什么？", ["2026-08-26"]],
+  ["昨日何をしましたか？", ["2026-09-02"]],
+  ["先週は何をしましたか？", ["2026-08-26"]],
+  ["水曜日に何をしましたか？", ["2026-09-02"]],
+  ["When is the release on Wednesday?", []],
+  ["昨天的发布为什么失败？", []],
+])("a question about a day is answered from the history: %s", (query, told) => {
+  expect(linesOfDay(query, candidates, NOW).map(({ id }) => id)).toEqual(told);
+});

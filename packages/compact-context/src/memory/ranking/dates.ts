@@ -1,0 +1,212 @@
+// Days, weeks, months and dates as people name them, in English, German, French, Spanish, Portuguese, Russian, Chinese and
+// Japanese.
+
+/** A span of time in milliseconds since 1970, both ends included. */
+export interface TimeSpan {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A day in milliseconds. */
+export const DAY: number = 24 * 60 * 60 * 1000;
+
+const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
+
+/** From January on; of English short forms too. */
+const ENGLISH_MONTHS = listed(
+  "january february march april may june july august september october november december",
+);
+const MONTHS: readonly (readonly string[])[] = [
+  ENGLISH_MONTHS.map((name) => `${name.slice(0, 3)}(?:${name.slice(3)}|\\.)?`.replace("sep(?:", "sept?(?:")),
+  listed("januar februar märz april mai juni juli august september oktober november dezember"),
+  listed("janvier février mars avril mai juin juillet août septembre octobre novembre décembre"),
+  listed("enero febrero marzo abril mayo junio julio agosto septiembre octubre noviembre diciembre"),
+  listed("janeiro fevereiro março abril maio junho julho agosto setembro outubro novembro dezembro"),
+  listed(
+    "январ[ьяе] феврал[ьяе] март[ае]? апрел[ьяе] ма[йяе] июн[ьяе] июл[ьяе] август[ае]? сентябр[ьяе] октябр[ьяе] ноябр[ьяе] декабр[ьяе]",
+  ),
+];
+
+/** From Sunday on. */
+const WEEKDAYS: readonly (readonly string[])[] = [
+  listed("sunday monday tuesday wednesday thursday friday saturday"),
+  listed("sonntag montag dienstag mittwoch donnerstag freitag samstag|sonnabend"),
+  listed("dimanche lundi mardi mercredi jeudi vendredi samedi"),
+  listed("domingo lunes martes miércoles jueves viernes sábado"),
+  listed(
+    "domingo segunda(?:-feira)? terça(?:-feira)? quarta(?:-feira)? quinta(?:-feira)? sexta(?:-feira)? sábado",
+  ),
+  listed(
+    "воскресень\\p{L}+ понедельник\\p{L}* вторник\\p{L}* сред(?:[аеуы]|ам) четверг\\p{L}* пятниц\\p{L}+ суббот\\p{L}+",
+  ),
+  [..."日一二三四五六"].map((day) => `(?:周|星期|礼拜)${day === "日" ? "[日天]" : day}`),
+  [..."日月火水木金土"].map((day) => `${day}曜日?`),
+];
+
+/** All names of months and weekdays, for patterns; a month that is a common word in English is none. */
+export const DAY_NAMES: string = [
+  ENGLISH_MONTHS.filter((name) => name !== "may"),
+  ...MONTHS.slice(1),
+  ...WEEKDAYS.map((names) => names.map((name) => `(?:${name})s?`)),
+]
+  .flat()
+  .join("|");
+
+/** Words that stand alone, and in Chinese and Japanese anywhere. */
+const words = (spaced: string, unspaced: string): RegExp =>
+  new RegExp(`(?<![\\p{L}])(?:${spaced})(?![\\p{L}])|${unspaced}`, "iu");
+
+const weekOf = (today: number): number => today - ((new Date(today).getUTCDay() + 6) % 7) * DAY;
+const days = (start: number, count: number): TimeSpan => ({ start, end: start + count * DAY - 1 });
+
+/** Spans that are told from today on. */
+const RELATIVE: readonly (readonly [RegExp, (today: number) => TimeSpan])[] = [
+  [
+    words(
+      "the day before yesterday|vorgestern|avant-hier|anteayer|anteontem|позавчера",
+      "前天|一昨日|おととい",
+    ),
+    (today) => days(today - 2 * DAY, 1),
+  ],
+  [words("yesterday|gestern|hier|ayer|ontem|вчера", "昨天|昨日"), (today) => days(today - DAY, 1)],
+  [words("today|heute|aujourd['’]hui|hoy|hoje|сегодня", "今天|今日"), (today) => days(today, 1)],
+  [
+    words(
+      "last week|letzte woche|la semaine (?:dernière|passée)|la semana pasada|(?:na |a )?semana passada|на прошлой неделе",
+      "上(?:个)?(?:周|星期|礼拜)(?![一二三四五六日天])|先週(?!の?[日月火水木金土]曜)",
+    ),
+    (today) => days(weekOf(today) - 7 * DAY, 7),
+  ],
+  [
+    words(
+      "this week|diese woche|cette semaine|esta semana|на этой неделе",
+      "(?:这个?|本)(?:周|星期)(?![一二三四五六日天])|今週(?!の?[日月火水木金土]曜)",
+    ),
+    (today) => days(weekOf(today), 7),
+  ],
+  [
+    words(
+      "last month|letzten monat|le mois dernier|el mes pasado|(?:no )?mês passado|в прошлом месяце",
+      "上个?月|先月",
+    ),
+    (today) => {
+      const date = new Date(today);
+      return span(date.getUTCFullYear(), date.getUTCMonth() - 1, undefined);
+    },
+  ],
+];
+
+const WEEKDAY = words(
+  `(?:(?:last|this|letzten|diesen|le|el|na|no|во?|(?:в )?прошл\\p{L}+) )?(?:${WEEKDAYS.slice(0, 6).flat().join("|")})(?: dernier| pasado| passad[oa])?`,
+  `(?:上个?|这个?|本|先週の?|今週の?)?(?:${WEEKDAYS.slice(6).flat().join("|")})`,
+);
+
+/** The first day, week or month that a text names, told from now on or by its date, and its words for it. */
+export function spanIn(
+  text: string,
+  now: number,
+): { readonly words: string; readonly span: TimeSpan } | undefined {
+  const today = Math.floor(now / DAY) * DAY;
+  for (const [name, spanOf] of RELATIVE) {
+    const [found] = name.exec(text) ?? [];
+    if (found !== undefined) return { words: found, span: spanOf(today) };
+  }
+  const [weekday] = WEEKDAY.exec(text) ?? [];
+  if (weekday !== undefined) {
+    const since = new Date(today).getUTCDay() - placeIn(WEEKDAYS, weekday);
+    return { words: weekday, span: days(today - (since > 0 ? since : since + 7) * DAY, 1) };
+  }
+  return dateIn(text, new Date(now).getUTCFullYear());
+}
+
+/** The place in its language's list of the name that a text is or ends with. */
+function placeIn(lists: readonly (readonly string[])[], text: string): number {
+  const isNamed = (name: string): boolean =>
+    new RegExp(`(?<![\\p{L}])(?:${name})(?![\\p{L}])|(?:${name})$`, "iu").test(text);
+  return lists.map((names) => names.findIndex(isNamed)).find((place) => place >= 0) ?? -1;
+}
+
+// ---- dates
+
+const MONTH = `(${[...new Set(MONTHS.flat())].join("|")})`;
+const OTHER_MONTH = `(${[...new Set(MONTHS.slice(1).flat())].join("|")})`;
+const YEAR = "((?:19|20)\\d\\d)";
+const GAP = "(?:,|\\s|of|de|do)*";
+const NAMED = `(?<![\\p{L}\\p{N}_])${MONTH}(?![\\p{L}])`;
+
+/** Year, month and day, each where it stands in the match. */
+const DATES: readonly (readonly [RegExp, year: number, month: number, day: number])[] = [
+  [new RegExp(`(?<!\\d)${YEAR}[-/.年](\\d{1,2})(?:[-/.月](\\d{1,2})[日号]?)?(?!\\d)`, "u"), 1, 2, 3],
+  [/(?<!\d)(\d{1,2})月(\d{1,2})[日号]/u, 0, 1, 2],
+  [new RegExp(`(?<!\\d)(\\d{1,2})(?:\\.|er|º)\\s${OTHER_MONTH}(?![\\p{L}])${GAP}${YEAR}?`, "iu"), 3, 2, 1],
+  [new RegExp(`(?<!\\d)(\\d{1,2})(?:st|nd|rd|th)?${GAP}${NAMED}${GAP}${YEAR}?`, "iu"), 3, 2, 1],
+  [new RegExp(`${NAMED}${GAP}(\\d{1,2})(?:st|nd|rd|th)?(?!\\d)${GAP}${YEAR}?`, "iu"), 3, 1, 2],
+  [new RegExp(`${NAMED}${GAP}${YEAR}`, "iu"), 2, 1, 0],
+  [
+    new RegExp(`(?<![\\p{L}])(?:in|of|during|since|last|this|for|im|en|em|в) ${MONTH}(?![\\p{L}])`, "iu"),
+    0,
+    1,
+    0,
+  ],
+];
+
+function dateIn(
+  text: string,
+  defaultYear: number | undefined,
+): { readonly words: string; readonly span: TimeSpan } | undefined {
+  for (const [pattern, year, month, day] of DATES) {
+    const found = pattern.exec(text);
+    if (found === null) continue;
+    const at = (place: number): string | undefined => (place === 0 ? undefined : found[place]);
+    const name = at(month) ?? "";
+    const number = /^\d/.test(name) ? Number(name) - 1 : placeIn(MONTHS, name);
+    const of = Number(at(year) ?? defaultYear ?? Number.NaN);
+    const isDate = number >= 0 && number < 12 && !Number.isNaN(of) && Number(at(day) ?? 1) <= 31;
+    return isDate ? { words: found[0], span: span(of, number, at(day)) } : undefined;
+  }
+  return undefined;
+}
+
+/**
+ * The first date that a text names, a day or a month (`7 May 2023`, `May 7th`, `2023-05-07`, `May 2023`); a day
+ * without a year takes `defaultYear`. Undefined where there is none.
+ */
+export function findDate(text: string, defaultYear?: number): TimeSpan | undefined {
+  return dateIn(text, defaultYear)?.span;
+}
+
+function span(year: number, month: number, day: string | undefined): TimeSpan {
+  if (day === undefined) return { start: Date.UTC(year, month, 1), end: Date.UTC(year, month + 1, 1) - 1 };
+  return days(Date.UTC(year, month, Number(day)), 1);
+}
+
+/** When a unit was written, in milliseconds since 1970: from a number, ISO text, or a date in words; undefined otherwise. */
+export function readTimestamp(value: unknown): number | undefined {
+  if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
+  if (value instanceof Date) return readTimestamp(value.getTime());
+  if (typeof value !== "string") return undefined;
+  const exact = /^\d{4}-\d\d-\d\d/.test(value.trim()) ? Date.parse(value.trim()) : Number.NaN;
+  if (!Number.isNaN(exact)) return exact;
+  const named = findDate(value);
+  if (named !== undefined) return named.start;
+  const parsed = Date.parse(value);
+  return Number.isNaN(parsed) ? undefined : parsed;
+}
+
+const TEMPORAL =
+  /\b(?:yesterday|today|tonight|tomorrow|ago|last|next|recently|earlier|weekend|since|\d{1,2}(?:am|pm)|(?:this|past) (?:week|month|year|summer|winter|spring|fall|autumn|morning|evening)|(?:19|20)\d\d)\b/i;
+const NAMED_DAY = new RegExp(`(?<![\\p{L}])(?:${DAY_NAMES}|in may)(?![\\p{L}])`, "iu");
+const UNSPACED_TEMPORAL =
+  /[昨今明去]天|[昨今明]日|[上下本]个?(?:周|月|星期)|去年|今年|明年|先週|来週|어제|오늘|내일|지난/;
+
+/** Whether a text says when something was or will be. */
+export function speaksOfTime(text: string): boolean {
+  return TEMPORAL.test(text) || NAMED_DAY.test(text) || UNSPACED_TEMPORAL.test(text);
+}
+
+/** Whether a query asks for a time. */
+export function asksWhen(query: string): boolean {
+  return /\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b|什么时候|何时|几点|いつ|언제/i.test(
+    query,
+  );
+}
