@@ -226,6 +226,9 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
   });
 }
 
+/** What a host writes in the assistant's place where it was not asked. */
+const SAYS_NOTHING = /^No response requested\.$/;
+
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
   message: Message,
@@ -242,7 +245,7 @@ function spokenEntry(
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  if (words === "") return undefined;
+  if (words === "" || (role === "assistant" && SAYS_NOTHING.test(words))) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
   if (foreign) return { kind: "foreign", speech };
   const about = role === "user" ? aboutOf(words, said.asked) : "";

@@ -79,7 +79,7 @@ const CHECKS: Readonly<Record<string, Runner>> = {
     counts:
       /^=+ (?:\d+ \w+(?: \w+)?(?:, )?){1,7} in [\d.]+s.*=+$|^(?:\d+ (?:failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected)(?:, )?){1,7} in [\d.]+s(?: \(.+\))?$/,
     names: /^(?:FAILED|ERROR) ([\w./-]+\.py(?:::\S+)?)/,
-    tells: /^E {3,12}\S.*/,
+    tells: /^E {3,40}\S.*/,
   },
   unittest: {
     passes: /^OK(?: \((?:skipped|expected)[^()]*\))?$/,

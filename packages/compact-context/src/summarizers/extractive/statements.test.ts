@@ -439,3 +439,11 @@ describe("what is only talked of", () => {
     expect(nextStepsIn(text)).toEqual([]);
   });
 });
+
+it.each([
+  "I’ll base the branch on `origin/main` instead of changing this checkout.",
+  "For now, I'll create an interface that calls the CLI.",
+  "The fix was adding `--setting-sources user` to skip project hooks.",
+])("what is done on purpose is a decision: %s", (text) => {
+  expect(decisionsIn(text)).toEqual([text]);
+});

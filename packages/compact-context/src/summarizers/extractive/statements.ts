@@ -291,13 +291,16 @@ const PICK =
   /^(?:(?:ok|okay|yes|yeah|i think|i like|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
 /** Names the decision that follows. */
 const NAMED =
-  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now)?| was)?: ?\S|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
+  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now| straightforward| simple)?| was)?(?:: ?\S| (?:is|was) (?:to )?(?:add|use|keep|mov|remov|chang|replac|mak)\w*)|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
 /** Says that something is so because it was wanted so. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
 /** Says which way is to be gone. */
 const CHOOSES =
   /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
+/** Says what is done and what for, or which other way is left. */
+const ON_PURPOSE =
+  /^(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
 /** Takes up what somebody proposed, and says what follows from it. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -321,7 +324,7 @@ function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const isNamed = [NAMED, MEANT, AGREES, CHOOSES].some((pattern) => pattern.test(plain));
+  const isNamed = [NAMED, MEANT, AGREES, CHOOSES, ON_PURPOSE].some((pattern) => pattern.test(plain));
   const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
   if (
     !settled ||
