@@ -227,7 +227,8 @@ export function unsaidFirst(rows: readonly string[], text: string): string[] {
   return [...rows.filter((row) => !isSaid(row)), ...rows.filter(isSaid)];
 }
 
-function runOfWords(text: string): string {
+/** The words of a text in lower case, each between blanks: a run of them can be looked up whole. */
+export function runOfWords(text: string): string {
   return ` ${(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `;
 }
 
