@@ -322,7 +322,8 @@ const TOOLS: Readonly<Record<string, Runner>> = {
   },
   "node crash": {
     only: /node|npx|tsx|npm|pnpm|yarn/,
-    fails: /^Node\.js v\d+\.\d+\.\d+$/,
+    // Older ones name no version, but the place that threw.
+    fails: /^Node\.js v\d+\.\d+\.\d+$|^(?:node:)?internal\/[\w/.-]{1,100}:\d{1,6}$/,
     tells: /^(?:\w*Error(?: \[\w+\])?|\[\w+\]): .+/,
   },
   "command line": {
