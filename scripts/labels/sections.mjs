@@ -128,7 +128,8 @@ function resultOf(messages, from, call) {
     if (part >= 0) return { message, part };
   }
   // What was typed at a prompt stands in a text.
-  return { message: from, part: call === undefined ? 0 : -1 };
+  const isTyped = call === undefined || messages[from].parts[0]?.type === "text";
+  return { message: from, part: isTyped ? 0 : -1 };
 }
 
 function tellsAnswer(answer, label) {

@@ -12,14 +12,15 @@ import {
   readEarlier,
   SHORT_INTRODUCTION,
   type Title,
+  type Told,
   WISH,
 } from "./format.ts";
-import { aboutNote, foreignPieces, itemsOf } from "./items.ts";
+import { aboutNote, foreignPieces, itemsOf, typedPieces } from "./items.ts";
 import type { Entry, Reading, Speech } from "./reading.ts";
 import { buildSections, type ComposeOptions, requestLines, type Scene } from "./sections.ts";
 import { createSaid, createSelection, type Item } from "./select.ts";
 import type { Step } from "./steps.ts";
-import { clipEnd, clipToTokens, groupBy, oneLine, termsOf } from "./text.ts";
+import { clipEnd, clipToTokens, groupBy, oneLine, sentences, termsOf } from "./text.ts";
 
 /** `brief` stays short whatever it is given. */
 const BRIEF_TOKENS = 600;
@@ -32,8 +33,8 @@ const SHORT = 1000;
 const FRONT_SHARE = 0.7;
 /** How often room that labels did not need is filled again. */
 const FILL_ROUNDS = 8;
-/** Characters of a request that name its episode. */
-const HEADLINE = 160;
+/** Characters of a request that name its episode; its sentences are told to their end. */
+const HEADLINE = 90;
 
 /** The text of a summary, at most `maxTokens` tokens; empty where there is no room or nothing to say. */
 export function* composeSummary(reading: Reading, given: ComposeOptions): Steps<string> {
@@ -173,7 +174,18 @@ function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
   const begins = items.filter(
     (item) => item.kind === "request" && item.order === 0 && !isCurrent(scene, item),
   );
-  return new Map(begins.map((item) => [item.episode, { ...item, text: clipEnd(item.text, HEADLINE) }]));
+  return new Map(begins.map((item) => [item.episode, { ...item, text: beginningOf(item.text) }]));
+}
+
+/** The first sentences of a request. */
+function beginningOf(text: string): string {
+  let end = 0;
+  for (const sentence of sentences(text)) {
+    if (end >= HEADLINE) break;
+    end = text.indexOf(sentence, end) + sentence.length;
+  }
+  const first = clipEnd(text.slice(0, end), 2 * HEADLINE);
+  return end < text.trimEnd().length && !first.endsWith(" …") ? `${first} …` : first;
 }
 
 /** True for a line of the current request. */
@@ -215,7 +227,7 @@ const FOREIGN = -1;
 /** Pieces of the story so far, and of what another writer told. */
 export function earlierItems(earlier: Earlier): Item[] {
   const told = earlier.episodes.flatMap(({ pieces }, episode) =>
-    pieces.map((piece, order) => ({
+    withWholeRequest(pieces).map((piece, order) => ({
       ...piece,
       episode,
       order,
@@ -232,6 +244,15 @@ export function earlierItems(earlier: Earlier): Item[] {
     })),
     ...told,
   ];
+}
+
+/** The lines of a request as one piece, or parted as a person's words are: a line alone may be half a sentence. */
+function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" | "source">[] {
+  const rest = pieces.findIndex(({ kind }) => kind !== "request");
+  const lines = rest < 0 ? pieces : pieces.slice(0, rest);
+  if (lines.length < 2) return [...pieces];
+  const request = typedPieces(lines.map(({ text }) => text).join("\n"));
+  return [...request.map((piece) => ({ ...piece, source: -1 })), ...pieces.slice(lines.length)];
 }
 
 /** The pieces under the requests that they belong to. */

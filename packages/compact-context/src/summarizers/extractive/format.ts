@@ -1,6 +1,4 @@
-import type { Decision } from "./reading.ts";
 import type { Item, ItemKind } from "./select.ts";
-import type { OpenError, Task } from "./steps.ts";
 import { clipLine, depthOf } from "./text.ts";
 
 // How a summary is written, and how a later round reads it back.
@@ -227,33 +225,6 @@ function earlierOf(sections: ReadonlyMap<SectionKey, string[]>, prose: string, r
     episodes: readEpisodes(sections.get("story") ?? []),
     foreign: [quoted("foreign"), prose].filter((text) => text !== "").join("\n"),
   };
-}
-
-/** A task as it is printed. */
-export function taskLine({ status, text }: Task): string {
-  return status === "" ? text : `[${status}] ${text}`;
-}
-
-/** An error as it is printed, and where it is from as it is read back. */
-export function errorLine({ text, from }: OpenError): string {
-  return from === "" ? text : `${text} (from \`${from}\`)`;
-}
-
-export function errorFrom(row: string): string {
-  const at = row.lastIndexOf(" (from `");
-  return at < 0 || !row.endsWith("`)") ? "" : row.slice(at + 8, -2);
-}
-
-/** A row of the decision log. */
-export function decisionRow(
-  { id, text }: Decision,
-  inputs: readonly string[],
-  outputs: readonly string[],
-): string {
-  const reason = /\b(?:because|since|so that|in order to|due to)\b/i.exec(text);
-  const at = reason !== null && reason.index >= 20 ? reason.index : text.length;
-  const [said, why] = [text.slice(0, at).trim(), text.slice(at)];
-  return `[${id}] ${said} :: ${why} :: ${inputs.join(", ")} :: ${outputs.join(", ")}`;
 }
 
 function readEpisodes(lines: readonly string[]): Earlier["episodes"] {

@@ -130,7 +130,7 @@ const DE: Latin = {
     "war(?:en)?|(?:hab(?:e|en)?|hat|ist|sind) .{1,120} (?:ge|ver|be|ent|er)\\p{L}{2,}(?:t|en)|bug|(?:den|der) fehler|spezifikation|doku\\p{L}*|hatte(?:n|st)?|wurde(?:n)?|hätte(?:n)?|wäre(?:n)?(?! (?:es )?(?:lieb|gut))|früher|damals|gemeldet|angenommen|offenbar|anscheinend|man müsste|da müsste|dann hätten|gehört, dass|keine ahnung|weiß (?:keiner|nicht)|fertig\\.|überlegt|hieß es|diesmal",
   ),
   product: words(
-    "(?<=^(?:der|die|das) [\\p{L}-]+ \\p{L}+ )(?:immer|nie|niemals)|(?:button|knopf|nutzer|benutzer|kunden?|dialog|fenster|seite|liste|feld|tabelle|zeile|anfrage|server|ding|app|import|export) (?:darf|muss|soll|sollte|wird|ist|geht|zeigt|stürzt|hängt)",
+    "(?<=^(?:der|die|das) [\\p{L}-]+ (?!(?:muss|müssen|soll|sollen|darf|dürfen) )\\p{L}+ )(?:immer|nie|niemals)|(?:button|knopf|nutzer|benutzer|kunden?|dialog|fenster|seite|liste|feld|tabelle|zeile|anfrage|server|ding|app|import|export) (?:darf|muss|soll|sollte|wird|ist|geht|zeigt|stürzt|hängt)",
   ),
   decision: words(
     "entschieden|entscheide\\S*|(?:wir|ich) nehmen?|nehmen wir|bleiben wir bei|gehen wir mit|verzichten|verworfen|anstelle|anstatt|lieber|statt(?:dessen)?",

@@ -41,6 +41,12 @@ const RUNS: readonly Row[] = [
     "1 failed | 11 passed",
     ["src/a.test.ts > reader > reads"],
   ],
+  [
+    "npm test",
+    "internal/modules/cjs/loader.js:883\n  throw err;\n  ^\n\nError: Cannot find module 'node:path'\nRequire stack:\n- /usr/lib/npm/lib/cli.js {\n  code: 'MODULE_NOT_FOUND'\n}",
+    "failed",
+    "Error: Cannot find module 'node:path'",
+  ],
   ["npx mocha", "  12 passing (40ms)\n", "passed", "12 passing"],
   [
     "npx mocha",

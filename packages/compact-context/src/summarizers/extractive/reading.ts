@@ -28,7 +28,7 @@ import {
   type Task,
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
-import { readTextCalls, textResult } from "./text-calls.ts";
+import { readTextCalls, readTypedRuns, textResult } from "./text-calls.ts";
 import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
@@ -156,12 +156,15 @@ interface Scene {
   readonly staysOf: (message: Message) => Speech["stays"];
   readonly repeats: boolean;
   readonly beside: readonly string[];
+  /** Commands that people ran in the chat, and the messages that are their output. */
+  readonly typed: ReturnType<typeof readTypedRuns>;
 }
 
 function sceneOf(messages: readonly Message[], context: SummaryContext | undefined): Scene {
   const list = new Set(context?.list);
   if (context === undefined || !messages.every((message) => list.has(message))) {
-    return { messages, staysOf: () => "no", repeats: false, beside: [] };
+    const typed = readTypedRuns(messages);
+    return { messages, staysOf: () => "no", repeats: false, beside: [], typed };
   }
   const summarized = new Set(messages);
   const kept = new Set(context.kept.map(({ id }) => id));
@@ -172,10 +175,11 @@ function sceneOf(messages: readonly Message[], context: SummaryContext | undefin
     staysOf: (message) => (summarized.has(message) ? (kept.has(message.id) ? "cut" : "no") : "whole"),
     repeats: summarized.size > 0 && summarized.size < shown.length,
     beside: context.kept.filter(({ id }) => ids.has(id)).map(messageText),
+    typed: readTypedRuns(shown),
   };
 }
 
-function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
+function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
   const found = messages.flatMap((message) =>
     message.parts.flatMap((part) => {
       if (part.type !== "toolResult") return [];
@@ -186,10 +190,12 @@ function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
   const results = groupBy(found, ({ id }) => id);
   return yield* flatMapInSteps(messages, (message, index) => {
     const written = message.role === "assistant" ? readTextCalls(messageText(message), message.id).calls : [];
-    const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...written];
-    const after = written.length > 0 ? textResult(messages[index + 1]) : undefined;
+    const run = typed.runs.get(index);
+    const inText = run === undefined ? written : [run.call];
+    const calls = [...message.parts.filter((part) => part.type === "toolCall"), ...inText];
+    const after = run?.output ?? (written.length > 0 ? textResult(messages[index + 1]) : undefined);
     return calls.map((call) => {
-      const told = call === written[0] && after !== undefined ? { text: after, isError: false } : undefined;
+      const told = call === inText[0] && after !== undefined ? { text: after, isError: false } : undefined;
       const answer = results.get(call.id)?.shift();
       const result = answer?.result ?? told;
       const action = readAction(call);
@@ -207,16 +213,21 @@ function* readSteps({ messages, staysOf }: Scene): Steps<Step[]> {
   });
 }
 
-function* readEntries({ messages, staysOf }: Scene, steps: readonly Step[]): Steps<Entry[]> {
+function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[]): Steps<Entry[]> {
   const stepsOf = groupBy(steps, ({ message }) => message);
   const said = { asked: "", before: "" };
   return yield* flatMapInSteps(messages, (message, index) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
     const calls = stepsOf.get(index) ?? [];
-    const spoken = spokenEntry(message, index, staysOf(message), calls.length === 0, said);
+    const spoken = typed.outputs.has(index)
+      ? undefined
+      : spokenEntry(message, index, staysOf(message), calls.length === 0, said);
     return [...(spoken === undefined ? [] : [spoken]), ...calls.flatMap(entriesOf)];
   });
 }
+
+/** What a host writes in the assistant's place where it was not asked. */
+const SAYS_NOTHING = /^No response requested\.$/;
 
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
@@ -234,7 +245,7 @@ function spokenEntry(
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  if (words === "") return undefined;
+  if (words === "" || (role === "assistant" && SAYS_NOTHING.test(words))) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
   if (foreign) return { kind: "foreign", speech };
   const about = role === "user" ? aboutOf(words, said.asked) : "";

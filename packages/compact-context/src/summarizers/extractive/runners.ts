@@ -79,7 +79,7 @@ const CHECKS: Readonly<Record<string, Runner>> = {
     counts:
       /^=+ (?:\d+ \w+(?: \w+)?(?:, )?){1,7} in [\d.]+s.*=+$|^(?:\d+ (?:failed|passed|skipped|errors?|warnings?|xfailed|xpassed|deselected)(?:, )?){1,7} in [\d.]+s(?: \(.+\))?$/,
     names: /^(?:FAILED|ERROR) ([\w./-]+\.py(?:::\S+)?)/,
-    tells: /^E {3,12}\S.*/,
+    tells: /^E {3,40}\S.*/,
   },
   unittest: {
     passes: /^OK(?: \((?:skipped|expected)[^()]*\))?$/,
@@ -322,7 +322,8 @@ const TOOLS: Readonly<Record<string, Runner>> = {
   },
   "node crash": {
     only: /node|npx|tsx|npm|pnpm|yarn/,
-    fails: /^Node\.js v\d+\.\d+\.\d+$/,
+    // Older ones name no version, but the place that threw.
+    fails: /^Node\.js v\d+\.\d+\.\d+$|^(?:node:)?internal\/[\w/.-]{1,100}:\d{1,6}$/,
     tells: /^(?:\w*Error(?: \[\w+\])?|\[\w+\]): .+/,
   },
   "command line": {

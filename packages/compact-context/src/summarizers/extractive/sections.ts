@@ -1,18 +1,7 @@
 import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
-import {
-  decisionRow,
-  type Earlier,
-  errorFrom,
-  errorLine,
-  gapAfter,
-  HEADINGS,
-  NOT_ALL,
-  quoteLines,
-  type SectionKey,
-  taskLine,
-} from "./format.ts";
+import { type Earlier, gapAfter, HEADINGS, NOT_ALL, quoteLines, type SectionKey } from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import type { Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
@@ -255,7 +244,8 @@ function allRules({ reading, earlier, request }: Scene): string[] {
 
 function taskRows({ reading: { plan }, earlier }: Scene): readonly string[] {
   if (plan === undefined) return earlier.rows("tasks");
-  return [...openTasks(plan), ...plan.filter(isFinished)].map(taskLine);
+  const told = [...openTasks(plan), ...plan.filter(isFinished)];
+  return told.map(({ status, text }) => (status === "" ? text : `[${status}] ${text}`));
 }
 
 const MAX_CHECKS = 6;
@@ -285,8 +275,11 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
       .filter(({ outcome }) => outcome.state === "passed")
       .map((step) => clipLine(keyOf(step), 100)),
   );
-  const older = earlier.rows("errors").filter((row) => !passed.has(errorFrom(row)));
-  return [...reading.openErrors.map((error) => shorten(errorLine(error))), ...older];
+  const older = earlier
+    .rows("errors")
+    .filter((row) => !passed.has(/.* \(from `(.*)`\)$/.exec(row)?.[1] ?? ""));
+  const own = reading.openErrors.map(({ text, from }) => (from === "" ? text : `${text} (from \`${from}\`)`));
+  return [...own.map(shorten), ...older];
 }
 
 /** What runs, and what ran at the end of the round before and was not told to have ended. */
@@ -329,15 +322,19 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   ];
 }
 
-function namesOf(steps: readonly Step[]): string[] {
-  return [...new Set(steps.map(({ action }) => clipEnd(action.words, 120)))].slice(0, 3);
+function namesOf(steps: readonly Step[]): string {
+  const names = new Set(steps.map(({ action }) => clipEnd(action.words, 120)));
+  return [...names].slice(0, 3).join(", ");
 }
 
+const BEFORE_REASON = /^[\s\S]{20,}?(?=\b(?:because|since|so that|in order to|due to)\b)/i;
+
 function decisionRows({ reading: { decisions, steps } }: Scene): string[] {
-  return decisions.map((decision) => {
-    const before = steps.filter(({ message }) => message < decision.message).slice(-3);
-    const here = steps.filter(({ message }) => message === decision.message);
-    return decisionRow(decision, namesOf(before), namesOf(here));
+  return decisions.map(({ id, text, message: place }) => {
+    const [said] = BEFORE_REASON.exec(text) ?? [text];
+    const before = steps.filter(({ message }) => message < place).slice(-3);
+    const here = steps.filter(({ message }) => message === place);
+    return `[${id}] ${said.trim()} :: ${text.slice(said.length)} :: ${namesOf(before)} :: ${namesOf(here)}`;
   });
 }
 

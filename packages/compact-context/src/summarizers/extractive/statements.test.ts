@@ -396,3 +396,54 @@ describe("what is told as done", () => {
     expect(nextStepsIn("There are uncommitted changes in the tree.")).not.toEqual([]);
   });
 });
+
+describe("what is only talked of", () => {
+  it.each([
+    "I get this in the console:\nWarning: Encountered two children with the same key, `a`.\nKeys should be unique so that components maintain their identity across updates.",
+    "Encountered two children with the same key, `x`. Keys should be unique so that components maintain their identity across updates.\n\nfix it please",
+    "react-dom.js:86 Warning: Encountered two children with the same key. Keys should be unique so that rows stay.",
+    "(node:12) [DEP0040] DeprecationWarning: The `punycode` module is deprecated. Please use a userland alternative only.",
+    "Some people think every function should have a comment.",
+    "In theory no module should import another.",
+    "A purist would say that classes should never be used.",
+    "Option A: never cache. Option B: always cache.",
+    "Either we never retry or we always retry, tell me what each costs.",
+    "If we always used UTC, this wouldn't happen.",
+    "Discuss whether all endpoints should need a token.",
+  ])("is no rule: %s", (text) => {
+    expect(rulesIn(text)).toEqual([]);
+  });
+
+  it("leaves the rule that a person adds below a program's line", () => {
+    expect(rulesIn("error: the disk is full\nNever use sudo on that box.")).toHaveLength(1);
+  });
+
+  it.each([
+    "If we decided to go with Redis, we'd need a new container.",
+    "I'm not sure whether to go with A or B.",
+    "We haven't decided to drop it yet.",
+    "Before we settle on a name, tell me what you think.",
+    "Going with Redis would mean a new dependency.",
+    "They decided to use Go instead of Rust.",
+    "The docs say we use X because of Y.",
+    "The author chose to use X because of Y.",
+  ])("is no decision: %s", (text) => {
+    expect([...decisionsIn(text), ...decisionsIn(text, "user")]).toEqual([]);
+  });
+
+  it.each([
+    "If it fails, we will then retry.",
+    "Would be nice to have: dark mode, not yet implemented.",
+    "Whenever the queue is empty, the worker still needs to wait.",
+  ])("is no next step: %s", (text) => {
+    expect(nextStepsIn(text)).toEqual([]);
+  });
+});
+
+it.each([
+  "I’ll base the branch on `origin/main` instead of changing this checkout.",
+  "For now, I'll create an interface that calls the CLI.",
+  "The fix was adding `--setting-sources user` to skip project hooks.",
+])("what is done on purpose is a decision: %s", (text) => {
+  expect(decisionsIn(text)).toEqual([text]);
+});

@@ -1,5 +1,5 @@
 import { languagesOf } from "./languages.ts";
-import { oneLine, paragraphsOf, sentencesOfLine } from "./text.ts";
+import { MOST_UNWRAPPED as MOST, oneLine, paragraphsOf, sentencesOfLine, unwrapped } from "./text.ts";
 
 // ---- sentences, and where they stand
 
@@ -8,11 +8,16 @@ const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1
 const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
 const CODE =
   /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
-const MOST = 700;
 
-/** A line that a program wrote. */
+/** A line that a program wrote, behind its place, its time or its name in brackets. */
 const LOGGED =
-  /^(?:(?:\w{0,40}error|warning|fatal|panic|uncaught \w{1,40}) ?[:!\]]|npm (?:err!|warn)|(?:warn|info|debug|trace)\s{0,4}[[:])/;
+  /^(?:[[(<][^\])>\n]{1,60}[\])>]:?\s{1,4}|[\w./@-]{1,60}:\d{1,7}(?::\d{1,7})?:?\s{1,4}|\d[\d:.,tz-]{4,30}\s{1,4}|[⚠✖❌×✗]\ufe0f?\s{1,4}){0,3}(?:(?:uncaught (?:\(in promise\) )?|unhandled )?(?:[\w.]{0,60}(?:error|warning|exception)|fatal|panic|notice) ?[:!\]]|(?:npm|pnpm|yarn) (?:err!|warn)|(?:warn|info|debug|trace)(?:\s{0,4}[[:]|\s-\s))/;
+/** What a program complains of without saying that it does. */
+const COMPLAINT =
+  /^(?:encountered|failed to|unable to|invalid \w+|unexpected|received|detected|module not found|objects are not|expected (?=.{0,200}\b(?:but|got|found)\b))\b/;
+/** Speaks to somebody: what a person adds behind or below such a line. */
+const ADDRESSES =
+  /\b(?:you|your|please|pls|we|our|us|i|my|let['’]?s)\b|^(?:(?:and|but|so|also|now|then|ok|okay),? )*(?:never|always|don['’]?t|do not|avoid|only|use|keep|make|fix|ask|run|stop|add|remove|put|write)\b|[^\p{ASCII}]{2}/u;
 const QUOTED = /[“"][^“”"\n]{1,600}[”"]/g;
 
 export interface Sentence {
@@ -23,7 +28,7 @@ export interface Sentence {
   readonly heading: string;
   /** It is an item of a list. */
   readonly item: boolean;
-  /** It stands in a line that a program wrote, or between quotes. */
+  /** It stands in or behind what a program wrote, or between quotes. */
   readonly pasted: boolean;
 }
 
@@ -33,49 +38,45 @@ export interface Sentence {
  */
 export function readSentences(text: string): Sentence[] {
   let heading = "";
-  return [...new Set(paragraphs(text))].flatMap((line) => {
-    if (TABLE_OR_QUOTE.test(line)) return [];
-    const item = LIST_MARK.test(line);
-    const marked = /^\s{0,3}#{1,6}\s/.test(line);
-    // An item that opens a list of its own stays below its heading.
-    const nests = item && !marked && RULE_HEADING.test(heading);
-    if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
-    if (marked) return [];
-    const logged = LOGGED.test(line.trimStart().slice(0, 80).toLowerCase());
-    const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
-    const start = LIST_MARK.exec(line)?.[0].length ?? 0;
-    let end = start;
-    let quote = 0;
-    return sentencesOfLine(line.slice(start)).flatMap((part): Sentence[] => {
-      const at = line.indexOf(part, end) + part.length - part.trimStart().length;
-      end = at + part.trimStart().length;
-      const words = part.trim();
-      if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
-      while ((quotes[quote]?.[1] ?? at + 1) <= at) quote += 1;
-      const quoted = at > (quotes[quote]?.[0] ?? at);
-      return [{ text: words, plain: plainOf(words), heading, item, pasted: logged || quoted }];
+  const known = new Set<string>();
+  const prose = paragraphsOf(text).filter(([first]) => first?.code === false);
+  return prose.flatMap((lines) => {
+    let below = false;
+    return unwrapped(lines).flatMap(({ text: line }) => {
+      if (known.has(line) || TABLE_OR_QUOTE.test(line)) return [];
+      known.add(line);
+      const item = LIST_MARK.test(line);
+      const marked = /^\s{0,3}#{1,6}\s/.test(line);
+      // An item that opens a list of its own stays below its heading.
+      const nests = item && !marked && RULE_HEADING.test(heading);
+      if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
+      if (marked) return [];
+      const logged = LOGGED.test(line.trimStart().slice(0, 160).toLowerCase());
+      below ||= logged;
+      return sentencesIn(line).map(({ words, quoted }): Sentence => {
+        const plain = plainOf(words);
+        const pasted = logged || quoted || (below && !ADDRESSES.test(plain));
+        below ||= COMPLAINT.test(plain);
+        return { text: words, plain, heading, item, pasted };
+      });
     });
   });
 }
 
-/** Lines outside of fences, those of a wrapped sentence together. */
-function paragraphs(text: string): string[] {
-  const prose = paragraphsOf(text).filter(([first]) => first?.code === false);
-  return prose.flatMap((lines) => {
-    const found: string[] = [];
-    for (const { text: line } of lines) {
-      const above = found.at(-1) ?? "";
-      const goesOn = above !== "" && above.length < MOST && wraps(above, line);
-      found.splice(goesOn ? -1 : found.length, 1, goesOn ? `${above}\n${line}` : line);
-    }
-    return found;
+/** The sentences of one line, and whether each stands between quotes. */
+function sentencesIn(line: string): { readonly words: string; readonly quoted: boolean }[] {
+  const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
+  const start = LIST_MARK.exec(line)?.[0].length ?? 0;
+  let end = start;
+  let quote = 0;
+  return sentencesOfLine(line.slice(start)).flatMap((part) => {
+    const at = line.indexOf(part, end) + part.length - part.trimStart().length;
+    end = at + part.trimStart().length;
+    const words = part.trim();
+    if (words.length < 2 || words.length > MOST || CODE.test(words)) return [];
+    while ((quotes[quote]?.[1] ?? at + 1) <= at) quote += 1;
+    return [{ words, quoted: at > (quotes[quote]?.[0] ?? at) }];
   });
-}
-
-/** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
-function wraps(above: string, below: string): boolean {
-  if (above.length - above.lastIndexOf("\n") < 58) return false;
-  return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above.slice(-9)) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
 }
 
 /** Lower case, without marks of lists and emphasis and without text in quotes. */
@@ -121,6 +122,9 @@ const COMMANDS =
   /^(?:(?:and|but|so|also|btw|please|ok|okay|yes|no|again),? )*(?:always|never|don['’]?t|do not|avoid|only|use|keep|make sure|run|ask|immer|nie|toujours|jamais|siempre|nunca|sempre|всегда|никогда|впредь)\b/iu;
 const NO_OPINION =
   /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:personally|i (?:think|guess|believe|thought|wonder)|maybe|perhaps|could be|might be|in my opinion|imh?o|it (?:seems|looks)|seems|looks like)\b/;
+/** Weighs what might be, or tells what others hold. */
+const DISCUSSES =
+  /^(?:(?:let['’]?s )?(?:discuss|debate|compare|weigh)\b|(?:some|many|most|other) (?:people|teams|folks|devs|developers|projects|argue|say|think)\b|in (?:theory|principle)\b|(?:pros?|cons?|(?:option|variant|alternative|approach|choice) \w{1,12})\b[:,]|either\b.{1,200}\bor\b|an? (?:\w+ ){1,2}would (?:say|argue|think)\b|if (?:we|i|it|they|one|all|every\w*) (?:\w+ ){0,3}?(?:\w+ed|were|was|had|did)\b.{1,300}\b(?:would|could|might)(?:n['’]t)?\b)|\b(?:undecided|torn|trade-?offs)\b/;
 /** Standing rules in a user's text: what binds work beyond the step at hand. */
 export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): string[] {
   const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
@@ -191,7 +195,8 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
   if (pasted || (item && DONE_HEADING.test(heading))) return true;
   const asks = QUESTION.test(plain) || ASKS_UNMARKED.test(plain);
   return (
-    (asks && !WISHES.test(plain)) || ONE_OFF.test(plain) || AT_HAND.test(plain) || NO_OPINION.test(plain)
+    (asks && !WISHES.test(plain)) ||
+    [ONE_OFF, AT_HAND, NO_OPINION, DISCUSSES].some((pattern) => pattern.test(plain))
   );
 }
 
@@ -276,6 +281,9 @@ const NARRATES =
   /^(?:(?:now )?let me|first,? let|i['’]ll (?:check|look|read|run|search|start|try|grep|verify|take|wait|inspect)|let['’]?s (?:see|check|look|run|try|verify)|i see|looking at|now i|the (?:test|error|output|file|command|build)s? (?:is|are|was|shows?|failed|now))\b/i;
 const HEDGES =
   /\b(?:could|might|maybe|perhaps|sorry|what if|if needed|options? (?:are|include)|alternatively|would you|do you|should (?:we|i)\b|asserts?|if you['’]d prefer|keep going|wait(?:ing)?|interrupt\w*|polling)\b/;
+/** Nothing is settled: a condition, a wish to talk, or what others chose. */
+const OPEN =
+  /^(?:if|before|until|unless|suppose|assum\w+|whether|going with|they|he|she|the (?:author|docs?|documentation|team|maintainers?|spec|upstream|library|readme)s?) |\bwhether\b|(?:\b(?:not|never)|n['’]t)(?: yet)? (?:decide[ds]?|settled|chosen|agreed)\b|\b(?:not sure|unsure|don['’]t know|undecided|discuss\w*|to decide|pros and cons)\b|\bif (?:it|they|we|i|you|that) (?:were|was|had|could|did)\b|\btrade-?offs? (?:of|between)\b|\bno need to worry\b/;
 const REASON = /\b(?:instead of|rather than|because|since|decided|to avoid|approach|for consistency)\b/;
 const FINDING = /^(?:the )?(?:key |main |real )?(?:insight|problem|issue|question|bug|finding)\b/;
 /** An answer that picks an option: "C)", "B) for now", "option 2, please". */
@@ -283,13 +291,16 @@ const PICK =
   /^(?:(?:ok|okay|yes|yeah|i think|i like|let['’]?s (?:try|do|go with))[, ]{1,2}){0,2}(?:option |approach )?(?:[a-d][.)]?$|[a-d][.)]? (?:is |just |for now|please|sounds|works)|(?:option|approach) [a-d1-9]\b(?=,|$| is| please| sounds| works)|[a-d1-9] is (?:fine|the right|good|ok))|^(?:yes|yeah|ok|okay),? let['’]?s (?:go (?!ahead|on)|do (?!it)|use )/;
 /** Names the decision that follows. */
 const NAMED =
-  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now)?| was)?: ?\S|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
+  /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now| straightforward| simple)?| was)?(?:: ?\S| (?:is|was) (?:to )?(?:add|use|keep|mov|remov|chang|replac|mak)\w*)|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
 /** Says that something is so because it was wanted so. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
 /** Says which way is to be gone. */
 const CHOOSES =
   /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
+/** Says what is done and what for, or which other way is left. */
+const ON_PURPOSE =
+  /^(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
 /** Takes up what somebody proposed, and says what follows from it. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
@@ -313,14 +324,25 @@ function isDecision({ text, plain, heading, item }: Sentence): boolean {
   if (plain.endsWith(":") && plain.length < 60) return false;
   if (plain.length < (/\p{Lo}/u.test(plain) ? 5 : 12)) return false;
   if (item && DECISION_HEADING.test(heading)) return true;
-  const isNamed = [NAMED, MEANT, AGREES, CHOOSES].some((pattern) => pattern.test(plain));
+  const isNamed = [NAMED, MEANT, AGREES, CHOOSES, ON_PURPOSE].some((pattern) => pattern.test(plain));
   const settled = isNamed || languagesOf(plain).some(({ decision }) => decision.test(plain));
-  if (!settled || FINDING.test(plain) || HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))) return false;
+  if (
+    !settled ||
+    FINDING.test(plain) ||
+    OPEN.test(plain) ||
+    HEDGES.test(plain.replace(/\([^()]{0,200}\)/g, ""))
+  )
+    return false;
   return !NARRATES.test(plain) || REASON.test(plain);
 }
 
 function isWanted({ plain }: Sentence): boolean {
-  if (plain.length < 12 || HEDGES.test(plain) || (QUESTION.test(plain) && !ASKS_FOR.test(plain)))
+  if (
+    plain.length < 12 ||
+    HEDGES.test(plain) ||
+    OPEN.test(plain) ||
+    (QUESTION.test(plain) && !ASKS_FOR.test(plain))
+  )
     return false;
   return WANTED.test(plain) && !/^(?:if|why|how|what|where)\b/.test(plain);
 }
@@ -384,7 +406,7 @@ function announcedIn(
 function isNextStep({ plain, heading, item, text: own }: Sentence): boolean {
   if (FINISHED.test(own) || QUESTION.test(plain) || plain.length < 8) return false;
   if (item && NEXT_HEADING.test(heading)) return !NAMED_ONLY.test(own);
-  if (/[:：]$/.test(plain)) return false;
+  if (/[:：]$/.test(plain) || /^(?:if|when(?:ever)?|while|would be)\b/.test(plain)) return false;
   return NEXT.test(plain) || UNDONE.test(plain) || UNDONE_ELSEWHERE.test(plain);
 }
 

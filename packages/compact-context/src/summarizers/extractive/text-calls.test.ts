@@ -73,3 +73,51 @@ describe("calls that are written into the text", () => {
     expect(text).not.toContain("<parameter");
   });
 });
+
+describe("commands that a person runs in the chat", () => {
+  const RAN = "/run pytest tests/test_a.py";
+  const OUTPUT = [
+    "==== test session starts ====",
+    "rootdir: /srv/app\ntests/test_a.py F",
+    "E   TypeError: no tuple\n==== 1 failed, 4 passed in 7.55s ====",
+  ];
+  const aider = (answer: string): Message[] => [
+    says("user", "make scrape return a tuple", "m0"),
+    says("user", RAN, "m1"),
+    says("user", OUTPUT[0] ?? "", "m2"),
+    says("assistant", OUTPUT[1] ?? "", "m3"),
+    says("user", OUTPUT[2] ?? "", "m4"),
+    says("user", "Add the output to the chat?", "m5"),
+    says("assistant", `(y/n/instructions) ${answer}`, "m6"),
+    says("user", OUTPUT.join("\n"), "m7"),
+    says("assistant", "The mock returns None; I make it a pair.", "m8"),
+  ];
+  const told = async (messages: Message[]): Promise<string> =>
+    (await builtinSummarizer.summarize(messages, { maxTokens: 1500 })).text;
+
+  it("SUM-13 have their outcome, and what they printed is nobody's words", async () => {
+    const text = await told(aider("is the mock wrong?"));
+    expect(text).toContain("Did: ran `pytest tests/test_a.py`: failed 1 failed, 4 passed");
+    expect(text).toContain("User: chose: is the mock wrong?");
+    expect(text).toContain("Assistant: The mock returns None");
+    expect(text).not.toContain("rootdir");
+  });
+
+  it("are read as aider hands them to its model", async () => {
+    const text = await told([
+      says(
+        "user",
+        "I ran this command:\n\npytest\n\nAnd got this output:\n\n==== 2 failed in 1.00s ====",
+        "m1",
+      ),
+      says("assistant", "Two fail.", "m2"),
+    ]);
+    expect(text).toContain("Did: ran `pytest`: failed 2 failed");
+  });
+
+  it("are requests alone where nothing shows what they printed", async () => {
+    const text = await told([says("user", RAN, "m1"), says("assistant", "I see no output.", "m2")]);
+    expect(text).toContain(`> ${RAN}`);
+    expect(text).toContain("I see no output.");
+  });
+});

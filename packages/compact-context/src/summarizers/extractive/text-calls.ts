@@ -1,4 +1,8 @@
 import { type Message, messageText, type ToolCallPart } from "../../core/message.ts";
+import { oneLine } from "./text.ts";
+import { readSaid } from "./typed.ts";
+
+// Calls that stand in the text of messages: a model writes them where its host gives it no tools, and a person types them.
 
 /**
  * Calls that a model writes into its text where its host gives it no tools:
@@ -74,4 +78,63 @@ export function textResult(message: Message | undefined): string | undefined {
   const text = messageText(message);
   const opening = RESULT.exec(text)?.[0];
   return opening === undefined ? undefined : text.slice(opening.length);
+}
+
+// ---- commands that a person runs in the chat
+
+/** A command that a person typed, and what it printed. */
+export interface TypedRun {
+  readonly call: ToolCallPart;
+  readonly output: string;
+}
+
+/** `/run npm test`, `/test npm test`, `/git diff` and `!npm test` of aider. */
+const RUN = /^\s{0,8}(?:\/(?:run|test)\s{1,9}|(?=\/git\s)\/|!)(\S[^\n]{0,2000})$/;
+/** What aider asks behind an output. */
+const SHARES = /^\s{0,8}(?:>\s)?Add (?:the|[\d.,]{1,9}k tokens of(?: command)?) output to the chat\?/;
+/** How it hands one to the model. */
+const RAN = /^I ran this command:\s{1,9}(\S[^\n]{0,2000})\n\s{0,9}\n?And got this output:\n([\s\S]*)/;
+/** An output may be read as so many messages, by turns of both sides. */
+const MOST_PARTS = 40;
+
+/** Commands that people ran in the chat by the message that has them, and the messages that are nothing but output. */
+export function readTypedRuns(messages: readonly Message[]): {
+  readonly runs: ReadonlyMap<number, TypedRun>;
+  readonly outputs: ReadonlySet<number>;
+} {
+  const runs = new Map<number, TypedRun>();
+  const outputs = new Set<number>();
+  messages.forEach((message, index) => {
+    if (message.role !== "user" || outputs.has(index)) return;
+    const handed = RAN.exec(messageText(message));
+    const command = handed?.[1] ?? RUN.exec(readSaid(message))?.[1];
+    if (command === undefined) return;
+    const printed =
+      handed === null ? printedBehind(messages, index + 1) : { text: handed[2] ?? "", at: [index] };
+    if (printed === undefined) return;
+    const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
+    runs.set(index, { call, output: printed.text });
+    for (const at of printed.at) outputs.add(at);
+  });
+  return { runs, outputs };
+}
+
+/** What stands between a command and the question behind its output, and where; undefined where nothing is asked. */
+function printedBehind(
+  messages: readonly Message[],
+  from: number,
+): { readonly text: string; readonly at: readonly number[] } | undefined {
+  const behind = messages.slice(from, from + MOST_PARTS);
+  const end = behind.findIndex((message) => SHARES.test(messageText(message)));
+  const parts = behind.slice(0, end);
+  if (end < 1 || parts.some((part) => RUN.test(readSaid(part)))) return undefined;
+  const text = parts.map(messageText).join("\n");
+  // Where the person agrees, the output stands there once more.
+  const again = behind[end + 2];
+  const isAgain = again?.role === "user" && beginning(messageText(again)) === beginning(text);
+  return { text, at: [...parts.keys(), ...(isAgain ? [end + 2] : [])].map((at) => from + at) };
+}
+
+function beginning(text: string): string {
+  return oneLine(text.slice(0, 400)).slice(0, 60);
 }

@@ -153,6 +153,26 @@ export function paragraphsOf(text: string): TextLine[][] {
   return found;
 }
 
+/** A sentence of more characters is no sentence of prose. */
+export const MOST_UNWRAPPED = 700;
+
+/** Lines of a paragraph, those of a wrapped sentence together. */
+export function unwrapped(lines: readonly TextLine[]): TextLine[] {
+  const found: TextLine[] = [];
+  for (const { text, code } of lines) {
+    const above = found.at(-1)?.text ?? "";
+    const goesOn = !code && above !== "" && above.length < MOST_UNWRAPPED && wraps(above, text);
+    found.splice(goesOn ? -1 : found.length, 1, { text: goesOn ? `${above}\n${text}` : text, code });
+  }
+  return found;
+}
+
+/** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
+function wraps(above: string, below: string): boolean {
+  if (above.length - above.lastIndexOf("\n") < 58) return false;
+  return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above.slice(-9)) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
+}
+
 /** A line that stands for what comes below it. */
 const LEADS = /^\s{0,3}#{1,6}\s|[:：]$/;
 
@@ -164,7 +184,7 @@ export function blocksOf(text: string, most: number): TextLine[] {
   const blocks: { text: string; code: boolean }[] = [];
   let leads = false;
   const parts = paragraphsOf(text).flatMap((lines) =>
-    lines.flatMap((line, at) => partsOf(line, most, at === 0)),
+    unwrapped(lines).flatMap((line, at) => partsOf(line, most, at === 0)),
   );
   for (const { part, code, begins, joint } of parts) {
     const last = blocks.at(-1);
@@ -179,7 +199,7 @@ export function blocksOf(text: string, most: number): TextLine[] {
 /** A line, or the sentences of a long one; `begins` where a paragraph or a heading does. */
 function partsOf({ text, code }: TextLine, most: number, first: boolean) {
   const begins = first || /^\s{0,3}#{1,6}\s/.test(text);
-  const parts = code || text.length <= most ? [text] : sentences(text);
+  const parts = code || text.length <= most ? [text] : sentencesOfLine(text).map(oneLine);
   return parts.map((part, index) => ({
     part: clipEnd(part, 2 * most),
     code,
@@ -207,7 +227,8 @@ export function unsaidFirst(rows: readonly string[], text: string): string[] {
   return [...rows.filter((row) => !isSaid(row)), ...rows.filter(isSaid)];
 }
 
-function runOfWords(text: string): string {
+/** The words of a text in lower case, each between blanks: a run of them can be looked up whole. */
+export function runOfWords(text: string): string {
   return ` ${(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `;
 }
 

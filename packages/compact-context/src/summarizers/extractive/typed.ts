@@ -50,7 +50,7 @@ const WRAPPER =
 const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
 /** Commands that only steer the program. */
 const STEERING =
-  /^\/(?:exit|quit|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
+  /^\/(?:exit?|ex|quit|q|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
 /** Blocks that hosts write beside those that every part of the library leaves out. */
 const HOST_BLOCK =
   /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;

@@ -1,6 +1,6 @@
 import type { ClaimKind } from "../../core/ports.ts";
 import type { Family } from "../extractive/steps.ts";
-import { factsIn } from "../extractive/text.ts";
+import { factsIn, runOfWords } from "../extractive/text.ts";
 
 // What a text claims, and the texts in which it is looked up.
 
@@ -193,7 +193,7 @@ export function knownText(texts: readonly string[]): KnownText {
   const all = texts.join("\n");
   const lower = once(() => all.toLowerCase());
   const numbers = once(() => numbersIn(all));
-  const words = once(() => ` ${wordsOf(all).join(" ")} `);
+  const words = once(() => runOfWords(all));
   const stems = once(
     () =>
       new Set(
@@ -207,10 +207,7 @@ export function knownText(texts: readonly string[]): KnownText {
     has: (text) => standsIn(all, text) || standsIn(lower(), text.toLowerCase()),
     startsPath: (text) => standsIn(all, text, startsThere),
     hasNumber: (digits) => numbers().has(normalizedNumber(digits)),
-    hasWords(text) {
-      const wanted = wordsOf(text).join(" ");
-      return wanted === "" || words().includes(` ${wanted} `);
-    },
+    hasWords: (text) => !/[\p{L}\p{N}_]/u.test(text) || words().includes(runOfWords(text)),
     hasStem: (word) => stems().has(stemOf(word.toLowerCase())),
   };
 }
@@ -227,11 +224,6 @@ function numbersIn(text: string): Set<string> {
 
 function normalizedNumber(digits: string): string {
   return digits.replace(/[,_]/g, "").replace(/^0+(?=\d)/, "");
-}
-
-/** Words in lower case: letters, digits, and what holds names together. */
-function wordsOf(text: string): string[] {
-  return text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? [];
 }
 
 function stemOf(word: string): string {

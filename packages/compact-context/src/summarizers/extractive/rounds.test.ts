@@ -1,0 +1,53 @@
+import { expect, it } from "vitest";
+import type { Message } from "../../core/message.ts";
+import { builtinSummarizer } from "./builtin.ts";
+
+const WORDS = "the importer reads every row of the ledger and skips those whose account is closed".split(" ");
+/** A request of several wrapped lines and paragraphs, each sentence with a number of its own. */
+const sentence = (number: number): string =>
+  `Sentence ${number} says that ${WORDS.slice(number % 7).join(" ")} and ends with stop${number}.`;
+const REQUEST = [0, 1, 2, 3, 4, 5]
+  .map((paragraph) =>
+    [0, 1, 2]
+      .map((at) => sentence(10 * paragraph + at))
+      .join(" ")
+      .replace(/(.{60,80}) /g, "$1\n"),
+  )
+  .join("\n\n");
+
+const says = (role: "user" | "assistant", text: string, id: string): Message => ({
+  id,
+  role,
+  parts: [{ type: "text", text }],
+});
+
+async function round(previous: string | undefined, number: number): Promise<string> {
+  const asked =
+    number === 0 ? REQUEST : `Now mend part ${number} of the exporter. It writes ${number} rows too many.`;
+  const messages = [
+    says("user", asked, `u${number}`),
+    ...[0, 1, 2, 3].map((at) =>
+      says(
+        "assistant",
+        `Part ${number}.${at} of exporter_${number}_${at}.ts counts its header as a row, so I changed writeRows_${at} to begin behind it. The totals in report_${number}_${at}.csv agree now.`,
+        `a${number}.${at}`,
+      ),
+    ),
+  ];
+  const { text } = await builtinSummarizer.summarize(messages, { maxTokens: 700, previous });
+  return text;
+}
+
+it("SUM-2 an older request stays whole, or is cut at its sentences, however often it is summarized", async () => {
+  let summary: string | undefined;
+  for (let number = 0; number < 5; number += 1) summary = await round(summary, number);
+  const story = (summary ?? "").split("### User").find((episode) => episode.includes("Sentence"));
+  const quoted = (story ?? "").split("\n").filter((line) => line.startsWith("> "));
+  const told = quoted.map((line) => line.slice(2)).join(" ");
+  expect(told).toContain("Sentence 0");
+  const pieces = told
+    .split(" …")
+    .map((piece) => piece.trim())
+    .filter((piece) => piece !== "");
+  for (const piece of pieces) expect(piece).toMatch(/^Sentence \d+ says that .*stop\d+\.$/);
+});
