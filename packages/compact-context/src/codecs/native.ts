@@ -62,20 +62,20 @@ export function isBlockList(value: unknown): value is readonly NativeObject[] {
 }
 
 type Roles = Readonly<Record<string, Role>>;
+type FormatRoles = "openai-chat" | "items" | "anthropic" | "gemini" | "ai-sdk" | "ui" | "pi";
 
-const SPEAKERS = { system: "system", user: "user", assistant: "assistant" } as const;
+const SPEAKERS: Roles = { system: "system", user: "user", assistant: "assistant" };
 
-/** The roles of each format, for what they mean here. LangChain has kinds of messages instead. */
-export const ROLES = {
+/** The roles of each format. `ui`: messages of the AI SDK's interface. LangChain has kinds of messages instead. */
+export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   "openai-chat": { ...SPEAKERS, developer: "developer", tool: "tool", function: "tool" },
   items: { ...SPEAKERS, developer: "developer" },
   anthropic: SPEAKERS,
   gemini: { system: "system", user: "user", model: "assistant", function: "tool" },
   "ai-sdk": { ...SPEAKERS, tool: "tool" },
-  /** Messages of the AI SDK's interface. */
   ui: SPEAKERS,
   pi: { ...SPEAKERS, toolResult: "tool" },
-} as const satisfies Readonly<Record<string, Roles>>;
+};
 
 /** True for a word that is a role of the format. */
 export function isRole(word: unknown, roles: Roles): boolean {

@@ -97,7 +97,11 @@ const responses: TextApi = {
   },
 };
 
-export const TEXT_APIS = { anthropic, chat, responses } as const;
+export const TEXT_APIS: Readonly<Record<"anthropic" | "chat" | "responses", TextApi>> = {
+  anthropic,
+  chat,
+  responses,
+};
 
 /** Where and how a text model asks. */
 interface TextModelOptions {

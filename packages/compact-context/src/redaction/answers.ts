@@ -1,6 +1,6 @@
 import type { Finding } from "./finding.ts";
 import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
-import { places } from "./place.ts";
+import { type Place, places } from "./place.ts";
 import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
 
 // Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
@@ -9,7 +9,7 @@ import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
 const { raw } = String;
 const isGivenWord = (value: string): boolean => isGiven(value, "password");
 
-export const DIALOGUES = [
+export const DIALOGUES: readonly Place[] = [
   // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
   ...places(
     "device",

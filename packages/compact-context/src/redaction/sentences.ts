@@ -1,5 +1,5 @@
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
-import { places } from "./place.ts";
+import { type Place, places } from "./place.ts";
 import { isFilledIn, isShuffled, isSpoken, isToldApart, looksGenerated } from "./values.ts";
 
 // Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
@@ -12,7 +12,7 @@ const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
 
-export const SENTENCES = [
+export const SENTENCES: readonly Place[] = [
   ...places(
     "prose",
     isKey,
