@@ -134,7 +134,7 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
       });
       expect(code).toBe(0);
       expect(flat(out)).toMatch(
-        /note the model failed \(.+\).* attempt 2 .*attempt 3 .*asked again in 2(\.0)? s, attempt 4/,
+        /note the model failed \(.+\).* attempt 2 .*attempt 3 .*retrying in 2(\.0)? s, attempt 4/,
       );
       expect(out).toContain("Here at last.");
       expect(stub.requests).toHaveLength(4);

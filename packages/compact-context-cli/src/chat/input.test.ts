@@ -25,7 +25,7 @@ function open(isTerminal: boolean, history: string[] = []): void {
     isTerminal,
     history,
     words: ["/help", "/context"],
-    onTyped: () => undefined,
+    onMessage: () => undefined,
     onInterrupt: (typed) => interrupted.push(typed),
   });
 }
@@ -90,7 +90,7 @@ describe("a terminal", () => {
     expect(await last).toBe("yes");
   });
 
-  it("Ctrl-C takes the line away and is told; a question is given up", async () => {
+  it("Ctrl-C clears the line and is reported; a question is cancelled", async () => {
     const message = input.next("› ");
     stdin.write("half a");
     await settle();
@@ -164,7 +164,7 @@ describe("the history", () => {
     expect(again.entries).toEqual(["one", expect.stringContaining("REDACTED"), "two lines"]);
   });
 
-  it("a file that cannot be written is told to who asks, and nobody else", async () => {
+  it("a file that cannot be written rejects saved() only", async () => {
     writeFileSync(join(folder, "file"), "");
     const history = await openHistory(join(folder, "file", "history"), (same) => same);
     history.add("one");

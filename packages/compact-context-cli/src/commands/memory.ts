@@ -9,7 +9,7 @@ import {
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/store";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
-import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";
+import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
 import { channelFolders } from "../files/config.ts";
 import type { Invocation } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
@@ -74,7 +74,7 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
   const asked = item !== undefined && flags.archive !== undefined;
   const sessions = asked ? await deleteArchived(item.text, invocation) : [];
   const typed =
-    item === undefined ? 0 : await forgetTyped(join(folders.workspaceDir, HISTORY_FILE), item.text);
+    item === undefined ? 0 : await removeFromHistory(join(folders.workspaceDir, HISTORY_FILE), item.text);
   const forgotten = [...result.forgotten, ...(typed > 0 ? [{ file: HISTORY_FILE, pieces: typed }] : [])];
   if (flags.json === true) terminal.printJson({ ...result, forgotten, sessions });
   else
