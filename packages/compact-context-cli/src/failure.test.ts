@@ -56,7 +56,7 @@ describe("failures", () => {
     const { code, text } = report(refused);
     expect(code).toBe(1);
     expect(text).toMatch(/^error {3}the system refused: ENOENT.*\ntry {5}Check that/);
-    expect(text).not.toContain("defect");
+    expect(text).not.toContain("bug");
   });
 
   it("cannot forge lines of ours or move the cursor", () => {

@@ -117,7 +117,8 @@ describe("what to do next", () => {
   it("says which aim was taken where nobody named one", async () => {
     const name = file("aim.json", talk);
     const narrow = [name, "--window", "8k"];
-    const aim = "half of what there was, at most half of where a compaction starts; --target sets another.";
+    const aim =
+      "half of the session, at most half of the size that triggers a compaction; --target sets another.";
     const flat = async (argv: readonly string[], env = {}) =>
       (await run(argv, { env })).out.replaceAll(/\s+/g, " ");
     expect(await flat(narrow)).toContain(aim);

@@ -220,7 +220,7 @@ describe("the main job", () => {
         problems: { message: string }[];
       };
       const told = problems.map(({ message }) => message);
-      expect(told).toEqual(encoding === "utf8" ? [] : [expect.stringContaining("no UTF-8")]);
+      expect(told).toEqual(encoding === "utf8" ? [] : [expect.stringContaining("not UTF-8")]);
     }
   });
 
@@ -298,12 +298,12 @@ describe("help", () => {
   it("says of a flag what it means for that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(
-      "--workspace <DIR> the workspace's folder; the one above the channel",
+      "--workspace <DIR> the workspace's folder; default: the parent of the channel's",
     );
     expect(await flat("chat")).toContain(
       "--workspace <DIR> the agent's own folder; .compact/agent when left out",
     );
-    expect(await flat("chat")).not.toContain("the one above the channel");
+    expect(await flat("chat")).not.toContain("the parent of the channel's");
   });
 });
 
@@ -326,7 +326,7 @@ describe("-o", () => {
     writeFileSync(join(folder, "precious.json"), "mine");
     const refused = await run([session(), "-o", "precious.json"]);
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain("is there already");
+    expect(refused.err).toContain("exists already");
     expect(readFileSync(join(folder, "precious.json"), "utf8")).toBe("mine");
     expect((await run(["session.json", "-o", "precious.json", "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, "precious.json"), "utf8")).not.toBe("mine");
@@ -337,7 +337,7 @@ describe("-o", () => {
     const before = readFileSync(join(folder, file), "utf8");
     await run([file]);
     const refused = await run([file, "-o", `./${file}`]);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the file that is read")]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the input file")]);
     expect(readFileSync(join(folder, file), "utf8")).toBe(before);
     expect((await run([file, ...QUARTER, "-o", `./${file}`, "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
@@ -373,7 +373,7 @@ describe("-o", () => {
       return steps;
     };
     const { code, err } = await run([session(), "-o", "out.json"], { clock });
-    expect([code, err]).toEqual([1, expect.stringContaining("out.json was made by somebody else")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("out.json was created by another program")]);
     expect(readFileSync(join(folder, "out.json"), "utf8")).toBe("mine");
     steps = 0;
     expect((await run(["session.json", "-o", "new.json", "--force"], { clock })).code).toBe(0);
@@ -775,7 +775,7 @@ describe("archive restore", () => {
     [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
     [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
     [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
-    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is no flag of this command"],
+    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is not a flag of this command"],
     [["archive", "search", "x", "nobody", "--archive", "kept"], 1, "no session nobody"],
   ])("%j exits with %i", async (argv, code, words) => {
     await run([session(), ...QUARTER, "--archive", "kept"]);

@@ -46,26 +46,26 @@ describe("a command line", () => {
   });
 
   it.each([
-    [["plan", "a", "--jsn"], "--jsn is no flag", "Did you mean --json?"],
-    [["plan", "a", "--force"], "--force is no flag of this command", "Taken here"],
-    [["plan", "a", "-x"], "-x is no flag", "Taken here"],
-    [["archive", "list", "-o", "x"], "-o is no flag of this command", "Taken here"],
+    [["plan", "a", "--jsn"], "--jsn is not a flag", "Did you mean --json?"],
+    [["plan", "a", "--force"], "--force is not a flag of this command", "Taken here"],
+    [["plan", "a", "-x"], "-x is not a flag", "Taken here"],
+    [["archive", "list", "-o", "x"], "-o is not a flag of this command", "Taken here"],
     [["plan", "a", "--window"], "--window needs a value", "the model's limit"],
-    [["a", "-o", "--json"], "-o needs a value, and --json begins with a dash", "Write -o FILE"],
-    [["a", "-o", "-"], "-o - names no file", "-o FILE"],
-    [["a", "--output=-"], "-o - names no file", "-o FILE"],
+    [["a", "-o", "--json"], "-o needs a value, and --json starts with a dash", "Write -o FILE"],
+    [["a", "-o", "-"], "-o - is not a file", "-o FILE"],
+    [["a", "--output=-"], "-o - is not a file", "-o FILE"],
     [["plan", "a", "--window", "-5"], "--window needs a value", "--window=-5"],
     [["plan", "a", "--window="], "--window needs a value", "the model's limit"],
     [["plan", "a", "--json=yes"], "--json takes no value", "alone"],
     [["plan", "a", "--window", "1", "--window", "2"], "--window is given twice", "once"],
-    [["plan", "a", "b"], "b is one word too many", "compact plan <transcript>"],
+    [["plan", "a", "b"], "b is one argument too many", "compact plan <transcript>"],
     [["plan"], "compact plan needs a transcript", "Such as: compact plan"],
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
     [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help lists the commands."],
     [["hlep", "plan"], "there is no command hlep", "Did you mean compact help?"],
-  ])("%j is wrong use and says what to do", (words, message, hint) => {
+  ])("%j is a usage error with a hint", (words, message, hint) => {
     expect(() => read(...words)).toThrow(
       expect.objectContaining({
         code: "InvalidUsage",

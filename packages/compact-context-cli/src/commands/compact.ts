@@ -8,7 +8,7 @@ import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
-import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
+import { commandLine, type Flags, RESULT_FLAGS, shellWord } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
@@ -16,6 +16,7 @@ import { compactionJson, compactionView, untouchedView } from "../render/compact
 import { headline, problemLines } from "../render/headline.ts";
 import { labelled } from "../render/table.ts";
 import { formatCount, oneLine, safeLines } from "../render/text.ts";
+import { isKeptByTool, openTranscript } from "../sessions/discovery.ts";
 import {
   compactedSession,
   type Job,
@@ -26,7 +27,6 @@ import {
 } from "../sessions/job.ts";
 import type { OpenedSession } from "../sessions/opened.ts";
 import { readSource } from "../sessions/opened.ts";
-import { isKeptByTool, openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { closedMessages } from "./lint.ts";
@@ -92,7 +92,7 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     else terminal.print(safeLines(outcome.result.summary.trim()));
     return 0;
   }
-  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
+  const again = commandLine(["compact", source.word ?? source.name], flags, RESULT_FLAGS);
   terminal.print([
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
@@ -236,7 +236,7 @@ function nextSteps(
 ): string[] {
   const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
   const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
-  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
+  const again = commandLine(["compact", source.word ?? source.name], flags, RESULT_FLAGS);
   const { archive } = result.report;
   const lines: string[] = [];
   if (archive !== undefined && changed) {

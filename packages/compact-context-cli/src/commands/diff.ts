@@ -8,9 +8,9 @@ import { callNames, headline, messageGist, problemLines } from "../render/headli
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";
+import { openTranscript } from "../sessions/discovery.ts";
 import { sizesOf } from "../sessions/inspection.ts";
 import { readSource } from "../sessions/opened.ts";
-import { openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 

@@ -1,5 +1,5 @@
 import type { Command } from "../flags.ts";
-import { DECIDING, type FlagName } from "../flags.ts";
+import { type FlagName, RESULT_FLAGS } from "../flags.ts";
 
 const ARCHIVE_NOTE =
   "The archive is --archive, else the one of the settings, else .compact/archive of this project where there is a .compact folder, else the user's own data folder.";
@@ -234,7 +234,7 @@ export const COMMANDS: Command = {
       words: "[transcript]",
       isDefault: true,
       summary: "compacts a session: before and after, what was kept, where the rest is",
-      flags: [...DECIDING, "output", "force", "summary", "json"],
+      flags: [...RESULT_FLAGS, "output", "force", "summary", "json"],
       examples: ["compact session.jsonl", "compact 1 --target 40k -o smaller.jsonl"],
       load: async () => (await import("./compact.ts")).compactSession,
     },

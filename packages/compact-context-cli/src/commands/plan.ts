@@ -1,7 +1,7 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { Invocation } from "../flags.ts";
-import { commandLine, DECIDING } from "../flags.ts";
+import { commandLine, RESULT_FLAGS } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { untouchedView } from "../render/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
@@ -33,7 +33,7 @@ export async function planSession(invocation: Invocation): Promise<number> {
       ? untouchedView(
           settings,
           terminal,
-          commandLine(["compact", "plan", source.word ?? source.name], flags, DECIDING),
+          commandLine(["compact", "plan", source.word ?? source.name], flags, RESULT_FLAGS),
         )
       : planView(plan, messages, { terminal, all: flags.all === true })),
   ]);

@@ -27,7 +27,7 @@ export async function redactText(invocation: Invocation): Promise<number> {
   });
   await write(pieces, source, invocation);
   // Counts of a part would be taken for those of the whole.
-  if (ports.stdout.isLeft !== true) report(found, invocation);
+  if (ports.stdout.isClosed !== true) report(found, invocation);
   return found.withheld > 0 ? 1 : 0;
 }
 
@@ -61,7 +61,7 @@ async function write(pieces: AsyncIterable<string>, source: Source, invocation: 
     if (flags.json === true) continue;
     ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
     last = piece.at(-1) ?? last;
-    if (ports.stdout.isLeft === true) return;
+    if (ports.stdout.isClosed === true) return;
   }
   // The counts that follow begin on a line of their own, where both are seen.
   if (last !== "\n" && ports.stdout.isTerminal && ports.stderr.isTerminal) ports.stderr.write("\n");

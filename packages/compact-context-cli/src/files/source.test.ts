@@ -16,7 +16,7 @@ async function read(bytes: Buffer): Promise<{ text: string; garbled: boolean }> 
   let garbled = false;
   const listener = {
     onBytes: () => undefined,
-    onGarbled: () => {
+    onMalformed: () => {
       garbled = true;
     },
   };
