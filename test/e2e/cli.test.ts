@@ -89,7 +89,7 @@ describe.skipIf(!built)(
     const cases: readonly (readonly [argv: string, code: number, ...words: string[]])[] = [
       ["nosuch.jsonl", 1, "NotFound", "there is no file nosuch.jsonl"],
       ["empty.jsonl", 1, "empty.jsonl is empty"],
-      ["blank.json", 1, "nothing but white space"],
+      ["blank.json", 1, "only white space"],
       ["./sessions", 1, "./sessions is a folder", "Name the session file"],
       ["binary.dat", 1, "binary file"],
       ["packed.gz", 1, "binary file", "unpack"],

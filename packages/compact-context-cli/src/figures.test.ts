@@ -166,10 +166,10 @@ describe("figures", () => {
       await run([file, "--format", "anthropic", "--target", "50%", "-o", "small.json", "--force"])
     ).out;
     expect(said.replaceAll(/\s+/g, " ")).toContain(
-      `Written small.json, with ${(after - unseen).toLocaleString("en")} of the ${after.toLocaleString("en")} tokens: the other ${unseen.toLocaleString("en")} (system prompt, tools) are in no file`,
+      `Written small.json, with ${(after - unseen).toLocaleString("en")} of the ${after.toLocaleString("en")} tokens: the other ${unseen.toLocaleString("en")} (system prompt, tools) are not in its file`,
     );
     expect((await run(["inspect", "small.json"])).out.replaceAll(/\s+/g, " ")).toContain(
-      "without system prompt and tools: the file holds none",
+      "without system prompt and tools, which the file does not hold",
     );
   });
 

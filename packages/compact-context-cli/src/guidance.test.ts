@@ -106,7 +106,7 @@ describe("what to do next", () => {
     const shown = await run(["archive", "show", "a b", "--archive", "kept here"]);
     expect(shown.out).toMatch(/compact archive show 'a b-[0-9a-f]{6}' ID --archive 'kept here'\n/);
     const found = await run(["archive", "search", "5407", "--archive", "kept here"]);
-    const next = /One whole: compact archive show 'a b-[0-9a-f]{6}' (\w{10}) --archive 'kept here'/.exec(
+    const next = /In full: compact archive show 'a b-[0-9a-f]{6}' (\w{10}) --archive 'kept here'/.exec(
       found.out,
     )?.[1];
     const whole = await run(["archive", "show", "a b", next ?? "", "--archive", "kept here"]);
@@ -114,7 +114,7 @@ describe("what to do next", () => {
     expect(whole.out).toContain(`  ${next}\n`);
   });
 
-  it("says which aim was taken where nobody named one", async () => {
+  it("names the default target", async () => {
     const name = file("aim.json", talk);
     const narrow = [name, "--window", "8k"];
     const aim =
@@ -139,12 +139,12 @@ describe("what to do next", () => {
     expect((await run(["archive", "delete", "--help"])).out).toMatch(/30\s+days/);
   });
 
-  it("help says what decides window and aim", async () => {
+  it("help explains window and target", async () => {
     const { out } = await run(["help"]);
     for (const text of [
       "- for standard input",
       "else 128,000",
-      "else half of what there is",
+      "else half of the session",
       "compact --version",
     ]) {
       expect(out.replaceAll(/\s+/g, " ")).toContain(text);
@@ -202,7 +202,7 @@ describe("what to do next", () => {
     });
     const { code, out } = await run(["lint", name]);
     expect([code, out]).toEqual([0, expect.stringContaining("keep every rule of gemini.")]);
-    expect((await run(["repair", name])).out).toContain("Nothing to mend for gemini.");
+    expect((await run(["repair", name])).out).toContain("Nothing to repair for gemini.");
     const one = file("one.json", [{ role: "user", content: "hi" }]);
     expect((await run(["lint", one])).out).toContain("1 entry keeps every rule");
   });

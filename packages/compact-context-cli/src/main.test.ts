@@ -300,9 +300,7 @@ describe("help", () => {
     expect(await flat("recall")).toContain(
       "--workspace <DIR> the workspace's folder; default: the parent of the channel's",
     );
-    expect(await flat("chat")).toContain(
-      "--workspace <DIR> the agent's own folder; .compact/agent when left out",
-    );
+    expect(await flat("chat")).toContain("--workspace <DIR> the agent's folder; default: .compact/agent");
     expect(await flat("chat")).not.toContain("the parent of the channel's");
   });
 });
@@ -389,7 +387,7 @@ describe("-o", () => {
     const answers = (name: string): string[] =>
       readFileSync(join(folder, name), "utf8").match(/the call was interrupted/g) ?? [];
 
-    it("is told by lint, and taken for a live one with --pending", async () => {
+    it("is reported by lint, and accepted with --pending", async () => {
       const { code, out } = await run(["lint", killed(3)]);
       expect([code, out]).toEqual([1, expect.stringContaining("generic/dead-call")]);
       expect((await run(["lint", "killed.json", "--pending"])).code).toBe(0);
@@ -398,18 +396,18 @@ describe("-o", () => {
       expect((await run(["lint", "mended.json"])).code).toBe(0);
     });
 
-    it.each([3, 40])("is answered by compact and told, after %i steps", async (steps) => {
+    it.each([3, 40])("gets a result from compact, with a note, after %i steps", async (steps) => {
       const { code, err } = await run([killed(steps), "-o", "out.json"]);
       expect(code).toBe(0);
-      const told = /1 tool call ended without a result: .* a note stands in place of the result/g;
-      expect(err.match(told)).toHaveLength(1);
+      const note = /1 tool call ended without a result: .* a note replaces the result/g;
+      expect(err.match(note)).toHaveLength(1);
       expect(err).not.toContain("generic/");
       expect(answers("out.json")).toHaveLength(1);
       expect((await run(["lint", "out.json"])).code).toBe(0);
     });
   });
 
-  it("is held to what DeepSeek demands by lint with --strict", async () => {
+  it("is checked against DeepSeek's rules by lint with --strict", async () => {
     const call = (id: string, more: object = {}): object => ({
       role: "assistant",
       content: null,
@@ -748,7 +746,7 @@ describe("archive restore", () => {
     await run([file, ...QUARTER, "--archive", "kept"]);
     const restored = await run(["archive", "restore", "session", "--archive", "kept", "-o", "back.json"]);
     expect(restored.code).toBe(0);
-    expect(restored.out).toContain("Nothing of it differs");
+    expect(restored.out).toContain("It does not differ");
     expect(JSON.parse(readFileSync(join(folder, "back.json"), "utf8"))).toEqual(
       (JSON.parse(readFileSync(join(folder, file), "utf8")) as { messages: unknown[] }).messages,
     );
@@ -772,7 +770,7 @@ describe("archive restore", () => {
   });
 
   it.each([
-    [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
+    [["archive", "restore", "--archive", "kept"], 2, "needs an output file"],
     [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
     [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
     [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is not a flag of this command"],
@@ -819,14 +817,14 @@ describe("config check", () => {
     const wrong = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
     expect(wrong).toMatchObject({ code: 1, out: "" });
     expect(wrong.err).toMatch(
-      /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in what the/,
+      /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in the environment/,
     );
     writeFileSync(join(folder, "compact.yaml"), "model: gpt-4o\n");
     const besideFile = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
-    expect(besideFile.err).toMatch(/\n1 problem in what the environment sets\n$/);
+    expect(besideFile.err).toMatch(/\n1 problem in the environment\n$/);
     writeFileSync(join(folder, "compact.yaml"), "policy:\n  trigger_pct: 7\n");
     const both = await run(["config", "check"], { env: { COMPACT_HARD_CAP_BUFFER: "x" } });
-    expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in what the environment sets\n$/);
+    expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in the environment\n$/);
   });
 
   it("guesses a name with two letters swapped", async () => {

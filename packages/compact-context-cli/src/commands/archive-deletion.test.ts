@@ -62,7 +62,7 @@ describe("ARC-6 compact archive", () => {
     expect(nothing.err).toContain("Did you mean chat-2?");
     expect((await archive("delete", "chat-1", "--tenant", "acme")).code).toBe(1);
     const owned = await archive("delete", "chat-1", "--tenant", "acme", "--user", "max");
-    expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("deleted for good")]);
+    expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("permanently deleted")]);
   });
 
   it("delete takes all of a tenant or a user, and list shows them", async () => {

@@ -61,7 +61,7 @@ it("show tells what, since when and from where, escaped", async () => {
   expect(code).toBe(0);
   expect(out).toMatch(
     new RegExp(
-      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, concluded by the agent, ${ids[0]}`,
+      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, inferred by the agent, ${ids[0]}`,
     ),
   );
   expect(out).toContain("from the tool fetch");
@@ -112,9 +112,9 @@ it("MEM-14 forget takes an item out of the whole folder and says where it was", 
   const { code, out } = await run("forget", ids[1] ?? "");
   for (const file of kept) expect(readFileSync(file, "utf8")).not.toContain("refunds");
   expect(readFileSync(join(cwd, "history"), "utf8")).toBe("something else\n");
-  expect(out).toContain("1 piece out of history");
+  expect(out).toContain("1 piece removed from history");
   expect(code).toBe(0);
-  expect(out).toContain("1 piece out of MEMORY.md");
+  expect(out).toContain("1 piece removed from MEMORY.md");
   expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");
   expect((await run("forget", "m-unknown")).code).toBe(1);
 });

@@ -63,7 +63,7 @@ it("MEM-3 nothing relevant is no failure; logs are searched with --all; --json h
 
 it("--debug says of every section that was looked at its score and what became of it", async () => {
   const { out } = await run("recall", "when do we deploy?", "--channel", "team", "--debug");
-  expect(out).toMatch(/Looked at {2}\d of 2 sections/);
+  expect(out).toMatch(/Candidates {2}\d of 2 sections/);
   expect(out).toMatch(/\d\.\d\d\s+\d+% {2}channel-memory \/ Decisions {2}given to the model/);
 });
 

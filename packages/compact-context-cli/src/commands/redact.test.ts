@@ -70,11 +70,11 @@ async function* piped(...pieces: readonly (string | Uint8Array)[]): AsyncGenerat
 }
 
 describe("compact redact", () => {
-  it("RED-2 prints the text without its secrets, and on stderr what was taken out", async () => {
+  it("RED-2 prints the text without its secrets, and on stderr what was redacted", async () => {
     put("env", ENV);
     const { code, out, err } = await redact(["env"]);
     expect(out).toBe(CLEAN_ENV);
-    expect(err).toBe("2 taken out\n       1  named-value\n       1  token:GitHub\n");
+    expect(err).toBe("2 redacted\n       1  named-value\n       1  token:GitHub\n");
     expect(code).toBe(0);
     expect(read("env")).toBe(ENV);
   });
@@ -95,7 +95,7 @@ describe("compact redact", () => {
     expect(shown.map((line) => JSON.parse(line).role)).toEqual(["user", "assistant", "tool"]);
     expect(JSON.parse(shown[1] ?? "").tool_calls[0].function.arguments).toBe(`{"password":"${R}"}`);
     expect(out).not.toContain(BODY.slice(0, 8));
-    expect(err).toContain("3 taken out\n");
+    expect(err).toContain("3 redacted\n");
     for (const kind of ["named-value", "token:GitHub", "private-key"]) expect(err).toContain(`1  ${kind}\n`);
   });
 
@@ -131,7 +131,7 @@ describe("compact redact", () => {
     put("taken", "mine");
     const { out, err, code } = await redact(["env", "-o", "clean"]);
     expect([code, out, read("clean")]).toEqual([0, "", CLEAN_ENV]);
-    expect(err).toContain("2 taken out; written to clean\n");
+    expect(err).toContain("2 redacted; written to clean\n");
     expect(statSync(join(folder, "clean")).mode & 0o777).toBe(0o600);
     const refused = await redact(["env", "-o", "taken"]);
     expect([refused.code, read("taken")]).toEqual([2, "mine"]);
@@ -207,8 +207,8 @@ describe("compact redact refuses in words", () => {
     ["binary.dat", 1, "is a binary file"],
     ["packed.gz", 1, "is a binary file", "unpack"],
     ["utf16.txt", 1, "is UTF-16 text"],
-    ["latin1.txt", 1, "no UTF-8 text", "iconv"],
-    ["cut.txt", 1, "no UTF-8 text"],
+    ["latin1.txt", 1, "not UTF-8", "iconv"],
+    ["cut.txt", 1, "not UTF-8"],
     ["-", 1, "cannot be read here"],
     ["env two", 2, "one argument too many"],
     ["env --target 3k", 2, "--target is not a flag"],

@@ -16,24 +16,24 @@ export async function redactText(invocation: Invocation): Promise<number> {
   const { flags, ports, words } = invocation;
   const source = await openText(words[0] ?? "", ports);
   const { config } = readConfig(invocation);
-  const found = { kinds: new Map<string, number>(), withheld: 0 };
+  const counts = { kinds: new Map<string, number>(), withheld: 0 };
   const redactor = createRedactor({
     patterns: config.redaction.patterns,
     personal: flags.pii === true || config.redaction.personal,
-    onFinding: (kind) => found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1),
+    onFinding: (kind) => counts.kinds.set(kind, (counts.kinds.get(kind) ?? 0) + 1),
   });
   const pieces = redacted(source, redactor, () => {
-    found.withheld += 1;
+    counts.withheld += 1;
   });
   await write(pieces, source, invocation);
-  // Counts of a part would be taken for those of the whole.
-  if (ports.stdout.isClosed !== true) report(found, invocation);
-  return found.withheld > 0 ? 1 : 0;
+  // If the reader left, the counts would be incomplete.
+  if (ports.stdout.isClosed !== true) report(counts, invocation);
+  return counts.withheld > 0 ? 1 : 0;
 }
 
-interface Found {
+interface Counts {
   readonly kinds: ReadonlyMap<string, number>;
-  /** Parts that could not be searched in time. */
+  /** Number of parts that could not be searched in time. */
   readonly withheld: number;
 }
 
@@ -51,7 +51,7 @@ async function* redacted(
   yield blocks.end();
 }
 
-/** With -o to that file, which is put in place when all is written; else to stdout, escaped where somebody looks. */
+/** Writes atomically to the file of `-o`, else to stdout, escaped on a terminal. */
 async function write(pieces: AsyncIterable<string>, source: Source, invocation: Invocation): Promise<void> {
   const { flags, ports } = invocation;
   const destination = await checkDestination(invocation, source);
@@ -63,16 +63,16 @@ async function write(pieces: AsyncIterable<string>, source: Source, invocation: 
     last = piece.at(-1) ?? last;
     if (ports.stdout.isClosed === true) return;
   }
-  // The counts that follow begin on a line of their own, where both are seen.
+  // On a terminal the counts on stderr follow on a new line.
   if (last !== "\n" && ports.stdout.isTerminal && ports.stderr.isTerminal) ports.stderr.write("\n");
 }
 
-function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocation): void {
+function report({ kinds, withheld }: Counts, { flags, ports, terminal }: Invocation): void {
   const sorted = [...kinds].toSorted(([, one], [, other]) => other - one);
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
   if (withheld > 0) {
     const what = withheld === 1 ? "one part" : `${withheld} parts`;
-    terminal.warn(`${what} could not be searched in time and left out as a whole: look for ${WITHHELD}`);
+    terminal.warn(`${what} could not be searched in time and left out: look for ${WITHHELD}`);
   }
   if (flags.json === true) {
     const output = flags.output ?? null;
@@ -81,7 +81,7 @@ function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocati
   }
   const written = flags.output === undefined ? "" : `; written to ${oneLine(flags.output)}`;
   const lines = sorted.map(([kind, count]) => `  ${String(count).padStart(6)}  ${oneLine(kind)}`);
-  const first = total === 0 ? "no secrets found" : `${total} taken out`;
+  const first = total === 0 ? "no secrets found" : `${total} redacted`;
   ports.stderr.write(`${[`${first}${written}`, ...lines].join("\n")}\n`);
 }
 
@@ -89,8 +89,8 @@ const CHUNK_BYTES = 1 << 20;
 const CHECK = `Check the path; ${STDIN} reads standard input.`;
 
 /**
- * Any UTF-8 text: a file, a pipe, or standard input for `-`; it may be empty. Throws `NotFound` or
- * `InvalidArgument`; what turns out to be no text throws while it is read.
+ * Any UTF-8 text, possibly empty: a file, a pipe, or standard input for `-`. Throws `NotFound` or `InvalidArgument`; a
+ * file that is not UTF-8 throws while it is read.
  */
 async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">): Promise<Source> {
   if (name === STDIN) {
@@ -121,7 +121,7 @@ async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGen
     } catch {
       throw refused(
         name,
-        "holds bytes that are no UTF-8 text",
+        "holds bytes that are not UTF-8",
         "Convert it first, such as with iconv -f latin1 -t utf-8.",
       );
     }
