@@ -133,6 +133,16 @@ export interface Invocation {
   readonly terminal: Terminal;
 }
 
+/** Prints a result: as JSON with `--json`, else as lines. */
+export function printResult(
+  { flags, terminal }: Invocation,
+  json: unknown,
+  lines: () => readonly string[],
+): void {
+  if (flags.json === true) terminal.printJson(json);
+  else terminal.print(lines());
+}
+
 /** Runs a command; resolves to the exit code: 0 for success, 1 for failure. Throws `CompactError`. */
 export type Run = (invocation: Invocation) => Promise<number>;
 

@@ -8,8 +8,7 @@ import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } fr
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
-import { commandLine, type Flags } from "../flags.ts";
+import { commandLine, type Flags, type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { callNames, messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
@@ -38,11 +37,7 @@ export async function listArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags, ports } = invocation;
   const archive = archiveOf(invocation);
   const sessions = await listedSessions(archive, ownerOf(flags));
-  if (flags.json === true) {
-    terminal.printJson({ location: archive.location, sessions });
-    return 0;
-  }
-  terminal.print([
+  printResult(invocation, { location: archive.location, sessions }, () => [
     "",
     ...wrap(`Archive ${oneLine(archive.location)}`, terminal.width - 2).map(
       (line, index) =>
@@ -100,10 +95,7 @@ async function stepNamed(invocation: Invocation, action: string) {
 
 export async function showArchived(invocation: Invocation): Promise<number> {
   const { archive, session, steps, step, which } = await stepNamed(invocation, "show");
-  if (step !== undefined) {
-    await showStep(archive, { session, step }, invocation);
-    return 0;
-  }
+  if (step !== undefined) return showStep(archive, { session, step }, invocation);
   const found = await archive.findMessage(session, which);
   if (found === undefined) {
     throw new CompactError(
@@ -114,21 +106,17 @@ export async function showArchived(invocation: Invocation): Promise<number> {
       },
     );
   }
-  if (invocation.flags.json === true) invocation.terminal.printJson(found);
-  else invocation.terminal.print(wholeMessage(found, invocation.terminal));
+  printResult(invocation, found, () => wholeMessage(found, invocation.terminal));
   return 0;
 }
 
 async function showStep(
   archive: Archive,
   { session, step }: { readonly session: string; readonly step: number },
-  { terminal, flags }: Invocation,
-): Promise<void> {
+  invocation: Invocation,
+): Promise<number> {
+  const { terminal, flags } = invocation;
   const { messages, problems } = await archive.readTranscript(session, step);
-  if (flags.json === true) {
-    terminal.printJson({ session, step, messages, problems });
-    return;
-  }
   const names = callNames(messages.map((archived) => archived.message));
   const rows = messages.map(
     ({ n, archiveId, message }): Row => [
@@ -138,7 +126,7 @@ async function showStep(
       messageGist(message, names),
     ],
   );
-  terminal.print([
+  printResult(invocation, { session, step, messages, problems }, () => [
     "",
     `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,
     ...problems.map(
@@ -153,6 +141,7 @@ async function showStep(
     ),
     "",
   ]);
+  return 0;
 }
 
 function wholeMessage(
@@ -231,6 +220,7 @@ export async function undoCompaction(invocation: Invocation): Promise<number> {
   return 0;
 }
 
+/** Writes the messages of a session up to a step to the file of `-o`, or with only `--json` to stdout. */
 export async function restoreArchived(invocation: Invocation): Promise<number> {
   const { archive, session, steps, step, which } = await stepNamed(invocation, "restore");
   if (step === undefined) {
@@ -238,16 +228,6 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
       hint: `Steps are ${steps.join(", ")}.`,
     });
   }
-  await restoreToFile(archive, { session, step }, invocation);
-  return 0;
-}
-
-/** Writes the messages of a session up to a step to the file of `-o`, or with only `--json` to stdout. */
-async function restoreToFile(
-  archive: Archive,
-  { session, step }: { readonly session: string; readonly step: number },
-  invocation: Invocation,
-): Promise<void> {
   const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
     throw new CompactError("InvalidUsage", "compact archive restore needs an output file", {
@@ -265,6 +245,7 @@ async function restoreToFile(
   if (flags.json === true)
     terminal.printJson(restoredJson(restored, destination?.path), new Set(["messages"]));
   else terminal.print(restoredLines(restored, flags.output ?? "", terminal));
+  return 0;
 }
 
 function restoredJson(restored: Restored, output: string | undefined): object {
@@ -306,7 +287,7 @@ function restoredLines(
 
 /** Deletes a session, or every session of an owner. */
 export async function deleteArchived(invocation: Invocation): Promise<number> {
-  const { words, flags, terminal } = invocation;
+  const { words, flags } = invocation;
   const [given] = words;
   const owner = ownerOf(flags);
   if (given === undefined && owner === undefined) {
@@ -329,13 +310,11 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
     });
   }
   const deleted = await archive.delete(what);
-  if (flags.json === true) terminal.printJson({ location: archive.location, ...deleted });
-  else if (deleted.values === 0)
-    terminal.print(["", `  There is nothing of ${named} in ${oneLine(archive.location)}.`, ""]);
-  else {
-    const counted = `${plural(deleted.sessions, "session")}, ${plural(deleted.values, "stored value")}`;
-    terminal.print(["", `  Deleted ${named}: ${counted}.`, ""]);
-  }
+  const line =
+    deleted.values === 0
+      ? `There is nothing of ${named} in ${oneLine(archive.location)}.`
+      : `Deleted ${named}: ${plural(deleted.sessions, "session")}, ${plural(deleted.values, "stored value")}.`;
+  printResult(invocation, { location: archive.location, ...deleted }, () => ["", `  ${line}`, ""]);
   return 0;
 }
 
@@ -357,7 +336,7 @@ async function checkListed(
 
 /** Deletes the sessions that have expired by the flags, else by the settings. */
 export async function sweepArchive(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation;
+  const { flags } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
     throw new CompactError("InvalidUsage", "nothing expires without a maximum age or size", {
@@ -367,12 +346,8 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
   const archive = archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
   const swept = await archive.sweep(retention, { dryRun });
-  if (flags.json === true) {
-    terminal.printJson({ location: archive.location, dry_run: dryRun, ...swept });
-    return 0;
-  }
   const { sessions, bytes, kept } = swept;
-  terminal.print([
+  printResult(invocation, { location: archive.location, dry_run: dryRun, ...swept }, () => [
     "",
     `  ${dryRun ? "Would delete" : "Deleted"} ${plural(sessions.length, "session")}, ${formatBytes(bytes)}; ` +
       `${plural(kept.sessions, "session")}, ${formatBytes(kept.bytes)} stay.`,

@@ -8,7 +8,7 @@ import { configSchema } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph, plural } from "../render/text.ts";
@@ -54,7 +54,7 @@ function problemLines(problems: readonly ConfigProblem[], file: string | undefin
 
 /** Prints each effective setting with its origin. */
 export async function showConfig(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { ports, terminal } = invocation;
   const loaded = readConfig(invocation);
   const { config, origins, path } = loaded;
   const defaults = await commandDefaults(invocation, loaded);
@@ -64,10 +64,6 @@ export async function showConfig(invocation: Invocation): Promise<number> {
     origin: origins[name] === undefined ? "default" : relativePlace(origins[name], ports.cwd),
     env,
   }));
-  if (flags.json === true) {
-    terminal.printJson({ file: path ?? null, settings: shown, commandDefaults: defaults });
-    return 0;
-  }
   const rows = shown.map(({ path: name, value, origin }): Cell[] => {
     const text = value === null ? "–" : oneLine(typeof value === "string" ? value : JSON.stringify(value));
     const isDefault = origin === "default";
@@ -77,7 +73,7 @@ export async function showConfig(invocation: Invocation): Promise<number> {
       { text: oneLine(origin), style: isDefault ? "faint" : "good" },
     ];
   });
-  terminal.print([
+  printResult(invocation, { file: path ?? null, settings: shown, commandDefaults: defaults }, () => [
     "",
     `  ${terminal.paint("strong", path === undefined ? "No configuration file here" : oneLine(path))}`,
     "",

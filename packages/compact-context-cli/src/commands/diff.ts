@@ -1,7 +1,7 @@
 import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
@@ -28,8 +28,9 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
     after: sideOf(after, settings),
     changes: differenceOf(before.messages, after.messages),
   };
-  if (flags.json === true) terminal.printJson(diffJson(comparison));
-  else terminal.print(diffView(comparison, { terminal, settings, all: flags.all === true }));
+  printResult(invocation, diffJson(comparison), () =>
+    diffView(comparison, { terminal, settings, all: flags.all === true }),
+  );
   return 0;
 }
 

@@ -6,7 +6,7 @@ import { findConfig, readConfigFile } from "compact-context/internal/config/load
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf, probeStorage } from "../archive.ts";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
@@ -46,12 +46,14 @@ export async function checkEverything(invocation: Invocation): Promise<number> {
   findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
-  if (flags.json === true) terminal.printJson({ healthy: failed === 0, checks: findings });
-  else {
-    const verdict = failed === 0 ? "Everything works." : `${plural(failed, "check")} failed.`;
-    const lines = table(findings.flatMap(rowsOf), ["left", "left", "wrapped"], terminal);
-    terminal.print(["", ...lines, "", `  ${verdict}`, ""]);
-  }
+  const verdict = failed === 0 ? "Everything works." : `${plural(failed, "check")} failed.`;
+  printResult(invocation, { healthy: failed === 0, checks: findings }, () => [
+    "",
+    ...table(findings.flatMap(rowsOf), ["left", "left", "wrapped"], terminal),
+    "",
+    `  ${verdict}`,
+    "",
+  ]);
   return failed === 0 ? 0 : 1;
 }
 

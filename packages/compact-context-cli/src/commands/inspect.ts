@@ -1,4 +1,4 @@
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { barTable, layerTable } from "../render/compaction.ts";
 import { callNames, headline, messageGist, reportLines } from "../render/headline.ts";
@@ -18,11 +18,9 @@ import { type Inspection, inspect, type Share } from "../sessions/inspection.ts"
 import { openSession } from "../sessions/opened.ts";
 
 export async function inspectSession(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation;
   const { transcript, settings } = await openSession(invocation);
   const inspection = inspect(transcript, settings);
-  if (flags.json === true) terminal.printJson(inspectionJson(inspection));
-  else terminal.print(inspectionView(inspection, terminal));
+  printResult(invocation, inspectionJson(inspection), () => inspectionView(inspection, invocation.terminal));
   return 0;
 }
 

@@ -2,7 +2,7 @@ import { type Format, lint, type Message, repair, type Violation } from "compact
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import { writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import { commandLine, type Flags, type Invocation, oneOf } from "../flags.ts";
+import { commandLine, type Flags, type Invocation, oneOf, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
@@ -16,24 +16,15 @@ export async function lintSession(invocation: Invocation): Promise<number> {
   const held = providerList(transcript, flags.provider);
   const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
-  if (flags.json === true) {
-    const { format, problems } = transcript;
-    const { provider, list } = held;
-    terminal.printJson({ format, provider, messages: list.length, errors, violations, problems });
-  } else {
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...problemLines(transcript, terminal),
-      ...violationLines(violations, { held, terminal }),
-      ...(errors > 0 ? repairHint(repairCommandLine(source, flags), terminal) : []),
-    ]);
-  }
+  const { format, problems } = transcript;
+  const json = { format, provider: held.provider, messages: held.list.length, errors, violations, problems };
+  printResult(invocation, json, () => [
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...violationLines(violations, { held, terminal }),
+    ...(errors > 0 ? repairHint(source, flags, terminal) : []),
+  ]);
   return errors > 0 ? 1 : 0;
-}
-
-function repairCommandLine(source: Source, flags: Flags): string {
-  const words = ["compact", "repair", source.word ?? source.name];
-  return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
 }
 
 export async function repairSession(invocation: Invocation): Promise<number> {
@@ -56,17 +47,13 @@ export async function repairSession(invocation: Invocation): Promise<number> {
       ports,
     });
   }
+  const { format, problems } = transcript;
   const output = destination?.path ?? null;
-  if (flags.json === true) {
-    const { format, problems } = transcript;
-    terminal.printJson({ format, provider: held.provider, mends, left, output, problems });
-  } else {
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...problemLines(transcript, terminal),
-      ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
-    ]);
-  }
+  printResult(invocation, { format, provider: held.provider, mends, left, output, problems }, () => [
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
+  ]);
   return left.length > 0 ? 1 : 0;
 }
 
@@ -101,7 +88,9 @@ function violationLines(violations: readonly Violation[], { held, terminal }: Fr
   ];
 }
 
-function repairHint(command: string, terminal: Terminal): string[] {
+function repairHint(source: Source, flags: Flags, terminal: Terminal): string[] {
+  const words = ["compact", "repair", source.word ?? source.name];
+  const command = commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
   return ["  To repair what can be repaired:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
 }
 

@@ -11,7 +11,7 @@ import { createMemoryWriter, type UndoResult } from "compact-context/internal/me
 import { archiveOf } from "../archive.ts";
 import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
 import { channelFolders } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, oneLine, paragraph, plural } from "../render/text.ts";
 
@@ -19,10 +19,9 @@ type MemoryDocument = MemoryOverviewFile["document"];
 type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
 export async function showMemory(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { ports, terminal } = invocation;
   const files = (await readMemory(await channelFolders("memory", invocation))).map(withWriter);
-  if (flags.json === true) terminal.printJson({ files });
-  else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
+  printResult(invocation, { files }, () => memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
 }
 
@@ -36,9 +35,9 @@ export async function logMemory(invocation: Invocation): Promise<number> {
       hint: "compact memory log --all lists all changes with their ids.",
     });
   }
-  if (flags.json === true) terminal.printJson(one ?? { changes, problems });
-  else if (one !== undefined) terminal.print(changeLines(one, terminal));
-  else terminal.print(logLines(changes, { all: flags.all === true, terminal }));
+  printResult(invocation, one ?? { changes, problems }, () =>
+    one === undefined ? logLines(changes, { all: flags.all === true, terminal }) : changeLines(one, terminal),
+  );
   return 0;
 }
 
@@ -48,8 +47,7 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
   const result = await createMemoryWriter(await channelFolders("memory", invocation)).undo(id, {
     partial: flags.partial === true,
   });
-  if (flags.json === true) terminal.printJson({ undoes: id, ...result });
-  else terminal.print(undoLines(id, result, terminal));
+  printResult(invocation, { undoes: id, ...result }, () => undoLines(id, result, terminal));
   return result.changeId === undefined ? 1 : 0;
 }
 
@@ -76,15 +74,13 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
   const removed =
     item === undefined ? 0 : await removeFromHistory(join(folders.workspaceDir, HISTORY_FILE), item.text);
   const forgotten = [...result.forgotten, ...(removed > 0 ? [{ file: HISTORY_FILE, pieces: removed }] : [])];
-  if (flags.json === true) terminal.printJson({ ...result, forgotten, sessions });
-  else
-    terminal.print([
-      "",
-      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
-      ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} removed from ${file}`),
-      ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
-      "",
-    ]);
+  printResult(invocation, { ...result, forgotten, sessions }, () => [
+    "",
+    `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
+    ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} removed from ${file}`),
+    ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
+    "",
+  ]);
   return 0;
 }
 
@@ -105,14 +101,13 @@ async function deleteArchived(text: string, invocation: Invocation): Promise<rea
 }
 
 export async function checkMemoryFiles(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { ports, terminal } = invocation;
   const problems = await checkMemory({
     ...(await channelFolders("memory", invocation)),
     now: ports.now().getTime(),
   });
   const errors = problems.filter(({ severity }) => severity === "error").length;
-  if (flags.json === true) terminal.printJson({ errors, problems });
-  else terminal.print(problemLines(problems, terminal));
+  printResult(invocation, { errors, problems }, () => problemLines(problems, terminal));
   return errors > 0 ? 1 : 0;
 }
 

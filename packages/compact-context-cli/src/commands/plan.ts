@@ -1,6 +1,6 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import { commandLine, type Invocation, RESULT_FLAGS } from "../flags.ts";
+import { commandLine, type Invocation, printResult, RESULT_FLAGS } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { untouchedView } from "../render/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
@@ -21,19 +21,12 @@ export async function planSession(invocation: Invocation): Promise<number> {
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
     ? withUnseen(planned, settings)
     : undefined;
-  if (flags.json === true) {
-    terminal.printJson({ ...planJson(plan, settings), problems: transcript.problems });
-    return 0;
-  }
-  terminal.print([
+  const again = commandLine(["compact", "plan", source.word ?? source.name], flags, RESULT_FLAGS);
+  printResult(invocation, { ...planJson(plan, settings), problems: transcript.problems }, () => [
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
     ...(plan === undefined
-      ? untouchedView(
-          settings,
-          terminal,
-          commandLine(["compact", "plan", source.word ?? source.name], flags, RESULT_FLAGS),
-        )
+      ? untouchedView(settings, terminal, again)
       : planView(plan, messages, { terminal, all: flags.all === true })),
   ]);
   return 0;

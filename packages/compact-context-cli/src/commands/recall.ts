@@ -6,7 +6,7 @@ import {
   recallRelevantMemory,
 } from "compact-context/memory";
 import { channelFolders } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { columnNames, type Row, table } from "../render/table.ts";
 import { formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
@@ -29,12 +29,11 @@ export async function recallMemory(invocation: Invocation): Promise<number> {
     now: ports.now().getTime(),
     warn: (text) => terminal.warn(text),
   });
-  if (flags.json === true) {
-    terminal.printJson(result);
-    return 0;
-  }
-  terminal.print(["", ...linesOf(result.items, result.candidates, terminal)]);
-  if (flags.debug === true) terminal.print(decisionLines(result, terminal));
+  printResult(invocation, result, () => [
+    "",
+    ...linesOf(result.items, result.candidates, terminal),
+    ...(flags.debug === true ? decisionLines(result, terminal) : []),
+  ]);
   return 0;
 }
 

@@ -1,4 +1,4 @@
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
@@ -23,13 +23,11 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
         : replayWatched(transcript, settings, { ...replayPorts, store });
     const replay = await playing.finally(() => progress.end());
     const { problems } = transcript;
-    if (flags.json === true) terminal.printJson({ ...replayJson(replay, settings), problems });
-    else
-      terminal.print([
-        ...headline(transcript, settings, terminal),
-        ...problemLines(transcript, terminal),
-        ...replayView(replay, settings, terminal),
-      ]);
+    printResult(invocation, { ...replayJson(replay, settings), problems }, () => [
+      ...headline(transcript, settings, terminal),
+      ...problemLines(transcript, terminal),
+      ...replayView(replay, settings, terminal),
+    ]);
     return replay.overBudget === 0 ? 0 : 1;
   };
   return flags.view === true ? watch(invocation, play) : play();

@@ -1,6 +1,6 @@
 import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { type Row, table } from "../render/table.ts";
 import { firstWords, formatAge, formatBytes, formatShort, oneLine, plural } from "../render/text.ts";
 import { discoverSessions, hasOpencodeDatabase } from "../sessions/discovery.ts";
@@ -20,12 +20,14 @@ interface Listed {
 
 /** `compact sessions`: the agent sessions on this computer. */
 export async function listSessions(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { flags, ports } = invocation;
   const found = await discoverSessions(ports);
   const isWhole = flags.all === true || flags.json === true;
   const listed = await withFacts(found, isWhole ? found.length : LISTED);
-  if (flags.json === true) terminal.printJson({ sessions: listed.map(sessionJson) });
-  else terminal.print([...listLines(found, listed, invocation), ...(found.length === 0 ? [] : nextLines())]);
+  printResult(invocation, { sessions: listed.map(sessionJson) }, () => [
+    ...listLines(found, listed, invocation),
+    ...(found.length === 0 ? [] : nextLines()),
+  ]);
   return 0;
 }
 
