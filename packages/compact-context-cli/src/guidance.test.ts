@@ -99,7 +99,7 @@ describe("a transcript from standard input", () => {
 });
 
 describe("what to do next", () => {
-  it("repeats the flags that decided the result, and says where the archive is", async () => {
+  it("repeats the flags that affect the result, and names the archive", async () => {
     const { out } = await run([file("a b.json", talk), "--target", "1500", "--archive", "kept here"]);
     expect(out).toContain("compact 'a b.json' --target 1500 --archive 'kept here' -o FILE\n");
     expect(out).toMatch(/compact archive show 'a b-[0-9a-f]{6}' --archive 'kept here'\n/);
@@ -207,7 +207,7 @@ describe("what to do next", () => {
     expect((await run(["lint", one])).out).toContain("1 entry keeps every rule");
   });
 
-  it("inspect tells problems whole on a narrow screen", async () => {
+  it("inspect prints problems in full on a narrow screen", async () => {
     const id = `call_${"x".repeat(40)}`;
     const call = { id, type: "function", function: { name: "read_a_file", arguments: "{}" } };
     const name = file("faults.json", [

@@ -147,7 +147,7 @@ describe("the main job", () => {
     );
   });
 
-  it("calls a session by what its user typed first: no command, nothing that a host put there", async () => {
+  it("titles a session by the first text its user typed, not by commands or inserted text", async () => {
     const said = [
       "/mode",
       "# AGENTS.md instructions for /src\n\n<INSTRUCTIONS>x</INSTRUCTIONS>",
@@ -192,7 +192,7 @@ describe("the main job", () => {
     }
   });
 
-  it("says before and after, what was kept, how the summary begins, where the archive is, what to type", async () => {
+  it("shows before and after, what was kept, the start of the summary, the archive, and the next commands", async () => {
     const { out } = await run([session(), "--target", "1500"]);
     expect(out).not.toMatch(PAINT);
     for (const text of [
@@ -212,7 +212,7 @@ describe("the main job", () => {
     }
   });
 
-  it("says that a file holds bytes which are no text", async () => {
+  it("reports bytes that are not UTF-8", async () => {
     const json = JSON.stringify([{ role: "user", content: "caf\u00e9" }]);
     for (const encoding of ["latin1", "utf8"] as const) {
       writeFileSync(join(folder, "bytes.json"), Buffer.from(json, encoding));
@@ -295,7 +295,7 @@ describe("the main job", () => {
 });
 
 describe("help", () => {
-  it("says of a flag what it means for that command", async () => {
+  it("describes a flag as it applies to that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(
       "--workspace <DIR> the workspace's folder; default: the parent of the channel's",
@@ -320,7 +320,7 @@ describe("-o", () => {
     expect(out).toMatch(/\d+ kept, \d+ edited, \d+ gone, 1 new/);
   });
 
-  it("refuses another file that is there, replaces it with --force", async () => {
+  it("refuses an existing file, and replaces it with --force", async () => {
     writeFileSync(join(folder, "precious.json"), "mine");
     const refused = await run([session(), "-o", "precious.json"]);
     expect(refused.code).toBe(2);
@@ -363,7 +363,7 @@ describe("-o", () => {
     expect(readFileSync(join(folder, "target.json"), "utf8")).toContain("COMPACT-SUMMARY");
   });
 
-  it("does not replace a file that somebody made while it worked", async () => {
+  it("does not replace a file that was created while it worked", async () => {
     let steps = 0;
     const clock = () => {
       steps += 1;
@@ -423,7 +423,7 @@ describe("-o", () => {
     expect([strict.code, strict.out]).toEqual([1, expect.stringContaining("reasoning-consistent")]);
   });
 
-  it("writes a sound session as it is, says so, and leaves the input itself untouched", async () => {
+  it("writes a valid session unchanged, and leaves the input untouched", async () => {
     const file = session();
     const before = statSync(join(folder, file));
     expect((await run(["repair", file, "-o", file, "--force"])).code).toBe(0);
@@ -547,7 +547,7 @@ describe("sessions on this computer", () => {
     expect(JSON.parse((await run(["inspect", "1", "--json"])).out)).toMatchObject({ format: "anthropic" });
   });
 
-  it("where there are none the screen says what else to do", async () => {
+  it("suggests other commands if there are none", async () => {
     const { code, out } = await run([]);
     expect(code).toBe(0);
     expect(out).toContain("No agent sessions were found");
@@ -572,7 +572,7 @@ describe("replay", () => {
 });
 
 describe("inspect", () => {
-  it("tells tokens by layer, role and tool, that all add up, and whether it would trigger", async () => {
+  it("shows tokens by layer, role and tool that add up, and whether it would trigger", async () => {
     const { out } = await run(["inspect", session(), "--window", "12k", "--json"]);
     const seen = JSON.parse(out) as {
       tokens: number;
@@ -606,7 +606,7 @@ describe("diff", () => {
 });
 
 describe("a broken line", () => {
-  it("is told by plan, replay, diff and lint as by the main job", async () => {
+  it("is reported by plan, replay, diff and lint as by the main command", async () => {
     const entry = (n: number) =>
       JSON.stringify({ role: n % 2 === 0 ? "user" : "assistant", content: `${n}` });
     session("broken.jsonl", [entry(0), entry(1), '{"role":', entry(2), entry(3)].join("\n"));
@@ -676,7 +676,7 @@ describe("archive", () => {
 });
 
 describe("archive list", () => {
-  it("says when, how much and what was asked first, clipped to the screen", async () => {
+  it("shows time, size and first request, clipped to the screen", async () => {
     await run([session(), ...QUARTER, "--archive", "kept"]);
     const { sessions } = JSON.parse((await run(["archive", "list", "--archive", "kept", "--json"])).out) as {
       sessions: { id: string; steps: number[]; title: string; at: string; messages: number }[];
@@ -741,7 +741,7 @@ describe("archive undo", () => {
 });
 
 describe("archive restore", () => {
-  it("ARC-4 writes the list that was compacted, in its own format, and says that nothing differs", async () => {
+  it("ARC-4 writes the original list in its own format, and reports no difference", async () => {
     const file = session();
     await run([file, ...QUARTER, "--archive", "kept"]);
     const restored = await run(["archive", "restore", "session", "--archive", "kept", "-o", "back.json"]);
@@ -755,7 +755,7 @@ describe("archive restore", () => {
     expect(twice.err).toContain("--force");
   });
 
-  it("RED-1 says where secrets were taken out, on one line each whatever the session is called", async () => {
+  it("RED-1 reports where secrets were redacted, on one line each for any session id", async () => {
     const { messages: list } = JSON.parse(body(40)) as { messages: { content: unknown }[] };
     list[0] = { ...list[0], content: "password=hunter2-and-more" };
     writeFileSync(join(folder, "secret.json"), JSON.stringify(list));
@@ -832,7 +832,7 @@ describe("config check", () => {
     expect((await run(["config", "check"])).err).toContain("did you mean model?");
   });
 
-  it("tells of variables that are no settings, and stays valid", async () => {
+  it("warns about unknown variables, and stays valid", async () => {
     const told = await run(["config", "check"], { env: { COMPACT_NOPE: "1" } });
     expect([told.code, told.err]).toEqual([0, expect.stringContaining("COMPACT_NOPE is not a setting")]);
     const json = await run(["config", "check", "--json"], { env: { COMPACT_NOPE: "1" } });
@@ -841,7 +841,7 @@ describe("config check", () => {
 });
 
 describe("config show", () => {
-  it("names the command's own defaults beside the library's, and none that somebody set", async () => {
+  it("lists the command's own defaults, without those that are configured", async () => {
     const flat = (await run(["config", "show"])).out.replaceAll(/\s+/g, " ");
     expect(flat).toContain("this command takes: storage.root");
     expect(flat.slice(flat.indexOf("this command takes"))).toContain("policy.on_overflow elide");

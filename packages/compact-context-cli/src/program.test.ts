@@ -15,7 +15,7 @@ const textOf = (width: number, ...words: string[]): string => {
   return "text" in asked ? asked.text : "";
 };
 
-/** Every command with its words behind `compact`. */
+/** Every command with its full name. */
 function all(command: Command, path: readonly string[]): (readonly [string, Command])[] {
   return [
     [path.join(" "), command] as const,
@@ -95,7 +95,7 @@ describe("help", () => {
     },
   );
 
-  it("is the same text however it is asked for", () => {
+  it("is the same text for every way to request it", () => {
     for (const [path] of EVERY) {
       const names = path.split(" ").filter(Boolean);
       const text = textOf(80, ...names, "--help");
@@ -143,7 +143,7 @@ describe("compact completion", () => {
     return out;
   }
 
-  /** What bash offers behind these words, the last of which is being typed. */
+  /** What bash offers for these words, the last of which is incomplete. */
   async function offered(...words: string[]): Promise<string[]> {
     writeFileSync(join(folder, "completion.bash"), await scriptFor("bash"));
     const script = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _compact; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -170,7 +170,7 @@ describe("compact completion", () => {
     }
   });
 
-  it("another shell is refused with those that there are", async () => {
+  it("another shell is refused with a list of the supported ones", async () => {
     await expect(scriptFor("tcsh")).rejects.toMatchObject({
       code: "InvalidUsage",
       hint: expect.stringContaining("bash"),

@@ -109,7 +109,7 @@ describe("--summarizer", () => {
     expect(JSON.stringify(requests)).not.toContain(KEY);
   });
 
-  it("FIT-3 tells that the model failed and lets the built-in summarizer write", async () => {
+  it("FIT-3 reports that the model failed, and the built-in summarizer writes", async () => {
     const { openAiUrl } = await open(() => overloaded);
     const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
     const { code, out, err } = await run([...AIM, "--summarizer", "openai:m"], env);
@@ -119,7 +119,7 @@ describe("--summarizer", () => {
     expect(err).not.toContain(KEY);
   });
 
-  it("--deadline ends the waiting for a model that says nothing", async () => {
+  it("--deadline limits the wait for a silent model", async () => {
     const { openAiUrl } = await open(() => silent);
     const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
     const started = performance.now();

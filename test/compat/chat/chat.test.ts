@@ -152,7 +152,7 @@ describe.skipIf(!built)("a model that cannot be had", () => {
   it.each([
     [["--model", "openai/gpt-5.4-mini"], "npm install @ai-sdk/openai"],
     [["--model", "gpt-5.4-mini"], "provider/model"],
-    [["--base-url", "not a url"], "--base-url is no http or https URL"],
+    [["--base-url", "not a url"], "--base-url is not an http or https URL"],
   ])("%j is told with what to do", async (flags, hint) => {
     const { code, out, err } = await chat(flags, ["hello"], { OPENAI_API_KEY: "k" });
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -123,7 +123,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("counts a compaction as the line above the prompt does, whatever the provider reports", async () => {
+  it("counts a compaction as the status line does, independent of the reported usage", async () => {
     const model = createScriptedModel(({ messages }) => {
       const inputTokens = Math.round(JSON.stringify(messages).length / 8);
       return {
@@ -212,7 +212,7 @@ describe("a chat", () => {
     expect(asked).toHaveLength(before);
   });
 
-  it("asks a model that gives no JSON for no more notes after the second time, and says so once", async () => {
+  it("stops asking a model for notes after two answers without JSON, with one warning", async () => {
     let asked = 0;
     let shown = "";
     const model = createScriptedModel(({ tools }) => {
@@ -238,7 +238,7 @@ describe("a chat", () => {
     expect(notes()).toContain("gate 10");
   });
 
-  it("has its model write the summaries where --summarizer own says so", async () => {
+  it("lets its model write the summaries with --summarizer own", async () => {
     let sent = "";
     const model = createScriptedModel(({ system, tools, messages }) => {
       if (tools.length > 0) sent = JSON.stringify(messages);
@@ -301,7 +301,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("a model that breaks off, a tool that is not there, an unknown command: a line each, and it goes on", async () => {
+  it("continues after a broken stream, a missing tool and an unknown command, with a line each", async () => {
     const chat = await start(
       scripted({ text: "I beg", error: new Error("bad\u001b[2J gateway"), calls: [] }),
     );
@@ -360,7 +360,7 @@ describe("a chat", () => {
     expect(existsSync(join(folder, "kept"))).toBe(true);
   });
 
-  it("MEM-12 the next process goes on with the session; only one has it open", async () => {
+  it("MEM-12 the next process resumes the session; only one has it open", async () => {
     const chat = await start();
     chat.type("fill 100\n");
     await chat.shows(/context [\d,]+ of 16k/);

@@ -1,3 +1,4 @@
+import { setTimeout } from "node:timers/promises";
 import {
   type AgentMessage,
   type AgentModel,
@@ -43,7 +44,10 @@ export function createDemoModel(): AgentModel {
     {
       name: NAME,
       window: WINDOW,
-      pause: (signal, first) => (first ? Promise.resolve() : wait(PAUSES[pace], signal)),
+      pause: async (signal, first) => {
+        // An abort ends the pause early.
+        if (!first) await setTimeout(PAUSES[pace], undefined, { signal }).catch(() => undefined);
+      },
     },
   );
 }
@@ -130,16 +134,4 @@ function usageOf(
   const prompt = o200kBase.count(system) + o200kBase.count(JSON.stringify([messages, tools]));
   const completion = o200kBase.count(text) + o200kBase.count(JSON.stringify(calls));
   return { inputTokens: prompt, outputTokens: completion, totalTokens: prompt + completion };
-}
-
-function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done);
-  });
 }

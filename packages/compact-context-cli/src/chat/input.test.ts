@@ -36,7 +36,7 @@ const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 30));
 describe("a terminal", () => {
   beforeEach(() => open(true));
 
-  it("lines that come at once are one message, a backslash goes on", async () => {
+  it("lines that come at once are one message, a backslash continues the line", async () => {
     const first = input.next("› ");
     stdin.write("one\rtwo\r");
     expect(await first).toBe("one\ntwo");
@@ -152,7 +152,7 @@ describe("the history", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("RED-1 is kept for its owner alone, secrets taken out, each line once", async () => {
+  it("RED-1 is readable by its owner only, without secrets, each line once", async () => {
     const file = join(folder, "deep", "history");
     const history = await openHistory(file, createRedactor().redactText);
     for (const text of ["one", "two\n  lines", "key AKIAIOSFODNN7EXAMPLE", "one", " "]) history.add(text);

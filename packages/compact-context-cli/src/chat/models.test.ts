@@ -20,7 +20,7 @@ const load = async (name: string): Promise<unknown> =>
   PACKAGES[name] ?? Promise.reject(new Error("not there"));
 
 describe("a model by name", () => {
-  it("comes from its provider's package, whatever that calls its provider", async () => {
+  it("comes from its provider's package, under any export name", async () => {
     const env = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k" };
     expect(await loadProviderModel("openai/gpt-5.4", { env, load })).toEqual({ modelId: "gpt-5.4" });
     expect(await loadProviderModel("groq/openai/gpt-oss", { env, load })).toEqual({
@@ -92,9 +92,9 @@ describe("a server", () => {
   });
 
   it("that is not a URL, or lists no model, is refused", async () => {
-    await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("no http");
-    const nobody = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });
-    await expect(nobody).rejects.toThrow("lists no model");
+    await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("not an http");
+    const unreachable = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });
+    await expect(unreachable).rejects.toThrow("lists no model");
   });
 });
 

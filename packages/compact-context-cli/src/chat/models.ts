@@ -80,7 +80,7 @@ export async function loadServerModel(
 ): Promise<AiSdkModel> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usage(
-      "--base-url is no http or https URL",
+      "--base-url is not an http or https URL",
       "Give the server's base URL, such as http://localhost:11434/v1.",
     );
   }

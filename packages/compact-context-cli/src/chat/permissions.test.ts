@@ -25,7 +25,7 @@ async function decided(tool: string, args: unknown): Promise<{ permission: Permi
   return { permission: await permissions(request), questions };
 }
 
-it("asks before every command, whatever other arguments it comes with", async () => {
+it("asks before every command, with any other arguments", async () => {
   for (const args of [
     { command: "date" },
     { command: "date", path: "../elsewhere" },
@@ -34,7 +34,7 @@ it("asks before every command, whatever other arguments it comes with", async ()
     expect(await decided("run", args)).toEqual({ permission: "deny", questions: 1 });
 });
 
-it("asks for files of the folder, and for none that the tool refuses by itself", async () => {
+it("asks for files of the folder, but not for paths that the tool rejects itself", async () => {
   expect(await decided("read", { path: "a.txt" })).toEqual({ permission: "deny", questions: 1 });
   expect(await decided("write", { path: "../a.txt" })).toEqual({ permission: "allow", questions: 0 });
 });
@@ -52,7 +52,7 @@ it("does not take a chat command for an answer", async () => {
   expect(notices.at(-1)).toBe("/context works at the prompt only: answer y, a or n, or say why not");
 });
 
-it("shows a command whole, and a long change whole to whoever asks for it", async () => {
+it("shows a command in full, and a long change in full on request", async () => {
   const notices: string[] = [];
   const answers = ["s", "n", "n"];
   const input = { isTerminal: true, ask: async () => answers.shift() };

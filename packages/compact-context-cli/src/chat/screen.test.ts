@@ -26,7 +26,7 @@ describe("text in pieces", () => {
     return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
   };
 
-  it("is laid out the same however it was cut", () => {
+  it("is laid out the same however it is split", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", maxLength: 200 }),
@@ -83,7 +83,7 @@ describe("text in pieces", () => {
     expect(shown([...text])).toBe(shown([text]));
   });
 
-  it("keeps emoji of several parts together, also where a piece ends inside", () => {
+  it("keeps emoji of several parts together, even across pieces", () => {
     const family = "👩‍👩‍👧‍👦 done 🇩🇪 👍🏽";
     expect(flowed([...family])).toBe(`  ${family}\n`);
   });
@@ -134,7 +134,7 @@ describe("words for people", () => {
     expect(run).toEqual(["(14 lines before)", ...Array(6).fill("line"), "[exit code 0]"]);
   });
 
-  it("AGT-3 the status says tokens and cost, and when the cost is not known", () => {
+  it("AGT-3 the status shows tokens and cost, also an unknown cost", () => {
     const spent = {
       requests: 2,
       inputTokens: 12_000,

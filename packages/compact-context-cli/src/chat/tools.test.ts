@@ -88,7 +88,7 @@ describe("read", () => {
 });
 
 describe("write and edit", () => {
-  it("make folders, keep the mode, leave nothing else behind", async () => {
+  it("create folders, keep the mode, leave no temporary files", async () => {
     expect(await call(writeTool(workplace), { path: "new/deep/b.sh", content: "echo\n" })).toContain(
       "1 line",
     );
@@ -99,7 +99,7 @@ describe("write and edit", () => {
     expect(readdirSync(join(root, "new/deep"))).toEqual(["b.sh"]);
   });
 
-  it("an edit leaves a byte order mark there, and a file alone that is no UTF-8", async () => {
+  it("an edit keeps a byte order mark, and refuses a file that is not UTF-8", async () => {
     writeFileSync(join(root, "bom"), "\ufeffone two");
     await call(editTool(workplace), { path: "bom", old: "two", new: "three" });
     expect(readFileSync(join(root, "bom"), "utf8")).toBe("\ufeffone three");
@@ -110,7 +110,7 @@ describe("write and edit", () => {
     expect(readFileSync(join(root, "latin"))).toEqual(latin);
   });
 
-  it("an edit needs its passage to be there once", async () => {
+  it("an edit needs a passage that occurs once", async () => {
     writeFileSync(join(root, "c"), "x x");
     await expect(call(editTool(workplace), { path: "c", old: "y", new: "z" })).rejects.toThrow(
       "does not contain",

@@ -73,7 +73,7 @@ describe("ARC-6 compact archive", () => {
     expect(existsSync(join(folder, "chat-1"))).toBe(true);
   });
 
-  it("sweep says what would go, then deletes it, by the flags alone", async () => {
+  it("sweep lists what would be deleted, then deletes it, by the flags only", async () => {
     expect((await archive("sweep")).code).toBe(2);
     expect((await archive("sweep", "--days", "soon")).err).toContain("--days must be a whole number");
     expect((await archive("sweep", "--days", "1")).out).toContain("Deleted 0 sessions");

@@ -156,7 +156,7 @@ function wholeMessage(
   return [
     "",
     `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(archiveId))}`,
-    ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
+    ...(redacted ? [`  ${terminal.paint("warn", "!")} its secrets are redacted`] : []),
     "",
     ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),
   ];

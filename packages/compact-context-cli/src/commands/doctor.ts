@@ -136,7 +136,7 @@ const OTHERS = 0o077;
 function checkRights(location: string): Finding {
   const check = "rights";
   if (!isAbsolute(location) || !existsSync(location))
-    return found(check, "skipped", "the store is no folder here");
+    return found(check, "skipped", "the store is not a local folder");
   if (process.platform === "win32") return found(check, "skipped", "this system has no modes");
   const mode = statSync(location).mode & 0o777;
   const shown = mode.toString(8).padStart(3, "0");
@@ -150,7 +150,7 @@ const LOW_BYTES = 1024 * 1024 * 1024;
 
 function checkDisk(location: string): Finding {
   const check = "disk";
-  if (!isAbsolute(location)) return found(check, "skipped", "the store is no folder here");
+  if (!isAbsolute(location)) return found(check, "skipped", "the store is not a local folder");
   let folder = location;
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, ffree, files } = statfsSync(folder);

@@ -99,7 +99,7 @@ describe("compact redact", () => {
     for (const kind of ["named-value", "token:GitHub", "private-key"]) expect(err).toContain(`1  ${kind}\n`);
   });
 
-  it("RED-2 takes out a private key of many lines, whatever the pieces that it arrives in", async () => {
+  it("RED-2 redacts a multi-line private key, however it is split into chunks", async () => {
     const text = `before\n${KEY}\nafter\n`;
     const bytes = new TextEncoder().encode(text);
     const pieces = Array.from({ length: bytes.length }, (_, at) => bytes.slice(at, at + 1));
@@ -126,7 +126,7 @@ describe("compact redact", () => {
     expect((await redact(["note", "--config", "own.yaml"])).out).toBe(`badge ${R}\n`);
   });
 
-  it("-o writes a file for its owner alone, says so, and replaces another one with --force only", async () => {
+  it("-o writes a file only its owner can read, and replaces an existing one only with --force", async () => {
     put("env", ENV);
     put("taken", "mine");
     const { out, err, code } = await redact(["env", "-o", "clean"]);
@@ -160,13 +160,13 @@ describe("compact redact", () => {
     }
   });
 
-  it("escapes what would steer the terminal where somebody looks, and leaves it elsewhere", async () => {
+  it("escapes control characters on a terminal only", async () => {
     put("log", "\u001b]52;c;aGk=\u0007x\n");
     expect((await redact(["log"])).out).toBe("\u001b]52;c;aGk=\u0007x\n");
     expect((await redact(["log"], { onScreen: true })).out).not.toContain("\u001b");
   });
 
-  it("RED-4 says when a part was left out because it took too long, and fails", async () => {
+  it("RED-4 reports a part that was left out after a timeout, and fails", async () => {
     let now = 0;
     const clock = performance.now;
     performance.now = () => {
@@ -184,7 +184,7 @@ describe("compact redact", () => {
   });
 });
 
-it("begins its counts on a line of their own where text without a last newline is seen beside them", async () => {
+it("starts its counts on a new line after a text without a final newline on a terminal", async () => {
   put("notes.txt", "no newline at the end");
   let seen = "";
   const screen: CliPorts["stdout"] = {

@@ -7,7 +7,7 @@ import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
-import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
+import { binaryKind, decoded, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/text.ts";
@@ -113,29 +113,24 @@ async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "st
   };
 }
 
-async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const decode = (piece?: Uint8Array): string => {
-    try {
-      return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
-    } catch {
-      throw refused(
-        name,
-        "holds bytes that are not UTF-8",
-        "Convert it first, such as with iconv -f latin1 -t utf-8.",
-      );
-    }
-  };
+/** Decodes the text; throws for binary files and for bytes that are not UTF-8. */
+function textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
+  return decoded(textOnly(bytes, name), {
+    onMalformed() {
+      const hint = "Convert it first, such as with iconv -f latin1 -t utf-8.";
+      throw refused(name, "holds bytes that are not UTF-8", hint);
+    },
+  });
+}
+
+async function* textOnly(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const piece of bytes) {
-    if (isFirst) {
-      const [problem, hint] = binaryKind(piece) ?? [];
-      if (problem !== undefined) throw refused(name, problem, hint ?? "");
-    }
+    const binary = isFirst ? binaryKind(piece) : undefined;
+    if (binary !== undefined) throw refused(name, ...binary);
     isFirst = false;
-    yield decode(piece);
+    yield piece;
   }
-  yield decode();
 }
 
 function refused(name: string, problem: string, hint: string): CompactError {

@@ -19,7 +19,7 @@ export interface Source {
 
 interface ReadListener {
   /** `bytes` counts from the start. */
-  onBytes(bytes: number): void;
+  onBytes?(bytes: number): void;
   /** Called for invalid UTF-8, which the text replaces with `U+FFFD`. */
   onMalformed(): void;
 }
@@ -76,7 +76,8 @@ export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
 }
 
-async function* decoded(
+/** Decodes UTF-8; `onMalformed` is called before the chunk with the invalid bytes is passed on. */
+export async function* decoded(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   listener?: ReadListener,
 ): AsyncGenerator<string> {
@@ -85,7 +86,7 @@ async function* decoded(
   let bytes = 0;
   for await (const chunk of pieces) {
     bytes += chunk.length;
-    listener?.onBytes(bytes);
+    listener?.onBytes?.(bytes);
     if (!isValid(chunk)) listener?.onMalformed();
     yield decoder.decode(chunk, { stream: true });
   }

@@ -164,7 +164,7 @@ function rulesOf({ cache, provider }: ModelFacts): SimulatedRules {
 function assumptionsOf({ kind, min, ttl }: CacheRules): string[] {
   const assumed: string[] = [];
   if (kind === "none") return assumed;
-  if (min === null) assumed.push("prompts of 1,024 tokens and more are taken to be cacheable");
-  if (ttl === null) assumed.push("entries are taken never to lapse");
+  if (min === null) assumed.push("prompts of 1,024 tokens and more are assumed to be cacheable");
+  if (ttl === null) assumed.push("entries are assumed never to expire");
   return assumed;
 }

@@ -13,7 +13,7 @@ interface Played {
   readonly compared: number;
 }
 
-/** A preflight with the raw native list before each entry; each request must begin with the one before it, to the byte. */
+/** A preflight with the raw native list before each entry; each request must start with the previous one, byte for byte. */
 async function playNative(list: readonly unknown[], format: Format, window: number): Promise<Played> {
   const manager = new CompactManager(
     {

@@ -100,7 +100,7 @@ const text = (economy: Economy, width = 80) => economyView(economy, terminal(wid
 const costs = ({ policies }: Economy) => new Map(policies.map((cost) => [cost.name, cost]));
 
 describe("replaySession", () => {
-  it("plays every policy on the same calls, and says the same each time", async () => {
+  it("plays every policy on the same calls, deterministically", async () => {
     const [first, second] = [
       await replay(conversation(6, 60), FLAGS),
       await replay(conversation(6, 60), FLAGS),
@@ -121,14 +121,14 @@ describe("replaySession", () => {
     expect(played.compactions.length).toBeGreaterThan(1);
   });
 
-  it("counts a model that nobody knows as the manager does: no call is over the budget", async () => {
+  it("counts an unknown model as the manager does: no call is over the budget", async () => {
     const played = await replay(conversation(6, 60), { model: "some-lab/unheard-of", window: "20k" });
     expect(played.compactions.length).toBeGreaterThan(1);
     expect([played.overBudget, played.maxSent > 20_000 * 0.85]).toEqual([0, false]);
     expect(played.rawOverBudget).toBeGreaterThan(0);
   });
 
-  it("takes what each of many agents says for a call of its own", async () => {
+  it("takes each message of several agents as a call", async () => {
     const say = (role: string, words: string) => ({ role, content: `${words} `.repeat(400) });
     const history = [
       say("human", "question"),
