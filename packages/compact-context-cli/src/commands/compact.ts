@@ -96,7 +96,7 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     ...(outcome.changed
       ? compactionView(outcome, settings, terminal)
       : untouchedView(settings, terminal, again)),
-    ...nextSteps(invocation, outcome, { transcript, settings, source, destination }),
+    ...nextSteps(invocation, outcome, { transcript, settings, source, destination, again }),
   ]);
   return 0;
 }
@@ -228,11 +228,10 @@ const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: strin
 function nextSteps(
   { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
-  { transcript, settings, source, destination }: Omit<OpenedSession, "progress">,
+  { transcript, settings, source, destination, again }: Omit<OpenedSession, "progress"> & { again: string },
 ): string[] {
   const line = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
   const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
-  const again = commandLine(["compact", source.word ?? source.name], flags, RESULT_FLAGS);
   const { archive } = result.report;
   const lines: string[] = [];
   if (archive !== undefined && changed) {

@@ -26,13 +26,13 @@ interface Finding {
 /** Checks everything that compact needs. Exit code 1 if a check failed. */
 export async function checkEverything(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const findings: Finding[] = [];
   const { finding, config } = await readSettings(invocation);
-  findings.push(finding);
-  const driver = config === undefined ? undefined : openStore(invocation, config);
-  if (driver !== undefined && "status" in driver) findings.push(driver);
-  else if (driver === undefined) findings.push(found("store", "skipped", "the configuration is not valid"));
-  else findings.push(...(await checkStore(driver, ports)));
+  const findings: Finding[] = [
+    finding,
+    ...(config === undefined
+      ? [found("store", "skipped", "the configuration is not valid")]
+      : await checkStore(invocation, config)),
+  ];
   // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
   const upstreams = upstreamsOf(flags.upstream, ports.env);
   const answers = await Promise.all(
@@ -104,18 +104,17 @@ async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Fi
 
 // ---- store
 
-function openStore(invocation: Invocation, config: CliConfig): StorageDriver | Finding {
-  try {
-    return driverOf(invocation, config);
-  } catch (error) {
-    return failed("store", error);
-  }
-}
-
 /** Longer than a driver takes to report an unreachable server, as its error says more than a timeout. */
 const STORE_MS = 20_000;
 
-async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Finding[]> {
+async function checkStore(invocation: Invocation, config: CliConfig): Promise<Finding[]> {
+  const { ports } = invocation;
+  let driver: StorageDriver;
+  try {
+    driver = driverOf(invocation, config);
+  } catch (error) {
+    return [failed("store", error)];
+  }
   const { location } = driver;
   const started = ports.clock();
   try {
