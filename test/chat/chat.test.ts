@@ -73,7 +73,7 @@ describe.skipIf(!built || !hasTmux)("compact chat in a terminal (needs tmux)", (
     chat.line("/help");
     await chat.shows(/next {5}\/help/);
     chat.keys("Escape");
-    await chat.shows("interrupted; what was said stays");
+    await chat.shows("interrupted; the conversation is kept");
     // What was typed ahead comes next.
     await chat.shows("Esc or Ctrl-C interrupts");
     chat.line("run sleep 60");
@@ -131,7 +131,9 @@ describe.skipIf(!built)("compact chat with input from a pipe", () => {
   it("refuses what needs leave with a clear line, answers, and remembers for the next time", async () => {
     const { code, out, err } = await piped(["read a.txt", "hello", "/nothing"]);
     expect({ code, err }).toEqual({ code: 0, err: "" });
-    expect(out).toMatch(/^ {2}refused {2}read {2}a\.txt: nobody can be asked, the input is no terminal$/m);
+    expect(out).toMatch(
+      /^ {2}refused {2}read {2}a\.txt: the input is not a terminal, so nobody can be asked$/m,
+    );
     expect(out).toContain("I am a script, not a language model");
     expect(out).toContain("there is no command /nothing");
     expect(out).not.toContain("\u001b");

@@ -95,7 +95,7 @@ describe.skipIf(!built || !hasTmux)(
       chat.line("slow");
       await chat.shows("Sentence");
       chat.keys("C-c");
-      await chat.shows("interrupted; what was said stays");
+      await chat.shows("interrupted; the conversation is kept");
       chat.keys("C-c");
       await chat.shows("Ctrl-C again leaves");
       chat.keys("C-c");
@@ -148,7 +148,7 @@ describe.skipIf(!built || !hasTmux)(
       await chat.shows("goes on with 2 messages; the other session is kept");
       await chat.shows(/^› say parrot\n\n {2}parrot$/, 2);
       chat.line("/resume 7");
-      await chat.shows("7 is no number from 1 to 1");
+      await chat.shows("7 is not a number from 1 to 1");
       await again();
       await chat.shows(/^› say parrot\n\n {2}parrot$/);
     });
@@ -232,8 +232,8 @@ describe.skipIf(!built || !hasTmux)(
       const screen = chat.text();
       expect(widest(screen)).toBeLessThanOrEqual(60);
       for (const whole of [
-        "goes on with an earlier session of this folder, from a list",
-        "Tab completes. A line that ends in \\ goes on, Alt-Enter too.",
+        "resumes an earlier session of this folder, from a list",
+        "Tab completes. A line that ends in \\ continues, as with Alt-Enter.",
         "y once · a always change files here · n no · or say why not",
         "a new session; the old one stays searchable",
       ])

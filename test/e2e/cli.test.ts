@@ -89,7 +89,7 @@ describe.skipIf(!built)(
     const cases: readonly (readonly [argv: string, code: number, ...words: string[]])[] = [
       ["nosuch.jsonl", 1, "NotFound", "there is no file nosuch.jsonl"],
       ["empty.jsonl", 1, "empty.jsonl is empty"],
-      ["blank.json", 1, "nothing but white space"],
+      ["blank.json", 1, "only white space"],
       ["./sessions", 1, "./sessions is a folder", "Name the session file"],
       ["binary.dat", 1, "binary file"],
       ["packed.gz", 1, "binary file", "unpack"],
@@ -105,12 +105,12 @@ describe.skipIf(!built)(
       ["session.json --target 90k --window 80k", 2, "not below --window"],
       ["session.json --target 127000", 2, "over the budget"],
       ["session.json --target 25% --archive notes", 1, "StorageFailed"],
-      ["session.json -o taken.json", 2, "is there already", "--force"],
+      ["session.json -o taken.json", 2, "exists already", "--force"],
       ["session.json -o sessions", 2, "is a folder"],
       ["session.json -o no/such/file", 1, "there is no folder"],
       ["session.json --config bad.yaml", 1, "bad.yaml:2", "trigger_pct must be 0.0-1.0", "keep_recent_turn"],
       ["session.json --config none.yaml", 1, "none.yaml"],
-      ["session.json --windw 5", 2, "--windw is no flag", "Did you mean --window?"],
+      ["session.json --windw 5", 2, "--windw is not a flag", "Did you mean --window?"],
       ["session.json --format openai-chta", 2, "Did you mean openai-chat?"],
       ["session.json --strategy brif", 2, "Did you mean brief?"],
       ["session.json --summarizer gpt-5", 2, "--summarizer builtin"],
@@ -122,7 +122,7 @@ describe.skipIf(!built)(
       ["archive sho", 2, "Did you mean compact archive show?"],
       ["archive constructor", 2, "there is no command archive constructor"],
       ["memory valueOf --channel .", 2, "there is no command memory valueOf"],
-      ["session.json -o --json", 2, "-o needs a value, and --json begins with a dash"],
+      ["session.json -o --json", 2, "-o needs a value, and --json starts with a dash"],
       ["archive show nobody", 1, "holds no session nobody"],
       ["config check bad.yaml", 1, "bad.yaml:2", "2 problems"],
       ["help nonsense", 2, "no command nonsense"],
@@ -210,7 +210,10 @@ describe.skipIf(!built)("the command at work", () => {
     const gone = `mkdir gone && cd gone && rmdir ../gone && "${process.execPath}" "${program}"`;
     expect((await shell(`${gone} --version`)).code).toBe(0);
     const { code, err } = await shell(`${gone} session.json`);
-    expect([code, err]).toEqual([1, expect.stringMatching(/^error {3}NotFound: .*not there any more\ntry /)]);
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(/^error {3}NotFound: .*does not exist any more\ntry /),
+    ]);
   });
 
   it.skipIf(!demo)("shows the demo with no argument, no key and no network", async () => {

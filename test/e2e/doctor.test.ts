@@ -211,10 +211,10 @@ describe("compact doctor", () => {
 
   it.each([
     [401, "failed", "refused the key (401)", "OPENAI_API_KEY"],
-    [429, "warning", "takes no calls now", "Wait"],
+    [429, "warning", "is rate limiting", "Wait"],
     [503, "failed", "answers 503", "try again"],
     [404, "ok", "answers (404)", ""],
-  ])("says what it means that the model's server answers %i", async (status, verdict, words, hint) => {
+  ])("reports that the model's server answers %i", async (status, verdict, words, hint) => {
     const { code, of } = await doctor(["--archive", "kept", "--upstream", await provider(status)], KEY);
     expect(of("model")).toMatchObject({ status: verdict, message: expect.stringContaining(words) });
     expect(of("model").hint ?? "").toContain(hint);

@@ -57,7 +57,7 @@ describe.skipIf(!existsSync("packages/compact-context-cli/dist/main.js"))("compa
     ]);
     writeFileSync(join(folder, "sound.json"), text);
     expect((await run("lint", "sound.json")).code).toBe(0);
-    expect((await run("repair", "sound.json", "-o", "copy.json")).out).toContain("Nothing to mend");
+    expect((await run("repair", "sound.json", "-o", "copy.json")).out).toContain("Nothing to repair");
     expect(readFileSync(join(folder, "copy.json"), "utf8")).toBe(text);
   });
 

@@ -19,9 +19,9 @@ import { firstWords, oneLine } from "./render/text.ts";
 import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedRequest } from "./view/message-view.ts";
 
-// Where a command's archive is.
+// Opens the archive of a command, lists its sessions and probes its storage.
 
-/** What decides, beside the settings, where the archive is; every `Invocation` is one. */
+/** The part of an `Invocation` that opening the archive needs. */
 interface ArchiveRequest {
   readonly flags: Pick<Flags, "archive">;
   readonly ports: Pick<CliPorts, "cwd" | "env" | "home">;
@@ -30,19 +30,22 @@ interface ArchiveRequest {
 
 type Settled = Pick<CliConfig, "config" | "origins">;
 
-/** The archive of a command that needs nothing else of the settings. */
+/** The archive of a command that needs no other settings. */
 export function archiveOf(invocation: Invocation): Archive {
   return openArchive(invocation, readConfig(invocation));
 }
 
-/** The archive that `--archive` or the settings name; else the project's, or the user's own. `onLine` hears of every line of a transcript that is written. */
+/**
+ * The archive of `--archive` or the settings; else the project's, or the user's. `onLine` is called for every transcript
+ * line that is written.
+ */
 export function openArchive(request: ArchiveRequest, settled: Settled, onLine?: () => void): Archive {
   const redact = createRedactor({ ...settled.config.redaction, onWarning: request.terminal.warn });
   const driver = driverOf(request, settled);
-  return createArchive(onLine === undefined ? driver : heard(driver, onLine), { redact });
+  return createArchive(onLine === undefined ? driver : withLineCallback(driver, onLine), { redact });
 }
 
-function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
+function withLineCallback(driver: StorageDriver, onLine: () => void): StorageDriver {
   function* lines(value: Iterable<string>): Generator<string> {
     for (const line of value) {
       onLine();
@@ -55,7 +58,7 @@ function heard(driver: StorageDriver, onLine: () => void): StorageDriver {
   };
 }
 
-/** Where that archive is kept. */
+/** The storage of that archive. */
 export function driverOf(
   { flags: { archive: folder }, ports }: Pick<ArchiveRequest, "flags" | "ports">,
   { config: { storage }, origins }: Settled,
@@ -69,13 +72,13 @@ export function driverOf(
   return createFsDriver({ root: named ? resolve(ports.cwd, storage.root) : userArchive(ports) });
 }
 
-/** The archive of the user: a look at a session leaves nothing in the folder that it is taken in. */
+/** The user's archive: inspecting a session leaves no files in the working folder. */
 function userArchive({ env, home }: ArchiveRequest["ports"]): string {
   const data = env.XDG_DATA_HOME || (process.platform === "win32" ? env.LOCALAPPDATA : undefined);
   return join(data || join(home, ".local", "share"), "compact", "archive");
 }
 
-/** Saves a list as the next step of its session, or finds that the newest step is this very list. */
+/** Saves a list as the next step of its session; an unchanged list keeps the newest step. */
 export function sessionArchive(archive: Archive, sessionId: string): NonNullable<CompactOptions["archive"]> {
   return {
     save: async (messages) => {
@@ -88,7 +91,7 @@ export function sessionArchive(archive: Archive, sessionId: string): NonNullable
   };
 }
 
-/** Conversations are not to be committed by accident, wherever the archive lies. */
+/** Keeps conversations from being committed by accident. */
 async function keepOutOfGit(location: string): Promise<void> {
   if (!isAbsolute(location)) return;
   await writeFile(join(location, ".gitignore"), "*\n", { flag: "wx" }).catch(() => undefined);
@@ -101,14 +104,14 @@ async function holdsExactly(
   const stored = await archive.readTranscript(sessionId, step);
   if (stored.problems.length > 0 || stored.messages.length !== messages.length) return false;
   return stored.messages.every(({ message, archiveId: id }, index) => {
-    const mine = messages[index];
-    return mine !== undefined && mine.id === message.id && archiveId(mine) === id;
+    const given = messages[index];
+    return given !== undefined && given.id === message.id && archiveId(given) === id;
   });
 }
 
 /**
- * The session whose id, or the beginning of it, was given, or the only one there is, and its steps. Throws
- * `InvalidUsage` or `NotFound`.
+ * The session with the given id or id prefix, or the only session, and its steps. Throws `InvalidUsage` or
+ * `NotFound`.
  */
 export async function sessionOf(
   archive: Archive,
@@ -116,22 +119,22 @@ export async function sessionOf(
   action: string,
 ): Promise<{ readonly session: string; readonly steps: readonly number[] }> {
   const all = await archive.sessions();
-  const begun = given === undefined ? all : all.filter((id) => id.startsWith(given));
-  const session = all.find((id) => id === given) ?? (begun.length === 1 ? begun[0] : undefined);
+  const matches = given === undefined ? all : all.filter((id) => id.startsWith(given));
+  const session = all.find((id) => id === given) ?? (matches.length === 1 ? matches[0] : undefined);
   if (session !== undefined) return { session, steps: await archive.steps(session) };
-  if (given === undefined || begun.length > 1) throw severalSessions(begun, given, action);
+  if (given === undefined || matches.length > 1) throw ambiguousSession(matches, given, action);
   const near = closest(given, all);
   throw new CompactError("NotFound", `the archive holds no session ${oneLine(given)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
+    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list shows the sessions.`,
   });
 }
 
-function severalSessions(ids: readonly string[], given: string | undefined, action: string): CompactError {
+function ambiguousSession(ids: readonly string[], given: string | undefined, action: string): CompactError {
   const [first] = ids;
   const problem =
     given === undefined
       ? `compact archive ${action} needs a session: there are ${ids.length}`
-      : `${oneLine(given)} is the beginning of ${ids.length} sessions`;
+      : `${oneLine(given)} matches ${ids.length} sessions`;
   return new CompactError("InvalidUsage", problem, {
     hint:
       first === undefined
@@ -140,19 +143,19 @@ function severalSessions(ids: readonly string[], given: string | undefined, acti
   });
 }
 
-/** A session of an archive, as a list shows it; what its newest step says, and nothing where that says nothing. */
+/** A session of an archive; sizes and time are those of its newest step, if recorded. */
 export interface ListedSession extends Pick<StoredRecord, "at" | "tokensBefore" | "tokensAfter"> {
   readonly id: string;
   readonly steps: readonly number[];
-  /** The first words that its user typed. */
+  /** Start of the first user message. */
   readonly title?: string;
-  /** Of the newest list, before it was compacted. */
+  /** Of the newest list before compaction. */
   readonly messages: number;
 }
 
 const TITLE_LENGTH = 200;
 
-/** All sessions of an archive in the order of their ids; lists are read one after the other, never held whole. */
+/** All sessions of an archive, ordered by id. Lists are streamed one at a time. */
 export async function listedSessions(archive: Archive, owner?: SessionOwner): Promise<ListedSession[]> {
   const sessions: ListedSession[] = [];
   for (const id of await archive.sessions(owner)) sessions.push(await listed(archive, id));
@@ -166,14 +169,14 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
   const record = await archive.readSummary(id, newest);
   const messages = statedMessages(record) ?? (await countMessages(archive, id, newest));
   const { at, tokensBefore, tokensAfter } = storedRecord(record, messages);
-  const title = await firstAsk(archive, id, first);
+  const title = await firstRequest(archive, id, first);
   return { id, steps, title, at, messages, tokensBefore, tokensAfter };
 }
 
-async function firstAsk(archive: Archive, id: string, step: number): Promise<string | undefined> {
+async function firstRequest(archive: Archive, id: string, step: number): Promise<string | undefined> {
   for await (const entry of archive.streamTranscript(id, step)) {
-    const ask = "problem" in entry ? undefined : typedRequest(entry.message);
-    if (ask !== undefined) return firstWords(ask, TITLE_LENGTH);
+    const text = "problem" in entry ? undefined : typedRequest(entry.message);
+    if (text !== undefined) return firstWords(text, TITLE_LENGTH);
   }
   return undefined;
 }
@@ -185,17 +188,17 @@ async function countMessages(archive: Archive, id: string, step: number): Promis
 }
 
 /**
- * Writes a value, reads it and deletes it. Rejects with the driver's error, and with `StorageFailed` where the value
- * that comes back is another one or nothing comes within `ms` milliseconds.
+ * Writes, reads and deletes a value. Rejects with the driver's error, or with `StorageFailed` for a different value and
+ * after `timeoutMs`.
  */
-export async function probeStorage(driver: StorageDriver, id: string, ms: number): Promise<void> {
+export async function probeStorage(driver: StorageDriver, id: string, timeoutMs: number): Promise<void> {
   const key = `~probe/${id}`;
-  const given = `${JSON.stringify({ probe: id })}\n`;
-  const signal = AbortSignal.timeout(ms);
-  const late = new Promise<never>((_, reject) => {
+  const written = `${JSON.stringify({ probe: id })}\n`;
+  const signal = AbortSignal.timeout(timeoutMs);
+  const timeout = new Promise<never>((_, reject) => {
     signal.addEventListener("abort", () =>
       reject(
-        new CompactError("StorageFailed", `the storage gave no answer within ${ms / 1000} s`, {
+        new CompactError("StorageFailed", `the storage did not answer within ${timeoutMs / 1000} s`, {
           place: driver.location,
           hint: "Check that the server is up and can be reached from here.",
         }),
@@ -203,45 +206,45 @@ export async function probeStorage(driver: StorageDriver, id: string, ms: number
     );
   });
   const probe = async (): Promise<void> => {
-    await driver.put(key, given, { signal });
+    await driver.put(key, written, { signal });
     const found = await driver.get(key, { signal });
     await driver.delete(key, { signal });
-    if (found?.value === given) return;
-    throw new CompactError("StorageFailed", "the storage gave back something else than was written", {
+    if (found?.value === written) return;
+    throw new CompactError("StorageFailed", "the storage returned another value than was written", {
       place: driver.location,
-      hint: "Check that nothing else writes there, and that the server is not a stale copy.",
+      hint: "Check that nothing else writes there, and that the server is not a stale replica.",
     });
   };
   const probed = probe();
-  // Whichever comes second is nobody's concern.
+  // The loser of the race may reject later.
   probed.catch(() => undefined);
-  late.catch(() => undefined);
-  await Promise.race([probed, late]);
+  timeout.catch(() => undefined);
+  await Promise.race([probed, timeout]);
 }
 
-/** How the storage was when it was probed last. */
+/** Result of the latest probe of a storage. */
 export interface Health {
   readonly ok: boolean;
-  /** What is wrong. */
+  /** Error code. */
   readonly problem?: string;
 }
 
-/** Milliseconds for which an answer holds: whoever asks more often gets the same. */
-const HOLDS_MS = 5_000;
+/** Milliseconds for which a probe is cached. */
+const CACHE_MS = 5_000;
 
-/** The health of a storage; never rejects. */
+/** Probes the health of a storage, with a cache; never rejects. */
 export function watchHealth(
   driver: StorageDriver,
   { clock, newId }: { clock(): number; newId(): string },
 ): () => Promise<Health> {
-  let asked: { readonly at: number; readonly answer: Promise<Health> } | undefined;
+  let cached: { readonly at: number; readonly health: Promise<Health> } | undefined;
   return () => {
-    if (asked !== undefined && clock() - asked.at < HOLDS_MS) return asked.answer;
-    const answer = probeStorage(driver, newId(), 1_000).then(
+    if (cached !== undefined && clock() - cached.at < CACHE_MS) return cached.health;
+    const health = probeStorage(driver, newId(), 1_000).then(
       () => ({ ok: true }),
       (error: unknown) => ({ ok: false, problem: CompactError.isInstance(error) ? error.code : "failed" }),
     );
-    asked = { at: clock(), answer };
-    return answer;
+    cached = { at: clock(), health };
+    return health;
   };
 }

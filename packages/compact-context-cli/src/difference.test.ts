@@ -31,7 +31,7 @@ describe("difference of two lists", () => {
     ]);
   });
 
-  it("new messages stand where they are, each message is paired once", () => {
+  it("new messages keep their place, each message is paired once", () => {
     const before = [say("a", "same"), say("b", "same"), say("c", "end")];
     const after = [say("s", "summary"), say("x", "same"), say("y", "end")];
     expect(differenceOf(before, after)).toEqual([

@@ -44,19 +44,19 @@ describe("failures", () => {
     expect(report(new CompactError("InvalidUsage", "no such flag")).code).toBe(2);
   });
 
-  it("nobody expected show no stack", () => {
+  it("that are unexpected show no stack", () => {
     const { code, text } = report(new TypeError("x is not a function"));
     expect(code).toBe(1);
     expect(text).toContain("unexpected: x is not a function");
     expect(text).not.toContain("failure.test");
   });
 
-  it("of the system are no defects of ours", async () => {
+  it("of the system are not reported as bugs", async () => {
     const refused = await readdir("/nowhere/at all").catch((error: unknown) => error);
     const { code, text } = report(refused);
     expect(code).toBe(1);
     expect(text).toMatch(/^error {3}the system refused: ENOENT.*\ntry {5}Check that/);
-    expect(text).not.toContain("defect");
+    expect(text).not.toContain("bug");
   });
 
   it("cannot forge lines of ours or move the cursor", () => {

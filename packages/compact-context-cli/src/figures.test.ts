@@ -166,14 +166,14 @@ describe("figures", () => {
       await run([file, "--format", "anthropic", "--target", "50%", "-o", "small.json", "--force"])
     ).out;
     expect(said.replaceAll(/\s+/g, " ")).toContain(
-      `Written small.json, with ${(after - unseen).toLocaleString("en")} of the ${after.toLocaleString("en")} tokens: the other ${unseen.toLocaleString("en")} (system prompt, tools) are in no file`,
+      `Written small.json, with ${(after - unseen).toLocaleString("en")} of the ${after.toLocaleString("en")} tokens: the other ${unseen.toLocaleString("en")} (system prompt, tools) are not in its file`,
     );
     expect((await run(["inspect", "small.json"])).out.replaceAll(/\s+/g, " ")).toContain(
-      "without system prompt and tools: the file holds none",
+      "without system prompt and tools, which the file does not hold",
     );
   });
 
-  it("the window is the agent's own where the file tells it, else the model's", async () => {
+  it("the window is the agent's if the file has it, else the model's", async () => {
     const own = put("own.jsonl", claude({ compactedAt: 167_000 }));
     expect(await json(["inspect", own])).toMatchObject({ window: 167_000, window_from: "session" });
     expect((await run(["inspect", own])).out).toContain("window 167,000 (set by the agent)");
@@ -196,7 +196,7 @@ describe("figures", () => {
     expect(await json(["inspect", file])).toMatchObject({ window: 258_400, window_from: "session" });
   });
 
-  it("a session far from its window needs no compacting: it says so, offers it, and archives nothing", async () => {
+  it("a session far from its window needs no compaction: it reports so, offers one, and archives nothing", async () => {
     const file = put("talk.json", talk("Turn"));
     const { code, out } = await run([file]);
     expect(code).toBe(0);
@@ -225,7 +225,7 @@ describe("a look", () => {
     expect((await json(["talk.json", ...AIM], data)).archive).toContain(join(root, "data", "compact"));
   });
 
-  it("uses the project's archive where there is a .compact folder or a setting, and --archive before all", async () => {
+  it("uses the project's archive with a .compact folder or a setting, and --archive above all", async () => {
     put("talk.json", talk("Turn"));
     mkdirSync(join(folder, ".compact"));
     expect((await json(["talk.json", ...AIM])).archive).toContain(join(folder, ".compact", "archive"));
@@ -279,7 +279,7 @@ describe("a look", () => {
 });
 
 describe("what to do next", () => {
-  it("is the tool's own resume command, for a session that lies where the tool keeps it", async () => {
+  it("is the tool's resume command, for a session in the tool's folder", async () => {
     const id = "11111111-aaaa-4aaa-8aaa-111111111111";
     const text = claude({}).replaceAll('"sessionId":"s1"', `"sessionId":"${id}"`);
     const place = `../home/.claude/projects/-home-me-shop/${id}.jsonl`;
@@ -326,7 +326,7 @@ describe("compact sessions", () => {
 });
 
 describe("compact config show", () => {
-  it("tells every value with its origin, and check minds the environment", async () => {
+  it("shows every value with its origin, and check includes the environment", async () => {
     put("compact.yaml", "policy:\n  trigger_pct: 0.8\nmodel: gpt-4o\n");
     const env = { COMPACT_MODEL: "gpt-5.4" };
     const { settings } = (await json(["config", "show"], { env })) as { settings: Record<string, unknown>[] };

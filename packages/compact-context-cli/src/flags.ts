@@ -2,82 +2,81 @@ import { CompactError, closest } from "compact-context/internal/errors";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { oneLine } from "./render/text.ts";
 
-// What every command is made of: its flags, words and texts; and what it is given when it runs.
+// The types of a command definition, the table of flags, and the input of a running command.
 
-/** One flag of the command line. */
 export interface FlagSpec {
-  /** What its value is called in help; absent for a switch. */
+  /** Placeholder of its value in help; absent for a switch. */
   readonly value?: string;
   readonly short?: string;
   readonly help: string;
 }
 
-/** Every flag there is; each command names those that it takes. */
+/** All flags; each command lists those that it takes. */
 export const FLAGS = {
-  model: { value: "NAME", help: "the model that will read on: decides window and tokenizer" },
+  model: { value: "NAME", help: "the model that continues the session: determines window and tokenizer" },
   window: { value: "N", help: "the model's limit in tokens, such as 200k" },
-  target: { value: "N", help: "tokens to aim for: 20000, 20k, or 25% of what it has now" },
-  format: { value: "NAME", help: "the transcript's format; detected when left out" },
+  target: { value: "N", help: "target size in tokens: 20000, 20k, or 25% of the current size" },
+  format: { value: "NAME", help: "the transcript's format; default: detected" },
   strategy: {
     value: "NAME",
-    help: "what the summary is for: task_state, decision_log, code_delta, brief, step_ledger, requirements_ledger",
+    help: "kind of summary: task_state, decision_log, code_delta, brief, step_ledger, requirements_ledger",
   },
   "on-overflow": {
     value: "elide|error",
-    help: "when what must stay is too large: cut it in the middle (elide), or give up (error)",
+    help: "if protected messages are too large: cut them in the middle (elide), or fail (error)",
   },
   summarizer: {
     value: "WHO",
     help: "who writes the summary: builtin (needs no model), openai:MODEL, anthropic:MODEL, URL[#MODEL]",
   },
-  deadline: { value: "SECONDS", help: "what a model may take for the summary, all attempts together" },
-  config: { value: "FILE", help: "settings to use; compact.yaml here when left out" },
+  deadline: { value: "SECONDS", help: "time limit of a model's summary, all attempts together" },
+  config: { value: "FILE", help: "configuration file; default: compact.yaml here" },
   archive: {
     value: "DIR",
-    help: "where originals are kept; the project's archive, else your own, when left out",
+    help: "folder of the originals; default: the project's archive, else your own",
   },
-  session: { value: "ID", help: "the one session of the archive to read" },
+  session: { value: "ID", help: "only this session of the archive" },
   output: { value: "FILE", short: "o", help: "write the result here; a transcript in its own format" },
   provider: {
     value: "NAME",
-    help: "whose rules: openai-chat, anthropic, gemini, …; the session's own, else openai-chat, when left out",
+    help: "whose rules: openai-chat, anthropic, gemini, …; default: the session's, else openai-chat",
   },
   channel: { value: "DIR", help: "the channel's folder, with SESSION.md and MEMORY.md" },
-  workspace: { value: "DIR", help: "the workspace's folder; the one above the channel when left out" },
-  user: { value: "NAME", help: "who asks, for a channel that is not for everybody" },
-  debug: { help: "also what was looked at, with scores and reasons" },
-  partial: { help: "also when only a part can be taken back" },
-  port: { value: "N", help: "the page's port; one that is free when left out" },
+  workspace: { value: "DIR", help: "the workspace's folder; default: the parent of the channel's" },
+  user: { value: "NAME", help: "the current user, for a channel with restricted access" },
+  debug: { help: "also show the candidates with scores and reasons" },
+  partial: { help: "undo what can be undone, even if only in part" },
+  port: { value: "N", help: "the page's port; default: a free one" },
   open: { help: "open the page in your browser" },
-  view: { help: "watch it in a page in your browser, which stays until Ctrl-C" },
+  view: { help: "show it on a page in your browser, until Ctrl-C" },
   "base-url": {
     value: "URL",
-    help: "a server that speaks OpenAI's chat completions, such as http://localhost:11434/v1",
+    help: "a server with OpenAI's chat completions, such as http://localhost:11434/v1",
   },
-  upstream: { value: "URL", help: "where calls go on to; each provider's own address when left out" },
-  log: { value: "text|json", help: "how it tells what it does: for people, or a JSON record a line" },
-  tenant: { value: "NAME", help: "the sessions of this tenant" },
-  days: { value: "N", help: "delete sessions that nobody wrote to for so many days" },
-  "max-bytes": { value: "N", help: "delete the oldest sessions while there are more bytes, such as 10G" },
-  yes: { help: "really delete" },
-  "dry-run": { help: "change nothing: watch the calls, and tell what would be compacted" },
-  new: { help: "begin a new session" },
-  force: { help: "let -o replace a file that is there already" },
-  summary: { help: "print the whole summary, and nothing else" },
-  json: { help: "machine output on stdout, everything else on stderr" },
-  pending: { help: "the session goes on: calls at its end may still be answered" },
+  upstream: { value: "URL", help: "URL that calls are forwarded to; default: the provider's own" },
+  log: { value: "text|json", help: "log format: text, or one JSON record per line" },
+  tenant: { value: "NAME", help: "only sessions of this tenant" },
+  days: { value: "N", help: "delete sessions without a write for this many days" },
+  "max-bytes": { value: "N", help: "delete the oldest sessions above this total size, such as 10G" },
+  yes: { help: "confirm the deletion" },
+  "dry-run": { help: "change nothing: report what would be compacted" },
+  new: { help: "start a new session" },
+  force: { help: "let -o replace an existing file" },
+  summary: { help: "print only the full summary" },
+  json: { help: "JSON on stdout, everything else on stderr" },
+  pending: { help: "the session is still running: calls at its end may be open" },
   strict: {
-    help: "also what strict chat templates and DeepSeek demand: roles in turn, one system message, reasoning_content",
+    help: "also the rules of strict chat templates and DeepSeek: alternating roles, one system message, reasoning_content",
   },
-  all: { help: "every message, long runs too" },
-  pii: { help: "also take out e-mail addresses, telephone numbers, payment cards, bank accounts" },
-  help: { short: "h", help: "this text" },
+  all: { help: "every message, without folding" },
+  pii: { help: "also redact e-mail addresses, telephone numbers, payment cards, bank accounts" },
+  help: { short: "h", help: "show this help" },
 } as const satisfies Readonly<Record<string, FlagSpec>>;
 
 export type FlagName = keyof typeof FLAGS;
 
-/** Flags that decide a result: a command line that is offered to be run again must say them again. */
-export const DECIDING: readonly FlagName[] = [
+/** Flags that affect the result: a suggested command line must repeat them. */
+export const RESULT_FLAGS: readonly FlagName[] = [
   "model",
   "window",
   "target",
@@ -90,12 +89,12 @@ export const DECIDING: readonly FlagName[] = [
   "archive",
 ];
 
-/** The flags that were given: text for those with a value, true for switches. */
+/** The given flags: a string for those with a value, true for switches. */
 export type Flags = {
   readonly [Name in FlagName]?: (typeof FLAGS)[Name] extends { readonly value: string } ? string : true;
 };
 
-/** The one of the known choices that a flag was given, if it was; throws `InvalidUsage` for any other. */
+/** The value of a flag with fixed choices; throws `InvalidUsage` for any other value. */
 export function oneOf<T extends string>(
   given: string | undefined,
   flag: string,
@@ -104,19 +103,19 @@ export function oneOf<T extends string>(
   const found = known.find((one) => one === given);
   if (given === undefined || found !== undefined) return found;
   const near = closest(given, known);
-  throw new CompactError("InvalidUsage", `${flag} ${given}: there is no such choice`, {
+  throw new CompactError("InvalidUsage", `${flag} ${given}: unknown value`, {
     place: flag,
-    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Choose one of ${known.join(", ")}.`,
+    hint: `${near === undefined ? "" : `Did you mean ${near}? `}Use one of ${known.join(", ")}.`,
   });
 }
 
-/** Text that can be pasted into a shell as one word. */
+/** Quotes text as one word for a shell. */
 export function shellWord(text: string): string {
   const safe = oneLine(text);
   return /^[\w@%+=:,./~-]+$/.test(safe) ? safe : `'${safe.replaceAll("'", "'\\''")}'`;
 }
 
-/** A command to paste: its words, then those of the named flags that were given. */
+/** A command line to paste: its words, then the given ones of the named flags. */
 export function commandLine(words: readonly string[], flags: Flags, names: readonly FlagName[]): string {
   const given = names.flatMap((name) => {
     const value = flags[name];
@@ -125,38 +124,47 @@ export function commandLine(words: readonly string[], flags: Flags, names: reado
   return [...words.map(shellWord), ...given].join(" ");
 }
 
-/** What a command is given to work with. */
+/** The input of a command. */
 export interface Invocation {
-  /** The words that are neither the command nor a flag. */
+  /** Positional arguments. */
   readonly words: readonly string[];
   readonly flags: Flags;
   readonly ports: CliPorts;
   readonly terminal: Terminal;
 }
 
-/** Runs a command; resolves to the exit code: 0 done, 1 failed. Throws `CompactError` for the rest. */
+/** Prints a result: as JSON with `--json`, else as lines. */
+export function printResult(
+  { flags, terminal }: Invocation,
+  json: unknown,
+  lines: () => readonly string[],
+): void {
+  if (flags.json === true) terminal.printJson(json);
+  else terminal.print(lines());
+}
+
+/** Runs a command; resolves to the exit code: 0 for success, 1 for failure. Throws `CompactError`. */
 export type Run = (invocation: Invocation) => Promise<number>;
 
-/** A command, or one of the actions of a command. */
+/** A command or a subcommand. */
 export interface Command {
   readonly name: string;
-  /** Its words behind the name: `<before> <after>` must be there, `[session]` may be. */
+  /** Positional arguments: `<before> <after>` are required, `[session]` is optional. */
   readonly words?: string;
-  /** What it does, half a line. */
   readonly summary: string;
   readonly flags?: readonly FlagName[];
-  /** What a flag means here, where that is something else than for other commands. */
+  /** Help of flags with another meaning for this command. */
   readonly flagHelp?: Readonly<Partial<Record<FlagName, string>>>;
-  /** What else a reader should know, one paragraph each. */
+  /** Further help, one paragraph each. */
   readonly notes?: readonly string[];
-  /** Command lines to try, the most usual first. */
+  /** Command lines, the most common first. */
   readonly examples: readonly string[];
-  /** Runs where the words name no command: `compact FILE`, `compact archive`. */
+  /** Runs if no subcommand is named: `compact FILE`, `compact archive`. */
   readonly isDefault?: boolean;
-  /** Everything behind the name is for the command itself, such as the program that `compact proxy --` starts. */
+  /** Options after the first argument belong to it, such as the program that `compact proxy --` starts. */
   readonly passesThrough?: boolean;
-  /** Commands below this one. */
+  /** Subcommands. */
   readonly actions?: readonly Command[];
-  /** Loads what it runs: nothing of a command is loaded before somebody asks for it. */
+  /** Imports the implementation, only when it is needed. */
   readonly load?: () => Promise<Run>;
 }

@@ -99,14 +99,14 @@ describe("a transcript from standard input", () => {
 });
 
 describe("what to do next", () => {
-  it("repeats the flags that decided the result, and says where the archive is", async () => {
+  it("repeats the flags that affect the result, and names the archive", async () => {
     const { out } = await run([file("a b.json", talk), "--target", "1500", "--archive", "kept here"]);
     expect(out).toContain("compact 'a b.json' --target 1500 --archive 'kept here' -o FILE\n");
     expect(out).toMatch(/compact archive show 'a b-[0-9a-f]{6}' --archive 'kept here'\n/);
     const shown = await run(["archive", "show", "a b", "--archive", "kept here"]);
     expect(shown.out).toMatch(/compact archive show 'a b-[0-9a-f]{6}' ID --archive 'kept here'\n/);
     const found = await run(["archive", "search", "5407", "--archive", "kept here"]);
-    const next = /One whole: compact archive show 'a b-[0-9a-f]{6}' (\w{10}) --archive 'kept here'/.exec(
+    const next = /In full: compact archive show 'a b-[0-9a-f]{6}' (\w{10}) --archive 'kept here'/.exec(
       found.out,
     )?.[1];
     const whole = await run(["archive", "show", "a b", next ?? "", "--archive", "kept here"]);
@@ -114,10 +114,11 @@ describe("what to do next", () => {
     expect(whole.out).toContain(`  ${next}\n`);
   });
 
-  it("says which aim was taken where nobody named one", async () => {
+  it("names the default target", async () => {
     const name = file("aim.json", talk);
     const narrow = [name, "--window", "8k"];
-    const aim = "half of what there was, at most half of where a compaction starts; --target sets another.";
+    const aim =
+      "half of the session, at most half of the size that triggers a compaction; --target sets another.";
     const flat = async (argv: readonly string[], env = {}) =>
       (await run(argv, { env })).out.replaceAll(/\s+/g, " ");
     expect(await flat(narrow)).toContain(aim);
@@ -138,12 +139,12 @@ describe("what to do next", () => {
     expect((await run(["archive", "delete", "--help"])).out).toMatch(/30\s+days/);
   });
 
-  it("help says what decides window and aim", async () => {
+  it("help explains window and target", async () => {
     const { out } = await run(["help"]);
     for (const text of [
       "- for standard input",
       "else 128,000",
-      "else half of what there is",
+      "else half of the session",
       "compact --version",
     ]) {
       expect(out.replaceAll(/\s+/g, " ")).toContain(text);
@@ -201,12 +202,12 @@ describe("what to do next", () => {
     });
     const { code, out } = await run(["lint", name]);
     expect([code, out]).toEqual([0, expect.stringContaining("keep every rule of gemini.")]);
-    expect((await run(["repair", name])).out).toContain("Nothing to mend for gemini.");
+    expect((await run(["repair", name])).out).toContain("Nothing to repair for gemini.");
     const one = file("one.json", [{ role: "user", content: "hi" }]);
     expect((await run(["lint", one])).out).toContain("1 entry keeps every rule");
   });
 
-  it("inspect tells problems whole on a narrow screen", async () => {
+  it("inspect prints problems in full on a narrow screen", async () => {
     const id = `call_${"x".repeat(40)}`;
     const call = { id, type: "function", function: { name: "read_a_file", arguments: "{}" } };
     const name = file("faults.json", [

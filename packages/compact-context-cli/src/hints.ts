@@ -1,9 +1,8 @@
 import { toSnakeCase } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 
-// What the library advises, it says to programs: options and calls. Whoever types a command has flags and commands.
+// The library's hints name options and calls; for the command line they are translated to flags and commands.
 
-/** The library's words, and what stands for them in a command. */
 const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
   [
     /Go on under a new session id; this one can be used again (\d+ days) after its deletion\./,
@@ -24,17 +23,19 @@ const TRANSLATIONS: readonly (readonly [library: RegExp, command: string])[] = [
   [/\. `new CompactManager\(config, \{ repair: true \}\)` mends such lists/, ""],
 ];
 
-/** A setting as code names it; files name it with underscores. */
+/** Settings in camel case, as code names them; files use snake case. */
 const SETTING =
   /\b(?:policy|storage|summarizer|redaction|tracing|memory|retention)\.[a-z]+[A-Z]\w*|\bmaxContextTokens\b/g;
 
-/** The library's advice in the words of the command line. */
-export function inCommandWords(advice: string): string {
-  const told = TRANSLATIONS.reduce((text, [library, command]) => text.replace(library, command), advice);
-  return told.replace(SETTING, toSnakeCase);
+/** A text of the library in the terms of the command line. */
+export function inCommandWords(text: string): string {
+  return TRANSLATIONS.reduce(
+    (current, [library, command]) => current.replace(library, command),
+    text,
+  ).replace(SETTING, toSnakeCase);
 }
 
-/** What to do about an error, in the words of the command line; empty where there is no advice. */
+/** The hint of an error in the terms of the command line; empty if it has none. */
 export function hintOf(error: unknown): string {
   return CompactError.isInstance(error) ? inCommandWords(error.hint) : "";
 }

@@ -147,7 +147,7 @@ describe("the main job", () => {
     );
   });
 
-  it("calls a session by what its user typed first: no command, nothing that a host put there", async () => {
+  it("titles a session by the first text its user typed, not by commands or inserted text", async () => {
     const said = [
       "/mode",
       "# AGENTS.md instructions for /src\n\n<INSTRUCTIONS>x</INSTRUCTIONS>",
@@ -192,7 +192,7 @@ describe("the main job", () => {
     }
   });
 
-  it("says before and after, what was kept, how the summary begins, where the archive is, what to type", async () => {
+  it("shows before and after, what was kept, the start of the summary, the archive, and the next commands", async () => {
     const { out } = await run([session(), "--target", "1500"]);
     expect(out).not.toMatch(PAINT);
     for (const text of [
@@ -212,7 +212,7 @@ describe("the main job", () => {
     }
   });
 
-  it("says that a file holds bytes which are no text", async () => {
+  it("reports bytes that are not UTF-8", async () => {
     const json = JSON.stringify([{ role: "user", content: "caf\u00e9" }]);
     for (const encoding of ["latin1", "utf8"] as const) {
       writeFileSync(join(folder, "bytes.json"), Buffer.from(json, encoding));
@@ -220,7 +220,7 @@ describe("the main job", () => {
         problems: { message: string }[];
       };
       const told = problems.map(({ message }) => message);
-      expect(told).toEqual(encoding === "utf8" ? [] : [expect.stringContaining("no UTF-8")]);
+      expect(told).toEqual(encoding === "utf8" ? [] : [expect.stringContaining("not UTF-8")]);
     }
   });
 
@@ -295,15 +295,13 @@ describe("the main job", () => {
 });
 
 describe("help", () => {
-  it("says of a flag what it means for that command", async () => {
+  it("describes a flag as it applies to that command", async () => {
     const flat = async (name: string) => (await run(["help", name])).out.replace(/\s+/g, " ");
     expect(await flat("recall")).toContain(
-      "--workspace <DIR> the workspace's folder; the one above the channel",
+      "--workspace <DIR> the workspace's folder; default: the parent of the channel's",
     );
-    expect(await flat("chat")).toContain(
-      "--workspace <DIR> the agent's own folder; .compact/agent when left out",
-    );
-    expect(await flat("chat")).not.toContain("the one above the channel");
+    expect(await flat("chat")).toContain("--workspace <DIR> the agent's folder; default: .compact/agent");
+    expect(await flat("chat")).not.toContain("the parent of the channel's");
   });
 });
 
@@ -322,11 +320,11 @@ describe("-o", () => {
     expect(out).toMatch(/\d+ kept, \d+ edited, \d+ gone, 1 new/);
   });
 
-  it("refuses another file that is there, replaces it with --force", async () => {
+  it("refuses an existing file, and replaces it with --force", async () => {
     writeFileSync(join(folder, "precious.json"), "mine");
     const refused = await run([session(), "-o", "precious.json"]);
     expect(refused.code).toBe(2);
-    expect(refused.err).toContain("is there already");
+    expect(refused.err).toContain("exists already");
     expect(readFileSync(join(folder, "precious.json"), "utf8")).toBe("mine");
     expect((await run(["session.json", "-o", "precious.json", "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, "precious.json"), "utf8")).not.toBe("mine");
@@ -337,7 +335,7 @@ describe("-o", () => {
     const before = readFileSync(join(folder, file), "utf8");
     await run([file]);
     const refused = await run([file, "-o", `./${file}`]);
-    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the file that is read")]);
+    expect([refused.code, refused.err]).toEqual([2, expect.stringContaining("is the input file")]);
     expect(readFileSync(join(folder, file), "utf8")).toBe(before);
     expect((await run([file, ...QUARTER, "-o", `./${file}`, "--force"])).code).toBe(0);
     expect(readFileSync(join(folder, file), "utf8").length).toBeLessThan(before.length);
@@ -365,7 +363,7 @@ describe("-o", () => {
     expect(readFileSync(join(folder, "target.json"), "utf8")).toContain("COMPACT-SUMMARY");
   });
 
-  it("does not replace a file that somebody made while it worked", async () => {
+  it("does not replace a file that was created while it worked", async () => {
     let steps = 0;
     const clock = () => {
       steps += 1;
@@ -373,7 +371,7 @@ describe("-o", () => {
       return steps;
     };
     const { code, err } = await run([session(), "-o", "out.json"], { clock });
-    expect([code, err]).toEqual([1, expect.stringContaining("out.json was made by somebody else")]);
+    expect([code, err]).toEqual([1, expect.stringContaining("out.json was created by another program")]);
     expect(readFileSync(join(folder, "out.json"), "utf8")).toBe("mine");
     steps = 0;
     expect((await run(["session.json", "-o", "new.json", "--force"], { clock })).code).toBe(0);
@@ -389,7 +387,7 @@ describe("-o", () => {
     const answers = (name: string): string[] =>
       readFileSync(join(folder, name), "utf8").match(/the call was interrupted/g) ?? [];
 
-    it("is told by lint, and taken for a live one with --pending", async () => {
+    it("is reported by lint, and accepted with --pending", async () => {
       const { code, out } = await run(["lint", killed(3)]);
       expect([code, out]).toEqual([1, expect.stringContaining("generic/dead-call")]);
       expect((await run(["lint", "killed.json", "--pending"])).code).toBe(0);
@@ -398,18 +396,18 @@ describe("-o", () => {
       expect((await run(["lint", "mended.json"])).code).toBe(0);
     });
 
-    it.each([3, 40])("is answered by compact and told, after %i steps", async (steps) => {
+    it.each([3, 40])("gets a result from compact, with a note, after %i steps", async (steps) => {
       const { code, err } = await run([killed(steps), "-o", "out.json"]);
       expect(code).toBe(0);
-      const told = /1 tool call ended without a result: .* a note stands in place of the result/g;
-      expect(err.match(told)).toHaveLength(1);
+      const note = /1 tool call ended without a result: .* a note replaces the result/g;
+      expect(err.match(note)).toHaveLength(1);
       expect(err).not.toContain("generic/");
       expect(answers("out.json")).toHaveLength(1);
       expect((await run(["lint", "out.json"])).code).toBe(0);
     });
   });
 
-  it("is held to what DeepSeek demands by lint with --strict", async () => {
+  it("is checked against DeepSeek's rules by lint with --strict", async () => {
     const call = (id: string, more: object = {}): object => ({
       role: "assistant",
       content: null,
@@ -425,7 +423,7 @@ describe("-o", () => {
     expect([strict.code, strict.out]).toEqual([1, expect.stringContaining("reasoning-consistent")]);
   });
 
-  it("writes a sound session as it is, says so, and leaves the input itself untouched", async () => {
+  it("writes a valid session unchanged, and leaves the input untouched", async () => {
     const file = session();
     const before = statSync(join(folder, file));
     expect((await run(["repair", file, "-o", file, "--force"])).code).toBe(0);
@@ -549,7 +547,7 @@ describe("sessions on this computer", () => {
     expect(JSON.parse((await run(["inspect", "1", "--json"])).out)).toMatchObject({ format: "anthropic" });
   });
 
-  it("where there are none the screen says what else to do", async () => {
+  it("suggests other commands if there are none", async () => {
     const { code, out } = await run([]);
     expect(code).toBe(0);
     expect(out).toContain("No agent sessions were found");
@@ -574,7 +572,7 @@ describe("replay", () => {
 });
 
 describe("inspect", () => {
-  it("tells tokens by layer, role and tool, that all add up, and whether it would trigger", async () => {
+  it("shows tokens by layer, role and tool that add up, and whether it would trigger", async () => {
     const { out } = await run(["inspect", session(), "--window", "12k", "--json"]);
     const seen = JSON.parse(out) as {
       tokens: number;
@@ -608,7 +606,7 @@ describe("diff", () => {
 });
 
 describe("a broken line", () => {
-  it("is told by plan, replay, diff and lint as by the main job", async () => {
+  it("is reported by plan, replay, diff and lint as by the main command", async () => {
     const entry = (n: number) =>
       JSON.stringify({ role: n % 2 === 0 ? "user" : "assistant", content: `${n}` });
     session("broken.jsonl", [entry(0), entry(1), '{"role":', entry(2), entry(3)].join("\n"));
@@ -678,7 +676,7 @@ describe("archive", () => {
 });
 
 describe("archive list", () => {
-  it("says when, how much and what was asked first, clipped to the screen", async () => {
+  it("shows time, size and first request, clipped to the screen", async () => {
     await run([session(), ...QUARTER, "--archive", "kept"]);
     const { sessions } = JSON.parse((await run(["archive", "list", "--archive", "kept", "--json"])).out) as {
       sessions: { id: string; steps: number[]; title: string; at: string; messages: number }[];
@@ -743,12 +741,12 @@ describe("archive undo", () => {
 });
 
 describe("archive restore", () => {
-  it("ARC-4 writes the list that was compacted, in its own format, and says that nothing differs", async () => {
+  it("ARC-4 writes the original list in its own format, and reports no difference", async () => {
     const file = session();
     await run([file, ...QUARTER, "--archive", "kept"]);
     const restored = await run(["archive", "restore", "session", "--archive", "kept", "-o", "back.json"]);
     expect(restored.code).toBe(0);
-    expect(restored.out).toContain("Nothing of it differs");
+    expect(restored.out).toContain("It does not differ");
     expect(JSON.parse(readFileSync(join(folder, "back.json"), "utf8"))).toEqual(
       (JSON.parse(readFileSync(join(folder, file), "utf8")) as { messages: unknown[] }).messages,
     );
@@ -757,7 +755,7 @@ describe("archive restore", () => {
     expect(twice.err).toContain("--force");
   });
 
-  it("RED-1 says where secrets were taken out, on one line each whatever the session is called", async () => {
+  it("RED-1 reports where secrets were redacted, on one line each for any session id", async () => {
     const { messages: list } = JSON.parse(body(40)) as { messages: { content: unknown }[] };
     list[0] = { ...list[0], content: "password=hunter2-and-more" };
     writeFileSync(join(folder, "secret.json"), JSON.stringify(list));
@@ -772,10 +770,10 @@ describe("archive restore", () => {
   });
 
   it.each([
-    [["archive", "restore", "--archive", "kept"], 2, "needs a file"],
+    [["archive", "restore", "--archive", "kept"], 2, "needs an output file"],
     [["archive", "restore", "session", "9", "--archive", "kept", "-o", "x.json"], 1, "no step 9"],
     [["archive", "restore", "nobody", "--archive", "kept", "-o", "x.json"], 1, "no session nobody"],
-    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is no flag of this command"],
+    [["archive", "list", "--archive", "kept", "-o", "x.json"], 2, "-o is not a flag of this command"],
     [["archive", "search", "x", "nobody", "--archive", "kept"], 1, "no session nobody"],
   ])("%j exits with %i", async (argv, code, words) => {
     await run([session(), ...QUARTER, "--archive", "kept"]);
@@ -819,14 +817,14 @@ describe("config check", () => {
     const wrong = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
     expect(wrong).toMatchObject({ code: 1, out: "" });
     expect(wrong.err).toMatch(
-      /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in what the/,
+      /COMPACT_TRIGGER_PCT policy\.trigger_pct must be 0\.0-1\.0.*\n1 problem in the environment/,
     );
     writeFileSync(join(folder, "compact.yaml"), "model: gpt-4o\n");
     const besideFile = await run(["config", "check"], { env: { COMPACT_TRIGGER_PCT: "9" } });
-    expect(besideFile.err).toMatch(/\n1 problem in what the environment sets\n$/);
+    expect(besideFile.err).toMatch(/\n1 problem in the environment\n$/);
     writeFileSync(join(folder, "compact.yaml"), "policy:\n  trigger_pct: 7\n");
     const both = await run(["config", "check"], { env: { COMPACT_HARD_CAP_BUFFER: "x" } });
-    expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in what the environment sets\n$/);
+    expect(both.err).toMatch(/\n1 problem in compact\.yaml, 1 problem in the environment\n$/);
   });
 
   it("guesses a name with two letters swapped", async () => {
@@ -834,7 +832,7 @@ describe("config check", () => {
     expect((await run(["config", "check"])).err).toContain("did you mean model?");
   });
 
-  it("tells of variables that are no settings, and stays valid", async () => {
+  it("warns about unknown variables, and stays valid", async () => {
     const told = await run(["config", "check"], { env: { COMPACT_NOPE: "1" } });
     expect([told.code, told.err]).toEqual([0, expect.stringContaining("COMPACT_NOPE is not a setting")]);
     const json = await run(["config", "check", "--json"], { env: { COMPACT_NOPE: "1" } });
@@ -843,7 +841,7 @@ describe("config check", () => {
 });
 
 describe("config show", () => {
-  it("names the command's own defaults beside the library's, and none that somebody set", async () => {
+  it("lists the command's own defaults, without those that are configured", async () => {
     const flat = (await run(["config", "show"])).out.replaceAll(/\s+/g, " ");
     expect(flat).toContain("this command takes: storage.root");
     expect(flat.slice(flat.indexOf("this command takes"))).toContain("policy.on_overflow elide");

@@ -6,7 +6,7 @@ import { readCommandLine } from "./program.ts";
 import { createPaint } from "./render/table.ts";
 import { safeLines } from "./render/text.ts";
 
-// One run of the command: reads the command line, loads the command, prints what fails, gives the exit code.
+// Runs one command line: parses it, loads the command, reports errors, returns the exit code.
 
 /** Runs one command line, without `node` and the script; resolves to the exit code and never throws. */
 export async function main(argv: readonly string[], ports: CliPorts = processPorts()): Promise<number> {
@@ -21,22 +21,22 @@ export async function main(argv: readonly string[], ports: CliPorts = processPor
 
 async function run(argv: readonly string[], ports: CliPorts): Promise<number> {
   const terminal = createTerminal(ports);
-  const asked = readCommandLine(argv, COMMANDS, terminal);
-  if ("text" in asked) {
-    terminal.print([asked.text]);
+  const parsed = readCommandLine(argv, COMMANDS, terminal);
+  if ("text" in parsed) {
+    terminal.print([parsed.text]);
     return 0;
   }
-  const { path, words, flags } = asked;
-  const runCommand = await asked.load();
+  const { path, words, flags } = parsed;
+  const runCommand = await parsed.load();
   try {
     return await runCommand({ words, flags, ports, terminal });
   } catch (error) {
-    throw path === "" ? perhapsCommand(error, words[0] ?? "") : error;
+    throw path === "" ? unknownCommand(error, words[0] ?? "") : error;
   }
 }
 
-/** A file that is not there may be a mistyped command. */
-function perhapsCommand(error: unknown, word: string): unknown {
+/** A missing file may be a mistyped command; other errors are returned unchanged. */
+function unknownCommand(error: unknown, word: string): unknown {
   const missing = CompactError.isInstance(error) && error.code === "NotFound" && error.place === word;
   const near = missing
     ? closest(word, ["help", ...(COMMANDS.actions ?? []).map(({ name }) => name)])
@@ -48,37 +48,37 @@ function perhapsCommand(error: unknown, word: string): unknown {
   });
 }
 
-/** Says on stderr what went wrong, where and what to do; gives the exit code: 2 for wrong use, else 1. */
+/** Prints an error on stderr with its place and hint; returns the exit code: 2 for wrong usage, else 1. */
 export function reportFailure(error: unknown, ports: CliPorts): number {
   const paint = createPaint(ports.stderr.isTerminal, ports.env);
-  const say = (label: string, text: string): void => {
+  const print = (label: string, text: string): void => {
     const [first = "", ...rest] = safeLines(text);
     ports.stderr.write(`${label}${first}\n${rest.map((line) => `        ${line}\n`).join("")}`);
   };
   if (!CompactError.isInstance(error)) {
-    const [problem, advice] = unforeseen(error);
-    say(paint("bad", "error   "), problem);
-    say("try     ", advice);
-    if (ports.env.DEBUG === "compact" && error instanceof Error) say("", error.stack ?? "");
+    const [problem, hint] = unexpected(error);
+    print(paint("bad", "error   "), problem);
+    print("try     ", hint);
+    if (ports.env.DEBUG === "compact" && error instanceof Error) print("", error.stack ?? "");
     return 1;
   }
-  say(paint("bad", "error   "), `${error.code}: ${inCommandWords(error.message)}`);
-  if (error.place !== undefined && !error.message.includes(error.place)) say("at      ", error.place);
+  print(paint("bad", "error   "), `${error.code}: ${inCommandWords(error.message)}`);
+  if (error.place !== undefined && !error.message.includes(error.place)) print("at      ", error.place);
   const hint = hintOf(error);
-  if (hint !== "") say("try     ", hint);
+  if (hint !== "") print("try     ", hint);
   return error.code === "InvalidUsage" ? 2 : 1;
 }
 
-/** What the operating system said no to, such as `EACCES` or `EROFS`, is no defect of ours. */
-function unforeseen(error: unknown): readonly [problem: string, advice: string] {
+/** A refused system call, such as `EACCES` or `EROFS`, is not a bug of compact. */
+function unexpected(error: unknown): readonly [problem: string, hint: string] {
   const reason = errorMessage(error);
   return error instanceof Error && "syscall" in error
     ? [
         `the system refused: ${reason}`,
-        "Check that what it names is there, that this user may use it, and that the disk has room.",
+        "Check that the path exists, that this user has access, and that the disk has room.",
       ]
     : [
         `unexpected: ${reason}`,
-        "This is a defect of compact: please report it with the command that led to it.",
+        "This is a bug of compact: please report it with the command that caused it.",
       ];
 }

@@ -4,44 +4,44 @@ import { inCommandWords } from "./hints.ts";
 import { createPaint, type Paint } from "./render/table.ts";
 import { oneLine, safeJson, snakeKeys, truncate } from "./render/text.ts";
 
-// The world outside a command, so that tests can give another: screens, folders, environment, clock.
+// What a command uses of its process, so that tests can replace it: streams, folders, environment, clock.
 
-/** Where text goes, and how much of it fits on a line. */
+/** An output stream. */
 export interface Screen {
   write(text: string): void;
-  /** True once nobody reads any more (`compact … | head`): what is still written is dropped. */
-  readonly isLeft?: boolean;
-  /** Resolves when everything was written; rejects with `StorageFailed` where it could not be. */
+  /** True once the reader has closed the pipe (`compact … | head`); further output is dropped. */
+  readonly isClosed?: boolean;
+  /** Resolves once everything is written; rejects with `StorageFailed` if it cannot be. */
   flushed?(): Promise<void>;
   readonly isTerminal: boolean;
-  /** Cells of a line; undefined where it is no terminal. */
+  /** Width in cells; undefined if it is not a terminal. */
   readonly columns: number | undefined;
 }
 
-/** Everything of the outside that the commands touch beside files. */
+/** Everything that commands use of their process, except files. */
 export interface CliPorts {
   /** Results. */
   readonly stdout: Screen;
-  /** Everything that is no result: progress, warnings, errors. */
+  /** Progress, warnings and errors. */
   readonly stderr: Screen;
-  /** What is piped in, for commands that take `-` in place of a file. */
+  /** Read by commands for the argument `-`. */
   readonly stdin?: AsyncIterable<Uint8Array>;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** The working folder; reading it throws `NotFound` where it was deleted meanwhile. */
+  /** The working folder; throws `NotFound` if it was deleted. */
   readonly cwd: string;
-  /** The user's folder; reading it throws `NotFound` where the system knows none. */
+  /** The user's folder; throws `NotFound` if the system has none. */
   readonly home: string;
   now(): Date;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   clock(): number;
   newId(): string;
-  /** Asks whoever sits at the terminal; absent where nobody does. */
+  /** Asks the user; absent without a terminal. */
   readonly ask?: (question: string) => Promise<string>;
-  /** Resolves when the person has had enough (Ctrl-C) or the process is asked to end. */
+  /** Resolves on Ctrl-C and on a signal to end the process. */
   readonly stopped?: () => Promise<void>;
 }
 
-/** The process that runs: its streams, environment and clocks. */
+/** The ports of this process. */
 export function processPorts(): CliPorts {
   const interactive = process.stdin.isTTY === true && process.stdout.isTTY === true;
   return {
@@ -67,8 +67,8 @@ function workingFolder(): string {
   try {
     return process.cwd();
   } catch (cause) {
-    throw new CompactError("NotFound", "the folder this runs in is not there any more", {
-      hint: "Change to a folder that is there.",
+    throw new CompactError("NotFound", "the working folder does not exist any more", {
+      hint: "Change to an existing folder.",
       cause,
     });
   }
@@ -80,7 +80,7 @@ function homeFolder(): string {
   try {
     return homedir();
   } catch (cause) {
-    throw new CompactError("NotFound", "this user has no home folder to look for sessions in", {
+    throw new CompactError("NotFound", "this user has no home folder", {
       hint: "Set HOME, or name a file.",
       cause,
     });
@@ -89,14 +89,14 @@ function homeFolder(): string {
 
 const screens = new WeakMap<NodeJS.WriteStream, Screen>();
 
-/** One for each stream, however often it is asked for: each listens for its errors as long as the process lives. */
+/** One screen per stream: each adds an error listener that is never removed. */
 function screenOf(stream: NodeJS.WriteStream): Screen {
   const screen = screens.get(stream) ?? createScreen(stream);
   screens.set(stream, screen);
   return screen;
 }
 
-/** A reader that leaves (`compact … | head`) is no error; a full disk is. */
+/** A closed pipe (`compact … | head`) is not an error; a full disk is. */
 function createScreen(stream: NodeJS.WriteStream): Screen {
   let failure: NodeJS.ErrnoException | undefined;
   stream.on("error", (error) => {
@@ -106,7 +106,7 @@ function createScreen(stream: NodeJS.WriteStream): Screen {
     write: (text) => {
       if (failure === undefined) stream.write(text);
     },
-    get isLeft() {
+    get isClosed() {
       return failure !== undefined;
     },
     async flushed() {
@@ -116,7 +116,7 @@ function createScreen(stream: NodeJS.WriteStream): Screen {
         "StorageFailed",
         `the output could not be written: ${failure.code ?? failure.message}`,
         {
-          hint: "Check the disk that it goes to.",
+          hint: "Check the disk of the output file.",
           cause: failure,
         },
       );
@@ -134,7 +134,7 @@ function stopped(): Promise<void> {
   });
 }
 
-/** The answer; empty when the reader closes the input (Ctrl-D) or gives up (Ctrl-C). */
+/** The answer; empty after Ctrl-D and Ctrl-C. */
 async function ask(question: string): Promise<string> {
   const { createInterface } = await import("node:readline/promises");
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
@@ -152,28 +152,28 @@ async function ask(question: string): Promise<string> {
   }
 }
 
-/** Prints lines for a person. */
+/** Formatted output. */
 export interface Terminal {
-  /** Cells to lay things out for: 60 to 120. */
+  /** Layout width in cells, 60 to 120. */
   readonly width: number;
   readonly paint: Paint;
   print(lines: readonly string[]): void;
-  /** The machine output: one JSON document, keys in snake_case but for what is below the keys `asIs`. */
+  /** Prints one JSON document. Keys become snake_case, except below the keys `asIs`. */
   printJson(value: unknown, asIs?: ReadonlySet<string>): void;
-  /** To stderr: something the reader should know beside the result; any text, made safe here. */
+  /** Prints a note on stderr; the text is escaped here. */
   warn(text: string): void;
 }
 
-const NARROWEST = 60;
-const WIDEST = 120;
+const MIN_WIDTH = 60;
+const MAX_WIDTH = 120;
 
-/** A terminal over stdout and stderr; as wide as it is, 80 where it has no width. */
+/** A terminal over stdout and stderr; 80 cells wide if stdout has no width. */
 export function createTerminal(ports: CliPorts): Terminal {
-  const asked = Number(ports.env.COLUMNS);
-  const columns = ports.stdout.columns ?? (Number.isInteger(asked) && asked > 0 ? asked : 80);
+  const configured = Number(ports.env.COLUMNS);
+  const columns = ports.stdout.columns ?? (Number.isInteger(configured) && configured > 0 ? configured : 80);
   const warnPaint = createPaint(ports.stderr.isTerminal, ports.env);
   return {
-    width: Math.min(WIDEST, Math.max(NARROWEST, columns)),
+    width: Math.min(MAX_WIDTH, Math.max(MIN_WIDTH, columns)),
     paint: createPaint(ports.stdout.isTerminal, ports.env),
     print: (lines) => ports.stdout.write(`${lines.join("\n")}\n`),
     printJson: (value, asIs) => ports.stdout.write(`${safeJson(snakeKeys(value, asIs))}\n`),
@@ -181,17 +181,17 @@ export function createTerminal(ports: CliPorts): Terminal {
   };
 }
 
-/** One line on stderr that says what is going on; only on a terminal, only for work over a second. */
+/** A progress line on stderr; only on a terminal, and only for work of more than a second. */
 export interface Progress {
-  /** What is being done now, any text; `share` 0 to 1 where it is known. */
+  /** Shows the current stage; `share` is 0 to 1 if known. */
   show(stage: string, share?: number): void;
-  /** Takes the line away. */
+  /** Clears the line. */
   end(): void;
 }
 
-const QUIET_MS = 1000;
+const DELAY_MS = 1000;
 const REFRESH_MS = 100;
-const BAR = 20;
+const BAR_CELLS = 20;
 
 export function createProgress(ports: Pick<CliPorts, "stderr" | "clock">): Progress {
   const { stderr, clock } = ports;
@@ -202,11 +202,11 @@ export function createProgress(ports: Pick<CliPorts, "stderr" | "clock">): Progr
   return {
     show: (stage, share) => {
       const now = clock();
-      if (now - started < QUIET_MS || (stage === last && now - shown < REFRESH_MS)) return;
+      if (now - started < DELAY_MS || (stage === last && now - shown < REFRESH_MS)) return;
       shown = now;
       last = stage;
-      const filled = Math.round(Math.min(1, Math.max(0, share ?? 0)) * BAR);
-      const bar = share === undefined ? "" : ` ${"█".repeat(filled)}${"░".repeat(BAR - filled)}`;
+      const filled = Math.round(Math.min(1, Math.max(0, share ?? 0)) * BAR_CELLS);
+      const bar = share === undefined ? "" : ` ${"█".repeat(filled)}${"░".repeat(BAR_CELLS - filled)}`;
       stderr.write(`\r${truncate(`${oneLine(stage)}${bar}`, (stderr.columns ?? 80) - 1)}\u001b[K`);
     },
     end: () => {

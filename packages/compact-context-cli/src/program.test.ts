@@ -15,7 +15,7 @@ const textOf = (width: number, ...words: string[]): string => {
   return "text" in asked ? asked.text : "";
 };
 
-/** Every command with its words behind `compact`. */
+/** Every command with its full name. */
 function all(command: Command, path: readonly string[]): (readonly [string, Command])[] {
   return [
     [path.join(" "), command] as const,
@@ -46,26 +46,26 @@ describe("a command line", () => {
   });
 
   it.each([
-    [["plan", "a", "--jsn"], "--jsn is no flag", "Did you mean --json?"],
-    [["plan", "a", "--force"], "--force is no flag of this command", "Taken here"],
-    [["plan", "a", "-x"], "-x is no flag", "Taken here"],
-    [["archive", "list", "-o", "x"], "-o is no flag of this command", "Taken here"],
+    [["plan", "a", "--jsn"], "--jsn is not a flag", "Did you mean --json?"],
+    [["plan", "a", "--force"], "--force is not a flag of this command", "Taken here"],
+    [["plan", "a", "-x"], "-x is not a flag", "Taken here"],
+    [["archive", "list", "-o", "x"], "-o is not a flag of this command", "Taken here"],
     [["plan", "a", "--window"], "--window needs a value", "the model's limit"],
-    [["a", "-o", "--json"], "-o needs a value, and --json begins with a dash", "Write -o FILE"],
-    [["a", "-o", "-"], "-o - names no file", "-o FILE"],
-    [["a", "--output=-"], "-o - names no file", "-o FILE"],
+    [["a", "-o", "--json"], "-o needs a value, and --json starts with a dash", "Write -o FILE"],
+    [["a", "-o", "-"], "-o - is not a file", "-o FILE"],
+    [["a", "--output=-"], "-o - is not a file", "-o FILE"],
     [["plan", "a", "--window", "-5"], "--window needs a value", "--window=-5"],
     [["plan", "a", "--window="], "--window needs a value", "the model's limit"],
     [["plan", "a", "--json=yes"], "--json takes no value", "alone"],
     [["plan", "a", "--window", "1", "--window", "2"], "--window is given twice", "once"],
-    [["plan", "a", "b"], "b is one word too many", "compact plan <transcript>"],
+    [["plan", "a", "b"], "b is one argument too many", "compact plan <transcript>"],
     [["plan"], "compact plan needs a transcript", "Such as: compact plan"],
     [["inspcet", "a"], "there is no command inspcet", "Did you mean compact inspect?"],
     [["archive", "serch"], "there is no command archive serch", "Did you mean compact archive search?"],
     [["help", "pln"], "there is no command pln", "Did you mean compact plan?"],
     [["help", "memory", "fo"], "there is no command memory fo", "compact memory --help lists the commands."],
     [["hlep", "plan"], "there is no command hlep", "Did you mean compact help?"],
-  ])("%j is wrong use and says what to do", (words, message, hint) => {
+  ])("%j is a usage error with a hint", (words, message, hint) => {
     expect(() => read(...words)).toThrow(
       expect.objectContaining({
         code: "InvalidUsage",
@@ -95,7 +95,7 @@ describe("help", () => {
     },
   );
 
-  it("is the same text however it is asked for", () => {
+  it("is the same text for every way to request it", () => {
     for (const [path] of EVERY) {
       const names = path.split(" ").filter(Boolean);
       const text = textOf(80, ...names, "--help");
@@ -143,7 +143,7 @@ describe("compact completion", () => {
     return out;
   }
 
-  /** What bash offers behind these words, the last of which is being typed. */
+  /** What bash offers for these words, the last of which is incomplete. */
   async function offered(...words: string[]): Promise<string[]> {
     writeFileSync(join(folder, "completion.bash"), await scriptFor("bash"));
     const script = `source ./completion.bash; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _compact; printf '%s\\n' "\${COMPREPLY[@]}"`;
@@ -170,7 +170,7 @@ describe("compact completion", () => {
     }
   });
 
-  it("another shell is refused with those that there are", async () => {
+  it("another shell is refused with a list of the supported ones", async () => {
     await expect(scriptFor("tcsh")).rejects.toMatchObject({
       code: "InvalidUsage",
       hint: expect.stringContaining("bash"),

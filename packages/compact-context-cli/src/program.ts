@@ -6,23 +6,23 @@ import { FLAGS, type FlagName, type FlagSpec, type Flags } from "./flags.ts";
 import type { Terminal } from "./ports.ts";
 import { paragraph } from "./render/text.ts";
 
-// The command line: from words to a command with its flags, and the texts of help.
+// Parses the command line into a command with its flags, and renders help.
 
-/** What a command line asks for: a text, or a command with its words and flags. */
-export type Asked =
+/** A parsed command line: a text to print, or a command with its arguments and flags. */
+export type ParsedLine =
   | { readonly text: string }
   | {
       readonly load: NonNullable<Command["load"]>;
-      /** The command's name behind `compact`: `archive show`; empty for the main job. */
+      /** Full name of the command without `compact`, such as `archive show`; empty for the main command. */
       readonly path: string;
       readonly words: readonly string[];
       readonly flags: Flags;
     };
 
-/** The package's folder: its sources, and the program made of them, lie one folder below it. */
+/** The package's folder, one above both the sources and the built program. */
 export const PACKAGE: URL = new URL("../", import.meta.url);
 
-/** `compact-context-cli 1.2.3`, from the package's own description. */
+/** Name and version from package.json, such as `compact-context-cli 1.2.3`. */
 export function versionText(): string {
   const text = readFileSync(new URL("package.json", PACKAGE), "utf8");
   const { name, version } = JSON.parse(text) as { readonly name: string; readonly version: string };
@@ -30,51 +30,50 @@ export function versionText(): string {
 }
 
 /**
- * Reads the words behind `compact` by the table of commands, whose root stands for `compact` itself. Throws
- * `InvalidUsage` for a command or flag that is not known, a flag without its value, too many or too few words.
+ * Parses the arguments of `compact`; `root` defines the commands. Throws `InvalidUsage` for an unknown command or flag,
+ * a flag without its value, and a misuse number of arguments.
  */
-export function readCommandLine(argv: readonly string[], root: Command, layout: Layout): Asked {
+export function readCommandLine(argv: readonly string[], root: Command, layout: Layout): ParsedLine {
   const [first = ""] = argv;
   if (["--version", "-V", "-v", "version"].includes(first)) return { text: versionText() };
-  const helped = helpedBy(argv, root);
-  if (helped !== undefined) checkNames(helped, root.actions ?? []);
-  const reading: Reading = { argv, layout, text: "", asked: undefined };
-  const parser = parserOf(root, {}, reading);
+  const topic = helpTopic(argv, root);
+  if (topic !== undefined) checkNames(topic, root.actions ?? []);
+  const state: ParseState = { argv, layout, helpText: "", command: undefined };
+  const parser = parserOf(root, {}, state);
   try {
-    parser.parse(helped === undefined ? argv : [...helped, "--help"], { from: "user" });
+    parser.parse(topic === undefined ? argv : [...topic, "--help"], { from: "user" });
   } catch (error) {
     if (!(error instanceof CommanderError)) throw error;
   }
-  return reading.asked ?? { text: reading.text.trimEnd() };
+  return state.command ?? { text: state.helpText.trimEnd() };
 }
 
-/** The name of the command above all others. */
+/** Name of the root command. */
 const ROOT = "compact";
 
-/** What stands above a command. */
-interface Above {
+/** The parent of a command. */
+interface Parent {
   readonly path?: string;
   readonly isRoot?: boolean;
-  /** The names of all commands that stand where this one does. */
+  /** Names of all its subcommands. */
   readonly names?: readonly string[];
 }
 
 type Layout = Pick<Terminal, "width" | "paint">;
 
-interface Reading {
+interface ParseState {
   readonly argv: readonly string[];
   readonly layout: Layout;
-  /** What help prints. */
-  text: string;
-  asked: Asked | undefined;
+  helpText: string;
+  command: ParsedLine | undefined;
 }
 
-/** The parser of a command and of all below it. */
-function parserOf(command: Command, above: Above, reading: Reading): Parser {
-  const path = [above.path, above.isRoot === true && command.isDefault === true ? "" : command.name]
+/** The parser of a command and its subcommands. */
+function parserOf(command: Command, parent: Parent, state: ParseState): Parser {
+  const path = [parent.path, parent.isRoot === true && command.isDefault === true ? "" : command.name]
     .filter((name) => name !== "" && name !== ROOT)
     .join(" ");
-  const names = command.isDefault === true ? (above.names ?? []) : [];
+  const names = command.isDefault === true ? (parent.names ?? []) : [];
   const parser = new Parser(command.name)
     .usage(usageOf(command))
     .summary(command.summary)
@@ -85,28 +84,28 @@ function parserOf(command: Command, above: Above, reading: Reading): Parser {
     .passThroughOptions(command.passesThrough === true)
     .configureOutput({
       writeOut: (text) => {
-        reading.text += text;
+        state.helpText += text;
       },
       writeErr: () => undefined,
     })
-    .configureHelp(helpOf(command, reading.layout))
-    .addHelpText("after", () => notesOf(command, reading.layout));
+    .configureHelp(helpOf(command, state.layout))
+    .addHelpText("after", () => notesOf(command, state.layout));
   parser.exitOverride((error) => {
     if (error.code.startsWith("commander.help")) throw error;
-    throw usageError(error, { command, path, names, parser }, reading.argv);
+    throw usageError(error, { command, path, names, parser }, state.argv);
   });
   for (const word of command.words?.split(" ") ?? []) parser.addArgument(new Argument(word));
-  for (const name of command.flags ?? []) parser.addOption(optionOf(name, command, reading.argv));
-  const isRoot = command.name === ROOT && above.path === undefined;
-  const below: Above = { path: isRoot ? "" : path, isRoot, names: command.actions?.map(({ name }) => name) };
+  for (const name of command.flags ?? []) parser.addOption(optionOf(name, command, state.argv));
+  const isRoot = command.name === ROOT && parent.path === undefined;
+  const self: Parent = { path: isRoot ? "" : path, isRoot, names: command.actions?.map(({ name }) => name) };
   for (const action of command.actions ?? []) {
     const isDefault = action.isDefault === true;
-    parser.addCommand(parserOf(action, below, reading), { isDefault, hidden: isRoot && isDefault });
+    parser.addCommand(parserOf(action, self, state), { isDefault, hidden: isRoot && isDefault });
   }
   const { load } = command;
   if (load !== undefined) {
     parser.action(() => {
-      reading.asked = { load, path, words: parser.args, flags: flagsOf(parser) };
+      state.command = { load, path, words: parser.args, flags: flagsOf(parser) };
     });
   }
   return parser;
@@ -122,9 +121,16 @@ function optionOf(name: FlagName, command: Command, argv: readonly string[]): Op
     const isInline = argv.includes(`--${name}=${given}`) || argv.includes(`-${spec.short}${given}`);
     const flag = (isInline ? undefined : argv[argv.lastIndexOf(given) - 1]) ?? `--${name}`;
     if (given === "") throw noValue(flag, spec);
-    if (name === "output" && given === "-") throw noOutput();
+    if (name === "output" && given === "-") {
+      throw misuse(
+        "-o - is not a file: results are not written to standard output",
+        "Name a file: -o FILE. One that is called - is ./-",
+      );
+    }
     if (given.startsWith("-") && !isInline) throw flagForValue(flag, name, given);
-    if (earlier !== undefined && earlier !== given) throw twice(flag);
+    if (earlier !== undefined && earlier !== given) {
+      throw misuse(`${flag} is given twice with different values`, "Give it once.");
+    }
     return given;
   });
 }
@@ -139,15 +145,15 @@ function flagsOf(parser: Parser): Flags {
 
 // ---- help
 
-/** Commander's own help, laid out for the terminal; a command shows the flags of what it runs by default too. */
+/** Commander's help, laid out for the terminal. It includes the flags of the default subcommand. */
 function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
   const plain = new Help();
-  const usual = command.actions?.find(({ isDefault }) => isDefault === true);
+  const fallback = command.actions?.find(({ isDefault }) => isDefault === true);
   return {
     helpWidth: width,
     minWidthToWrap: 20,
     visibleOptions: (parser) => [
-      ...(parser.commands.find((below) => below.name() === usual?.name)?.options ?? []),
+      ...(parser.commands.find((below) => below.name() === fallback?.name)?.options ?? []),
       ...plain.visibleOptions(parser),
     ],
     subcommandTerm: (parser) => parser.name(),
@@ -157,9 +163,9 @@ function helpOf(command: Command, { width, paint }: Layout): Partial<Help> {
 }
 
 function usageOf({ actions, words = "" }: Command): string {
-  const usual = actions?.find(({ isDefault }) => isDefault === true);
+  const fallback = actions?.find(({ isDefault }) => isDefault === true);
   const others = actions === undefined ? [] : ["[command]"];
-  return [...others, usual?.words ?? words, "[options]"].filter((word) => word !== "").join(" ");
+  return [...others, fallback?.words ?? words, "[options]"].filter((word) => word !== "").join(" ");
 }
 
 function notesOf(command: Command, layout: Layout): string {
@@ -171,124 +177,106 @@ function notesOf(command: Command, layout: Layout): string {
   return `${lines.join("\n")}\n`;
 }
 
-// ---- wrong use
+// ---- usage errors
 
 interface Place {
   readonly command: Command;
   readonly path: string;
-  /** The commands beside one that runs by default. */
+  /** Names of the sibling commands, for a default command. */
   readonly names: readonly string[];
   readonly parser: Parser;
 }
 
-function wrong(problem: string, hint: string): CompactError {
+function misuse(problem: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", problem, { hint });
 }
 
-/** What commander refuses, in our words. */
+/** Translates an error of commander. */
 function usageError(error: CommanderError, place: Place, argv: readonly string[]): CompactError {
   const { command, path } = place;
   const quoted = /'([\s\S]*?)'(?:\n|$| )/.exec(error.message)?.[1] ?? "";
-  const called = ["compact", path].join(" ").trim();
+  const name = ["compact", path].join(" ").trim();
   if (error.code === "commander.unknownOption") return unknownFlag(quoted, command.flags ?? []);
   if (error.code === "commander.optionMissingArgument") {
-    const name = /--([a-z-]+)/.exec(error.message)?.[1] as FlagName;
-    return noValue(argv.at(-1) ?? `--${name}`, FLAGS[name]);
+    const flag = /--([a-z-]+)/.exec(error.message)?.[1] as FlagName;
+    return noValue(argv.at(-1) ?? `--${flag}`, FLAGS[flag]);
   }
   if (error.code === "commander.excessArguments") return tooMany(place);
   if (error.code === "commander.missingArgument") {
-    return wrong(
-      `${called} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted}`,
-      `Such as: ${command.examples[0] ?? called}. ${called} --help says more.`,
+    return misuse(
+      `${name} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted}`,
+      `Such as: ${command.examples[0] ?? name}. See ${name} --help.`,
     );
   }
-  return new CompactError("InvalidUsage", error.message.replace(/^error: /, ""), {
-    hint: `${called} --help lists what there is.`,
-  });
+  return misuse(error.message.replace(/^error: /, ""), `See ${name} --help.`);
 }
 
 function noValue(given: string, spec: FlagSpec): CompactError {
-  return wrong(`${given} needs a value`, `Write ${given} ${spec.value}: ${spec.help}.`);
+  return misuse(`${given} needs a value`, `Write ${given} ${spec.value}: ${spec.help}.`);
 }
 
-/** Elsewhere - is a standard stream. */
-function noOutput(): CompactError {
-  return wrong(
-    "-o - names no file: results are not written to standard output",
-    "Name a file: -o FILE. One that is called - is ./-",
-  );
-}
-
-/** Whoever writes `-o --json` forgot the file: nobody means one of that name. */
+/** In `-o --json` the value is missing: no file has such a name. */
 function flagForValue(given: string, name: FlagName, value: string): CompactError {
   const spec: FlagSpec = FLAGS[name];
-  return wrong(
-    `${given} needs a value, and ${value} begins with a dash`,
-    `Write ${given} ${spec.value}; where the value does begin with a dash, --${name}=${value}.`,
+  return misuse(
+    `${given} needs a value, and ${value} starts with a dash`,
+    `Write ${given} ${spec.value}; for a value with a dash, --${name}=${value}.`,
   );
 }
 
 function unknownFlag(given: string, names: readonly FlagName[]): CompactError {
   const taken: readonly FlagName[] = [...names, "help"];
   const [word = ""] = given.split("=");
-  const switched = taken.find((name) => `--${name}` === word);
-  if (switched !== undefined) {
-    return wrong(`${word} takes no value`, `Write ${word} alone.`);
+  if (taken.some((name) => `--${name}` === word)) {
+    return misuse(`${word} takes no value`, `Write ${word} alone.`);
   }
   const near = closest(word.replace(/^-+/, ""), taken);
   const isElsewhere = Object.entries<FlagSpec>(FLAGS).some(
     ([name, { short }]) => word === `--${name}` || word === `-${short}`,
   );
-  const problem = isElsewhere ? "is no flag of this command" : "is no flag";
-  return wrong(
+  const problem = isElsewhere ? "is not a flag of this command" : "is not a flag";
+  return misuse(
     `${word} ${problem}`,
     `${near === undefined ? "" : `Did you mean --${near}? `}Taken here: ${taken.map((name) => `--${name}`).join(" ")}.`,
   );
 }
 
-function twice(flag: string): CompactError {
-  return wrong(`${flag} is given twice with different values`, "Give it once.");
-}
-
-/** A word too many behind a command that runs by default was meant as a command itself. */
+/** A surplus argument of a default command was probably meant as a command. */
 function tooMany({ command, path, names, parser }: Place): CompactError {
   const words = parser.args;
   const [first = ""] = words;
   const most = command.words?.split(" ").length ?? 0;
   if (names.length > 0 && !/[./\\]/.test(first)) return noCommand(first, path, names);
-  return wrong(
-    `${words[most] ?? ""} is one word too many`,
+  return misuse(
+    `${words[most] ?? ""} is one argument too many`,
     `Usage: ${["compact", path, command.words].filter(Boolean).join(" ")}`,
   );
 }
 
-/** The command that help is asked about: `help NAME`, `--help NAME`, and `GROUP help` where that names no action. */
-function helpedBy(argv: readonly string[], root: Command): readonly string[] | undefined {
+/** The command that help is requested for: `help NAME`, `--help NAME` or `GROUP help`; undefined without such a request. */
+function helpTopic(argv: readonly string[], root: Command): readonly string[] | undefined {
   const [first = "", second] = argv;
   const isGroup = root.actions?.some(({ name, actions }) => name === first && actions !== undefined);
-  const asks = ["help", "--help", "-h"].includes(first) || (second === "help" && isGroup === true);
-  return asks ? argv.filter((word) => word !== "help" && !word.startsWith("-")) : undefined;
+  const isHelp = ["help", "--help", "-h"].includes(first) || (second === "help" && isGroup === true);
+  return isHelp ? argv.filter((word) => word !== "help" && !word.startsWith("-")) : undefined;
 }
 
-/** `compact help` of something that is there. */
-function checkNames(names: readonly string[], commands: readonly Command[], above = ""): void {
+/** Throws if help is requested for an unknown command. */
+function checkNames(names: readonly string[], commands: readonly Command[], parent = ""): void {
   const [first, ...rest] = names;
   if (first === undefined) return;
   const command = commands.find(({ name }) => name === first);
   const known = commands.map(({ name }) => name);
-  if (command === undefined) throw noCommand(first, above, known);
+  if (command === undefined) throw noCommand(first, parent, known);
   checkNames(rest, command.actions ?? [], first);
 }
 
-/** There is no such command; it names the one that was perhaps meant. */
-function noCommand(word: string, above: string, names: readonly string[]): CompactError {
-  const near = closest(word, above === "" ? [...names, "help"] : names);
-  const group = [ROOT, ...above.split(" ").slice(0, 1)].filter(Boolean).join(" ");
-  return new CompactError(
-    "InvalidUsage",
+/** The error for an unknown command, with the closest name. */
+function noCommand(word: string, parent: string, names: readonly string[]): CompactError {
+  const near = closest(word, parent === "" ? [...names, "help"] : names);
+  const group = [ROOT, ...parent.split(" ").slice(0, 1)].filter(Boolean).join(" ");
+  return misuse(
     `there is no command ${`${group} ${word}`.slice(ROOT.length + 1)}`,
-    {
-      hint: `${near === undefined ? "" : `Did you mean ${group} ${near}? `}${group} --help lists the commands.`,
-    },
+    `${near === undefined ? "" : `Did you mean ${group} ${near}? `}${group} --help lists the commands.`,
   );
 }

@@ -22,7 +22,7 @@ function setUp(isTerminal: boolean) {
 }
 
 describe("progress", () => {
-  it("says nothing in the first second, then one line with a bar, and takes it away", () => {
+  it("shows nothing in the first second, then one line with a bar, and clears it", () => {
     const { progress, written, at } = setUp(true);
     progress.show("reading", 0.1);
     expect(written()).toBe("");
@@ -36,7 +36,7 @@ describe("progress", () => {
     expect(written().endsWith("\r\u001b[K")).toBe(true);
   });
 
-  it("never wraps a line, whatever the file is called", () => {
+  it("never wraps a line, for any file name", () => {
     const { progress, written, at } = setUp(true);
     at(2000);
     progress.show(`reading ${"x".repeat(300)}`, 0.5);
@@ -50,7 +50,7 @@ describe("progress", () => {
     expect(written()).toBe("\rreading \\x1b]0;x\\x07.json\u001b[K");
   });
 
-  it("is silent where stderr is no terminal", () => {
+  it("is silent if stderr is not a terminal", () => {
     const { progress, written, at } = setUp(false);
     at(5000);
     progress.show("reading", 0.5);

@@ -1,18 +1,17 @@
-// Where the providers are and how they are asked: the same variables as their own SDKs read.
+// Addresses, headers and environment variables of the providers, as in their own SDKs.
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** A provider as its own SDK has it: where it is, and the variables that say otherwise. */
 export interface Provider {
   readonly title: string;
   readonly url: string;
-  /** The path of its interface. */
+  /** Path prefix of the API. */
   readonly version: string;
   readonly urlVariable: string;
-  /** True where the variable names the version too. */
+  /** True if the value of `urlVariable` includes the version. */
   readonly isVersioned: boolean;
   readonly keyVariable: string;
-  /** How a request says its key. */
+  /** Authentication headers. */
   headers(key: string): Readonly<Record<string, string>>;
 }
 
@@ -54,7 +53,7 @@ export function bearer(key: string): Readonly<Record<string, string>> {
   return { authorization: `Bearer ${key}` };
 }
 
-/** Where a provider's interface begins, its version among it: the address of the environment, else its own. */
+/** The base URL of a provider's API, with its version: from the environment, else the default. */
 export function interfaceUrl({ url, version, urlVariable, isVersioned }: Provider, env: Environment): string {
   const given = (env[urlVariable] ?? "").trim().replace(/\/+$/, "");
   if (given === "") return url + version;

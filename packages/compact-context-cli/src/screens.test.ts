@@ -32,7 +32,7 @@ async function screen(argv: readonly string[], columns: number): Promise<string[
   return out.split("\n");
 }
 
-/** A path or an id is one word, and a command is there to be copied: neither is broken. */
+/** A path or an id is one word, and a command is for copying: neither is wrapped. */
 const isWhole = (line: string): boolean => /^\s*(\S+$|compact )/.test(line);
 
 /** A long session whose last call was never answered, and one message that a provider refuses. */
@@ -135,7 +135,7 @@ it("a table drops what has no room, and wraps a sentence under itself", async ()
   ).toContain("add ×2: what the session decided about ports and databases");
 });
 
-it("memory show tells who wrote a line: SESSION.md is written by the runtime", async () => {
+it("memory show names the writer of a line: SESSION.md is written by the runtime", async () => {
   const { files } = JSON.parse((await screen(["memory", "show", "--json", ...CHANNEL], 80)).join("\n")) as {
     files: { document: { file: string; sections: { items: { written_by: string; trust: string }[] }[] } }[];
   };

@@ -10,29 +10,28 @@ import type { Progress } from "./ports.ts";
 import { formatCount, parseTokens, parseTokensOrShare } from "./render/text.ts";
 import type { Transcript, UsageRecord } from "./transcripts/transcript.ts";
 
-// What flags, settings files and the transcript decide together, before anything is compacted.
+// The settings of a compaction from flags, configuration and transcript.
 
-/** Everything that flags, configuration and the transcript decide together. */
 export interface Settings {
   readonly config: CompactConfig;
   readonly model: string | undefined;
-  /** The model's limit, and where that number comes from. */
+  /** Context window in tokens, and its source. */
   readonly window: number;
   readonly windowFrom: "--window" | "configuration" | "session" | "model" | "default" | "command";
-  /** Most tokens of a request: the window less the buffer. */
+  /** Maximum tokens of a request: the window less the buffer. */
   readonly budget: number;
   readonly counter: TokenCounter;
-  /** System prompt and tool schemas, which stand beside the messages, those that the file does not hold too. */
+  /** Tokens of system prompt and tool schemas, with `unseenTokens`. */
   readonly fixedTokens: number;
-  /** Those of them that only the provider's report tells of. */
+  /** Fixed tokens that are not in the file, derived from the provider's usage. */
   readonly unseenTokens: number;
-  /** The newest usage that the provider reported in this session, beside our count of the same prompt. */
+  /** The newest usage in the session, beside our count of the same prompt. */
   readonly reported: ReportedUsage | undefined;
   readonly tokensBefore: number;
   readonly target: number;
-  /** Nobody named a target. */
+  /** True if no target is configured. */
   readonly targetIsDefault: boolean;
-  /** Nobody named a target, and the session is so far from its window that nothing needs to leave it. */
+  /** True if no target is configured and the session is too small to need a compaction. */
   readonly isFarFromFull: boolean;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
@@ -47,32 +46,31 @@ const STRATEGIES: readonly SummaryStrategy[] = [
   "requirements_ledger",
 ];
 
-/** A count that the provider reported. */
 interface ReportedUsage {
   readonly record: UsageRecord;
-  /** Tokens of the prompt, and our count of the same messages. */
+  /** Tokens of the prompt as reported, and as counted here. */
   readonly reported: number;
   readonly counted: number;
-  /** The prompt was sent before the session's last compaction: what stands beside the messages is still the same. */
+  /** True for a prompt before the session's last compaction; its fixed tokens still apply. */
   readonly isEarlier: boolean;
 }
 
-/** Without a target a compaction aims for this share of what there is, or of where a compaction would start. */
+/** Default target as a share of the session, or of the size that triggers a compaction. */
 const DEFAULT_SHARE = 0.5;
-/** It leaves this share of the messages, however large what stands beside them is. */
-const LEAST_SHARE = 0.25;
-/** Messages after which the progress is told. */
-const COUNTED_AT_ONCE = 64;
-/** A smaller aim than this is only taken when somebody asks for it: not even a summary has room in it. */
-const LEAST_TARGET = 100;
+/** Minimum share of the messages that a default target keeps. */
+const MIN_SHARE = 0.25;
+/** Messages between two progress updates. */
+const PROGRESS_STEP = 64;
+/** Minimum default target; below it not even a summary fits. */
+const MIN_TARGET = 100;
 
-/** What can be said before the transcript is read; throws `InvalidUsage` and `InvalidConfig`. */
 interface EarlySettings extends Pick<CliConfig, "config" | "origins"> {
   readonly window: number | undefined;
   readonly strategy: SummaryStrategy;
   readonly onOverflow: "elide" | "error";
 }
 
+/** The settings that do not need the transcript; throws `InvalidUsage` and `InvalidConfig`. */
 export function earlySettings(request: ConfigRequest & { readonly flags: Flags }): EarlySettings {
   const { flags } = request;
   const { config, origins } = readConfig(request);
@@ -87,7 +85,7 @@ export function earlySettings(request: ConfigRequest & { readonly flags: Flags }
   };
 }
 
-/** A person at a terminal wants a result: where nobody says what is to happen, what is too large is cut. */
+/** The command elides by default, where the library throws. */
 export function overflowOf(
   flags: Flags,
   { config, origins }: Pick<CliConfig, "config" | "origins">,
@@ -105,11 +103,11 @@ function checkTargetAgainst(window: number, target: string | undefined): void {
   throw new CompactError(
     "InvalidUsage",
     `--target ${target} is not below --window: ${formatCount(tokens)} of ${formatCount(window)} tokens`,
-    { place: "--target", hint: "The target must fit into the window: lower it, or raise --window." },
+    { place: "--target", hint: "Lower --target, or raise --window." },
   );
 }
 
-/** All settings for a transcript; throws `InvalidUsage` for numbers that contradict each other. */
+/** The settings for a transcript; throws `InvalidUsage` for contradictory sizes. */
 export function settingsFor(
   transcript: Transcript,
   early: EarlySettings,
@@ -121,14 +119,14 @@ export function settingsFor(
   const counter = createTokenCounter({ models: config.models, format: transcript.list, model });
   const own = counter.countSystem(transcript.system) + counter.countTools(transcript.tools);
   const reported = newestUsage(transcript, counter, own + counter.perRequest);
-  // A report may raise a count, never lower it: what the messages hold is known.
+  // Usage may raise a count but never lower it, as the messages are known.
   const unseenTokens = reported === undefined ? 0 : Math.max(0, reported.reported - reported.counted);
   const fixedTokens = own + unseenTokens;
   const { messages } = transcript;
   let tokensBefore = fixedTokens + counter.perRequest;
   for (const [index, message] of messages.entries()) {
     tokensBefore += counter.countMessage(message);
-    if (index % COUNTED_AT_ONCE === 0) progress?.show("counting tokens", index / messages.length);
+    if (index % PROGRESS_STEP === 0) progress?.show("counting tokens", index / messages.length);
   }
   const { window, windowFrom } = windowOf(model, early, {
     setBy: flags.window === undefined ? "command" : "--window",
@@ -160,7 +158,7 @@ export function settingsFor(
 function noRoom(window: number, buffer: number): CompactError {
   return new CompactError(
     "InvalidUsage",
-    `a window of ${formatCount(window)} tokens leaves nothing beside the ${formatCount(buffer)} kept free for the answer`,
+    `a window of ${formatCount(window)} tokens leaves nothing besides the ${formatCount(buffer)} reserved for the answer`,
     {
       place: "--window",
       hint: "Raise --window, or lower policy.hard_cap_buffer (COMPACT_HARD_CAP_BUFFER).",
@@ -168,7 +166,7 @@ function noRoom(window: number, buffer: number): CompactError {
   );
 }
 
-/** What the provider reported last, where the file says so. */
+/** The last usage in the file, if any. */
 function newestUsage(
   { usage, segments }: Transcript,
   counter: TokenCounter,
@@ -178,7 +176,7 @@ function newestUsage(
   const segment = segments[record?.segment ?? -1];
   if (record?.promptTokens === undefined || segment === undefined) return undefined;
   const { messages, carried } = segment;
-  // Messages that a compaction kept still carry the report of the list before it.
+  // Messages kept by a compaction still carry the usage of the list before it.
   if (carried === 0 && messages.some(({ meta }) => meta?.summaryVersion !== undefined)) return undefined;
   const prompt = messages.slice(0, record.index);
   const counted = prompt.reduce((total, message) => total + counter.countMessage(message), fixed);
@@ -200,20 +198,20 @@ function windowOf(
   return { window: found.window, windowFrom: found.known ? "model" : "default" };
 }
 
-/** How the aim was chosen that nobody named. */
+/** How the default target was chosen. */
 export function aimWords({ target, budget, window, config }: Settings): string {
-  if (target >= budget) return "all that a request may have";
+  if (target >= budget) return "the whole budget";
   return target > usualTarget(config, budget, window)
-    ? "a quarter of the messages, as less loses too much at once"
-    : "half of what there was, at most half of where a compaction starts";
+    ? "a quarter of the messages, to not lose too much at once"
+    : "half of the session, at most half of the size that triggers a compaction";
 }
 
-/** Half of what there is when a compaction starts. */
+/** Half of the size that triggers a compaction. */
 function usualTarget({ policy }: CompactConfig, budget: number, window: number): number {
   return Math.floor(Math.min(budget, window * policy.triggerPct) * DEFAULT_SHARE);
 }
 
-/** Shares are of what can leave: what stands beside the messages stays, whatever is aimed for. */
+/** Shares are of the tokens without the unseen ones, which no compaction can remove. */
 function targetOf(
   flag: string | undefined,
   sizes: Pick<Settings, "config" | "budget" | "window" | "tokensBefore" | "unseenTokens">,
@@ -223,7 +221,7 @@ function targetOf(
   if (flag === undefined) {
     const most = usualTarget(config, budget, window);
     const half = Math.min(most, unseenTokens + Math.floor(left * DEFAULT_SHARE));
-    const least = unseenTokens + Math.max(LEAST_TARGET, Math.floor(left * LEAST_SHARE));
+    const least = unseenTokens + Math.max(MIN_TARGET, Math.floor(left * MIN_SHARE));
     const usual = tokensBefore <= most ? most : Math.max(half, least);
     return Math.min(budget, config.policy.targetContextTokens ?? usual);
   }
@@ -232,18 +230,18 @@ function targetOf(
   if (target <= budget || isShare) return Math.min(target, budget);
   throw new CompactError(
     "InvalidUsage",
-    `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less what is kept free)`,
+    `--target ${flag} is over the budget of ${formatCount(budget)} tokens (the window less the buffer)`,
     { place: "--target", hint: "Lower the target, or raise --window." },
   );
 }
 
-/** What the messages may have of the aim: were it nothing, all of them would go for what no compaction removes. */
+/** The messages' part of the target, with a minimum: a compaction cannot make up for large unseen tokens. */
 export function messagesTarget({ target, unseenTokens, tokensBefore }: Settings): number {
-  const least = Math.floor((tokensBefore - unseenTokens) * LEAST_SHARE);
+  const least = Math.floor((tokensBefore - unseenTokens) * MIN_SHARE);
   return Math.max(1, target - unseenTokens, Math.min(target, least));
 }
 
-/** The same settings as if the file held all that its provider counted: for what plays the messages alone. */
+/** The settings without unseen tokens, for a replay of the messages in the file. */
 export function countedAlone(settings: Settings): Settings {
   const { unseenTokens, fixedTokens, tokensBefore } = settings;
   return {

@@ -109,17 +109,17 @@ describe("--summarizer", () => {
     expect(JSON.stringify(requests)).not.toContain(KEY);
   });
 
-  it("FIT-3 tells that the model failed and lets the built-in summarizer write", async () => {
+  it("FIT-3 reports that the model failed, and the built-in summarizer writes", async () => {
     const { openAiUrl } = await open(() => overloaded);
     const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
     const { code, out, err } = await run([...AIM, "--summarizer", "openai:m"], env);
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({ summarizer: "builtin" });
-    expect(err).toMatch(/openai:m gave no summary: .*; builtin wrote the summary instead/);
+    expect(err).toMatch(/openai:m did not return a summary: .*; builtin wrote the summary instead/);
     expect(err).not.toContain(KEY);
   });
 
-  it("--deadline ends the waiting for a model that says nothing", async () => {
+  it("--deadline limits the wait for a silent model", async () => {
     const { openAiUrl } = await open(() => silent);
     const env = { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: openAiUrl };
     const started = performance.now();
@@ -132,14 +132,14 @@ describe("--summarizer", () => {
   it.each([
     ["openai:gpt-5.4", {}, "OPENAI_API_KEY is not set"],
     ["anthropic:claude", { ANTHROPIC_API_KEY: " " }, "ANTHROPIC_API_KEY is not set"],
-    ["openai:", { OPENAI_API_KEY: KEY }, "names no model"],
+    ["openai:", { OPENAI_API_KEY: KEY }, "needs a model"],
     ["openai:m", { OPENAI_API_KEY: `${KEY}\nx` }, "characters that no key has"],
     ["openai:m", { OPENAI_API_KEY: KEY, OPENAI_BASE_URL: "localhost" }, "OPENAI_BASE_URL"],
     ["opnai:m", {}, "Did you mean openai?"],
     ["gpt-5", {}, "--summarizer builtin"],
-    [`${KEY}:m`, {}, "there is no such summarizer"],
+    [`${KEY}:m`, {}, "unknown summarizer"],
     ["http://me:hunter2hunter2@host", {}, "user name or password"],
-  ])("%s is wrong use, said before anything is read", async (named, env, said) => {
+  ])("%s is a usage error, raised before anything is read", async (named, env, said) => {
     writeFileSync(join(folder, "session.json"), "unreadable");
     const { code, out, err } = await run(["--summarizer", named], env as Record<string, string>);
     expect([code, out]).toEqual([2, ""]);

@@ -134,7 +134,7 @@ describe.skipIf(!installed)("models of the AI SDK's providers", () => {
       });
       expect(code).toBe(0);
       expect(flat(out)).toMatch(
-        /note the model failed \(.+\).* attempt 2 .*attempt 3 .*asked again in 2(\.0)? s, attempt 4/,
+        /note the model failed \(.+\).* attempt 2 .*attempt 3 .*retrying in 2(\.0)? s, attempt 4/,
       );
       expect(out).toContain("Here at last.");
       expect(stub.requests).toHaveLength(4);
@@ -152,7 +152,7 @@ describe.skipIf(!built)("a model that cannot be had", () => {
   it.each([
     [["--model", "openai/gpt-5.4-mini"], "npm install @ai-sdk/openai"],
     [["--model", "gpt-5.4-mini"], "provider/model"],
-    [["--base-url", "not a url"], "--base-url is no http or https URL"],
+    [["--base-url", "not a url"], "--base-url is not an http or https URL"],
   ])("%j is told with what to do", async (flags, hint) => {
     const { code, out, err } = await chat(flags, ["hello"], { OPENAI_API_KEY: "k" });
     expect({ code, out }).toEqual({ code: 2, out: "" });

@@ -56,7 +56,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
     isTerminal: true,
     history: [],
     words: [],
-    onTyped: () => undefined,
+    onMessage: () => undefined,
     onInterrupt: interrupts.hit,
   });
   const workplace = await createWorkplace(folder);
@@ -66,9 +66,9 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
     invocation,
     folders,
     workplace,
-    model: model ?? (await models.first()),
+    model: model ?? (await models.initial()),
     permissions: createPermissions({ input, screen, workplace }),
-    onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, folder)),
+    onDiagnostic: (diagnostic) => screen.notify("note", problemText(diagnostic, folder)),
   });
   screen.print(bannerLines({ agent, folders, invocation, terminal }));
   const chat = { agent, screen, input, interrupts, skills, models, folder };
@@ -86,7 +86,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   };
 }
 
-const said = (answer: ScriptedAnswer): AgentModel =>
+const scripted = (answer: ScriptedAnswer): AgentModel =>
   createScriptedModel((_, turn) => (turn === 1 ? answer : { text: "done" }), { window: 16_000 });
 
 describe("a chat", () => {
@@ -104,7 +104,7 @@ describe("a chat", () => {
     chat.type("/compact look after parcels\n");
     await chat.shows(/compact {2}[\d,]+ → [\d,]+ tokens: 4 summarized, 12 kept, all archived/);
     chat.type("/undo\n");
-    await chat.shows("the context holds again what the newest compaction took out");
+    await chat.shows("the context is as it was before the newest compaction");
     chat.type("/undo\n");
     await chat.shows(/no\s+compaction\s+to\s+undo[\s\S]+compact\s+archive\s+restore/);
     chat.type("/compact look after parcels\n");
@@ -123,7 +123,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("counts a compaction as the line above the prompt does, whatever the provider reports", async () => {
+  it("counts a compaction as the status line does, independent of the reported usage", async () => {
     const model = createScriptedModel(({ messages }) => {
       const inputTokens = Math.round(JSON.stringify(messages).length / 8);
       return {
@@ -145,7 +145,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("tells in words what it recalled", async () => {
+  it("shows what it recalled", async () => {
     mkdirSync(join(folder, ".compact/agent/main"), { recursive: true });
     writeFileSync(
       join(folder, ".compact/agent/MEMORY.md"),
@@ -160,7 +160,7 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("MEM-14 tells what became of a wish to have something forgotten", async () => {
+  it("MEM-14 reports the result of a request to forget", async () => {
     const chat = await start();
     await chat.shows("none: a script answers");
     chat.type("Remember that my locker code word is heron.\n");
@@ -174,7 +174,7 @@ describe("a chat", () => {
     chat.type("Please forget my shoe size.\n");
     await chat.shows(/context [\d,]+ of/);
     chat.type("/new\n");
-    await chat.shows(/no\s+item\s+of\s+MEMORY\.md\s+says\s+what\s+you\s+mean/);
+    await chat.shows(/no\s+item\s+of\s+MEMORY\.md\s+matches/);
     chat.type("/quit\n");
     await chat.ended;
   });
@@ -212,7 +212,7 @@ describe("a chat", () => {
     expect(asked).toHaveLength(before);
   });
 
-  it("asks a model that gives no JSON for no more notes after the second time, and says so once", async () => {
+  it("stops asking a model for notes after two answers without JSON, with one warning", async () => {
     let asked = 0;
     let shown = "";
     const model = createScriptedModel(({ tools }) => {
@@ -238,7 +238,7 @@ describe("a chat", () => {
     expect(notes()).toContain("gate 10");
   });
 
-  it("has its model write the summaries where --summarizer own says so", async () => {
+  it("lets its model write the summaries with --summarizer own", async () => {
     let sent = "";
     const model = createScriptedModel(({ system, tools, messages }) => {
       if (tools.length > 0) sent = JSON.stringify(messages);
@@ -257,8 +257,10 @@ describe("a chat", () => {
     expect(sent).toContain("The user paints gate 7 in green.");
     chat.type("/quit\n");
     await chat.ended;
-    await expect(start(undefined, { summarizer: "own" })).rejects.toThrow("a script writes no summaries");
-    await expect(start(model, { summarizer: "gpt" })).rejects.toThrow("builtin and own");
+    await expect(start(undefined, { summarizer: "own" })).rejects.toThrow(
+      "the demo script cannot write summaries",
+    );
+    await expect(start(model, { summarizer: "gpt" })).rejects.toThrow("builtin or own");
   });
 
   it("asks before each call; always holds for the same command alone", async () => {
@@ -286,7 +288,7 @@ describe("a chat", () => {
     chat.type("slow\n");
     await chat.shows(/Sentence \d/);
     chat.type("\u0003");
-    await chat.shows("interrupted; what was said stays");
+    await chat.shows("interrupted; the conversation is kept");
     chat.type("read a.txt\n");
     await chat.shows(/y once[\s\S]+› $/);
     chat.type("\u0003");
@@ -299,8 +301,10 @@ describe("a chat", () => {
     await chat.ended;
   });
 
-  it("a model that breaks off, a tool that is not there, an unknown command: a line each, and it goes on", async () => {
-    const chat = await start(said({ text: "I beg", error: new Error("bad\u001b[2J gateway"), calls: [] }));
+  it("continues after a broken stream, a missing tool and an unknown command, with a line each", async () => {
+    const chat = await start(
+      scripted({ text: "I beg", error: new Error("bad\u001b[2J gateway"), calls: [] }),
+    );
     chat.type("hello\n");
     await chat.shows("the model failed: bad\\x1b[2J gateway");
     chat.type("again\n");
@@ -308,14 +312,14 @@ describe("a chat", () => {
     chat.type("/contxt\n");
     await chat.shows("there is no command /contxt. Did you mean /context?");
     chat.type("/model nothing\n");
-    await chat.shows(/error {4}--model: nothing names no model[\s\S]+try {6}Write provider\/model/);
+    await chat.shows(/error {4}--model: nothing is not a provider\/model[\s\S]+try {6}Write provider\/model/);
     chat.type("/model demo\n");
     await chat.shows("model    demo:script, 16,000 tokens");
     chat.type("/help\n");
     await chat.shows(/\/compact \[instruction\]/);
   });
 
-  it("skills and sub-agents are found; what is broken is told", async () => {
+  it("skills and sub-agents are found; what is broken is reported", async () => {
     const home = join(folder, ".compact", "agent");
     mkdirSync(join(home, "skills"), { recursive: true });
     mkdirSync(join(home, "sub-agents"), { recursive: true });
@@ -335,11 +339,11 @@ describe("a chat", () => {
     chat.type("/skill care\n");
     await chat.shows("care is in use from the next message on");
     chat.type("/skill care\n");
-    await chat.shows("care is put down");
+    await chat.shows("care is no longer in use");
     chat.type("/skill nothing\n");
     await chat.shows(/there is no skill "nothing"/);
     chat.type("agent peer hello\n");
-    await chat.shows(/agent {4}peer begins: hello[\s\S]+agent {4}peer is done after [^\n]+1 request/);
+    await chat.shows(/agent {4}peer starts: hello[\s\S]+agent {4}peer is done after [^\n]+1 request/);
   });
 
   it("--archive is the place of the originals, also where the settings name another kind", async () => {
@@ -356,7 +360,7 @@ describe("a chat", () => {
     expect(existsSync(join(folder, "kept"))).toBe(true);
   });
 
-  it("MEM-12 the next process goes on with the session; only one has it open", async () => {
+  it("MEM-12 the next process resumes the session; only one has it open", async () => {
     const chat = await start();
     chat.type("fill 100\n");
     await chat.shows(/context [\d,]+ of 16k/);

@@ -16,70 +16,70 @@ import {
 } from "../render/text.ts";
 import { showEarlier } from "./events.ts";
 import type { ChatInput, Interrupts } from "./input.ts";
-import { compactionWords, contextLines, memoryLines } from "./lines.ts";
+import { compactionText, contextLines, memoryLines } from "./lines.ts";
 import type { Models } from "./models.ts";
 import type { ChatScreen } from "./screen.ts";
 
 interface ChatCommand {
   readonly usage: string;
   readonly summary: string;
-  run(rest: string, chat: Chat, working: Working): Promise<void>;
+  run(rest: string, chat: Chat, interruptible: Interruptible): Promise<void>;
 }
 
-/** Work that can be interrupted. */
-export type Working = (work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
+/** Runs work that the user can interrupt. */
+export type Interruptible = (work: (signal: AbortSignal) => Promise<void>) => Promise<void>;
 
 /** Commands by name, in the order of the help. */
 const COMMANDS: Readonly<Record<string, ChatCommand>> = {
   context: {
     usage: "",
-    summary: "what the context holds, and when it is compacted",
+    summary: "shows what the context holds, and when it is compacted",
     run: async (_rest, { agent, screen }) => screen.print(contextLines(agent.context(), screen.terminal())),
   },
   compact: {
     usage: "[instruction]",
     summary: "summarizes older messages now; also /summarize",
-    run: (rest, chat, working) => working((signal) => compactNow(rest, chat, signal)),
+    run: (rest, chat, interruptible) => interruptible((signal) => compactNow(rest, chat, signal)),
   },
   undo: {
     usage: "",
-    summary: "takes the newest compaction back",
-    run: (_rest, chat, working) => working(() => undoCompaction(chat)),
+    summary: "undoes the newest compaction",
+    run: (_rest, chat, interruptible) => interruptible(() => undoCompaction(chat)),
   },
   new: {
     usage: "",
-    summary: "begins a session; the memory stays",
-    run: (_rest, chat, working) => working(() => startNew(chat)),
+    summary: "starts a new session; the memory is kept",
+    run: (_rest, chat, interruptible) => interruptible(() => startNew(chat)),
   },
   resume: {
     usage: "[number]",
-    summary: "goes on with an earlier session of this folder, from a list",
-    run: (rest, chat, working) => resumeSession(rest, chat, working),
+    summary: "resumes an earlier session of this folder, from a list",
+    run: resumeSession,
   },
   memory: {
     usage: "[question]",
-    summary: "what the memory holds, or says to a question",
+    summary: "shows the memory, or what it has on a question",
     run: async (rest, { agent, screen, folder }) =>
       screen.print(memoryLines(await agent.memory(rest), folder, screen.terminal())),
   },
   model: {
     usage: "[provider/model]",
-    summary: "which model answers; another from here on, by name or from a list",
-    run: (rest, chat, working) => changeModel(rest, chat, working),
+    summary: "shows the model, or changes it, by name or from a list",
+    run: changeModel,
   },
   skill: {
     usage: "[name]",
-    summary: "takes a skill up or puts it down; else lists them",
+    summary: "starts or stops a skill; without a name lists them",
     run: async (rest, chat) => toggleSkill(rest, chat),
   },
   help: {
     usage: "",
-    summary: "this list",
+    summary: "shows this list",
     run: async (_rest, { screen }) => screen.print(helpLines(screen.terminal().width)),
   },
   quit: {
     usage: "",
-    summary: "leaves; the next chat here goes on",
+    summary: "leaves; the next chat here resumes the session",
     run: async (_rest, { input }) => input.close(),
   },
 };
@@ -91,37 +91,37 @@ export const COMMAND_WORDS: readonly string[] = [...Object.keys(COMMANDS), "summ
   (name) => `/${name}`,
 );
 
-/** Carries out `/name words`. What goes wrong is told: the chat goes on. */
-export async function runChatCommand(text: string, chat: Chat, working: Working): Promise<void> {
+/** Runs `/name words`. Errors are shown, and the chat continues. */
+export async function runChatCommand(text: string, chat: Chat, interruptible: Interruptible): Promise<void> {
   const [word = "", ...words] = text.slice(1).split(" ");
   const name = OTHER_NAMES[word] ?? word;
   const command = Object.hasOwn(COMMANDS, name) ? COMMANDS[name] : undefined;
   if (command === undefined) {
     const near = closest(word, [...Object.keys(COMMANDS), ...Object.keys(OTHER_NAMES)]);
     const guess = near === undefined ? "" : ` Did you mean /${near}?`;
-    chat.screen.tell(
+    chat.screen.notify(
       "note",
       `there is no command /${firstWords(oneLine(word), 40)}.${guess} /help lists them.`,
     );
     return;
   }
   try {
-    await command.run(words.join(" ").trim(), chat, working);
+    await command.run(words.join(" ").trim(), chat, interruptible);
   } catch (error) {
     const { hint, ...what } = diagnosticOf(error);
-    chat.screen.tell("error", diagnosticText(what), 4);
-    if (hint !== undefined) chat.screen.tell("try", inCommandWords(hint), 3);
+    chat.screen.notify("error", diagnosticText(what), 4);
+    if (hint !== undefined) chat.screen.notify("try", inCommandWords(hint), 3);
   }
 }
 
-const HELP = 26;
+const HELP_COLUMN = 26;
 const KEYS =
-  "Esc or Ctrl-C interrupts; Ctrl-C twice leaves. Tab completes. A line that ends in \\ goes on, Alt-Enter too.";
+  "Esc or Ctrl-C interrupts; Ctrl-C twice leaves. Tab completes. A line that ends in \\ continues, as with Alt-Enter.";
 
 function helpLines(width: number): string[] {
   const lines = Object.entries(COMMANDS).flatMap(([name, { usage, summary }]) =>
-    wrap(summary, width - HELP - 2).map(
-      (line, index) => `  ${padEnd(index === 0 ? `/${name} ${usage}` : "", HELP)}${line}`,
+    wrap(summary, width - HELP_COLUMN - 2).map(
+      (line, index) => `  ${padEnd(index === 0 ? `/${name} ${usage}` : "", HELP_COLUMN)}${line}`,
     ),
   );
   return [...lines, "", ...paragraph(KEYS, width)];
@@ -129,44 +129,43 @@ function helpLines(width: number): string[] {
 
 async function compactNow(instruction: string, { agent, screen }: Chat, signal: AbortSignal): Promise<void> {
   const report = await agent.compact(instruction, { signal });
-  if (report.compacted) screen.tell("compact", compactionWords(report));
-  else screen.tell("note", "nothing to compact: all of it is recent or pinned");
+  if (report.compacted) screen.notify("compact", compactionText(report));
+  else screen.notify("note", "nothing to compact: every message is recent or pinned");
 }
 
 async function undoCompaction({ agent, screen }: Chat): Promise<void> {
-  const back = await agent.undo();
-  if (back) screen.tell("undo", "the context holds again what the newest compaction took out");
-  else screen.tell("note", "the archive does not have the messages: the context stays as it is");
+  if (await agent.undo()) screen.notify("undo", "the context is as it was before the newest compaction");
+  else screen.notify("note", "the archive does not have the messages; the context is unchanged");
 }
 
 async function startNew({ agent, screen }: Chat): Promise<void> {
   const { memory } = await agent.startNew();
   const state = memory === undefined || memory.session === "failed" ? "" : ", its state in the memory";
-  screen.tell("new", `a new session; the old one stays searchable${state}`);
+  screen.notify("new", `a new session; the old one stays searchable${state}`);
 }
 
-/** Lines of a list that is chosen from. */
-const MOST_LISTED = 15;
+/** Rows of a list to choose from. */
+const MAX_ROWS = 15;
 
-/** Shows numbered rows and asks for one; the answer as it was typed, empty where nobody can be asked. */
+/** Shows numbered rows and asks for one. Returns the answer as typed; empty if nobody can be asked. */
 async function choose(rows: readonly (readonly string[])[], { screen, input }: Chat): Promise<string> {
-  const shown = rows.slice(0, MOST_LISTED).map((row, index) => [String(index + 1), ...row]);
+  const shown = rows.slice(0, MAX_ROWS).map((row, index) => [String(index + 1), ...row]);
   const columns = shown[0]?.map((_, index, { length }) => (index === length - 1 ? "flexible" : "left")) ?? [];
   screen.print([...table(shown, columns, screen.terminal()), ""]);
   return ((await input.ask("  Which one? Its number, or Enter to leave it: ")) ?? "").trim();
 }
 
-/** What a number of a list stands for; undefined for anything else. */
-function numbered<T>(answer: string, list: readonly T[]): T | undefined {
+/** The entry of a list by its number; undefined for any other answer. */
+function entryAt<T>(answer: string, list: readonly T[]): T | undefined {
   return /^\d+$/.test(answer) ? list[Number(answer) - 1] : undefined;
 }
 
-async function resumeSession(given: string, chat: Chat, working: Working): Promise<void> {
+async function resumeSession(given: string, chat: Chat, interruptible: Interruptible): Promise<void> {
   const { agent, screen } = chat;
   const sessions = (await agent.sessions()).filter(
     ({ id, firstAsk }) => id !== agent.sessionId && firstAsk !== "",
   );
-  if (sessions.length === 0) return screen.tell("note", "there is no other session here; /new begins one");
+  if (sessions.length === 0) return screen.notify("note", "there is no other session here; /new starts one");
   const rows = sessions.map(({ at, messages, lastAsk }) => [
     at.slice(0, 16).replace("T", " "),
     plural(messages, "message"),
@@ -174,43 +173,43 @@ async function resumeSession(given: string, chat: Chat, working: Working): Promi
   ]);
   const answer = given === "" ? await choose(rows, chat) : given;
   if (answer === "") return;
-  const chosen = numbered(answer, sessions);
+  const chosen = entryAt(answer, sessions);
   if (chosen === undefined)
-    return screen.tell("note", `${oneLine(answer)} is no number from 1 to ${sessions.length}`);
-  await working(() => agent.resume(chosen.id));
-  screen.tell(
+    return screen.notify("note", `${oneLine(answer)} is not a number from 1 to ${sessions.length}`);
+  await interruptible(() => agent.resume(chosen.id));
+  screen.notify(
     "resume",
     `goes on with ${plural(agent.messages.length, "message")}; the other session is kept`,
   );
   showEarlier(agent.messages, screen);
 }
 
-async function changeModel(given: string, chat: Chat, working: Working): Promise<void> {
+async function changeModel(given: string, chat: Chat, interruptible: Interruptible): Promise<void> {
   const { agent, screen, models } = chat;
   let answer = given;
   if (given === "") {
-    tellModel(chat);
+    showModel(chat);
     let names: readonly string[] = [];
-    await working(async () => {
+    await interruptible(async () => {
       names = await models.list();
     });
-    if (names.length === 0) return screen.tell("", "/model provider/model goes on with another one");
-    const rows = names.map((name) => [oneLine(name), windowWords(name)]);
+    if (names.length === 0) return screen.notify("", "/model provider/model switches to another one");
+    const rows = names.map((name) => [oneLine(name), windowText(name)]);
     answer = await choose(rows, chat);
-    answer = numbered(answer, names) ?? answer;
+    answer = entryAt(answer, names) ?? answer;
   }
   if (answer === "") return;
-  await working(async () => agent.useModel(await models.named(answer)));
-  tellModel(chat);
+  await interruptible(async () => agent.useModel(await models.byName(answer)));
+  showModel(chat);
 }
 
-function windowWords(name: string): string {
+function windowText(name: string): string {
   const { known, window } = lookUpModel(name);
   return known ? `${formatShort(window)} tokens` : "";
 }
 
-function tellModel({ agent, screen }: Chat): void {
-  screen.tell("model", `${agent.model.name}, ${formatCount(agent.context().window)} tokens`);
+function showModel({ agent, screen }: Chat): void {
+  screen.notify("model", `${agent.model.name}, ${formatCount(agent.context().window)} tokens`);
 }
 
 function toggleSkill(name: string, { agent, screen, skills }: Chat): void {
@@ -219,33 +218,33 @@ function toggleSkill(name: string, { agent, screen, skills }: Chat): void {
     const known = skills.map(
       (skill) => `${skill.name}${inUse.includes(skill.name) ? " (in use)" : ""}: ${skill.description}`,
     );
-    screen.tell(
+    screen.notify(
       "skill",
-      known.length === 0 ? "there are none; .compact/agent/skills is their place" : known.join("\n"),
+      known.length === 0 ? "there are none; put them into .compact/agent/skills" : known.join("\n"),
       40,
     );
   } else if (inUse.includes(name)) {
     const done = agent.endSkill(name);
-    screen.tell(
+    screen.notify(
       "skill",
-      done ? `${name} is put down` : `${name} was taken up by the model, which puts it down`,
+      done ? `${name} is no longer in use` : `${name} was started by the model, which ends it`,
     );
   } else {
-    for (const problem of agent.useSkill(name)) screen.tell("note", diagnosticText(problem), 4);
-    screen.tell("skill", `${name} is in use from the next message on`);
+    for (const problem of agent.useSkill(name)) screen.notify("note", diagnosticText(problem), 4);
+    screen.notify("skill", `${name} is in use from the next message on`);
   }
 }
 
-/** What one chat is made of. */
+/** The parts of a running chat. */
 export interface Chat {
   readonly agent: Agent;
   readonly screen: ChatScreen;
   readonly input: ChatInput;
   readonly interrupts: Interrupts;
   readonly skills: readonly Skill[];
-  /** The working folder, which paths are named from. */
+  /** The working folder; shown paths are relative to it. */
   readonly folder: string;
-  readonly models: Pick<Models, "named" | "list">;
+  readonly models: Pick<Models, "byName" | "list">;
   /** Milliseconds of a steady clock. */
   clock(): number;
 }

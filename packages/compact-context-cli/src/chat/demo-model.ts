@@ -1,11 +1,16 @@
-import type { AgentModel, AgentModelRequest } from "compact-context/internal/agent/agent-message";
-import { type AgentMessage, agentMessageText } from "compact-context/internal/agent/agent-message";
+import { setTimeout } from "node:timers/promises";
+import {
+  type AgentMessage,
+  type AgentModel,
+  type AgentModelRequest,
+  agentMessageText,
+} from "compact-context/internal/agent/agent-message";
 import { createScriptedModel, type ScriptedAnswer } from "compact-context/internal/agent/scripted";
 import { o200kBase } from "compact-context/internal/tokens/encodings/o200k-base";
 
-/** Small, so that a compaction is seen after a few turns. */
+/** Small, so that a compaction occurs after a few turns. */
 const WINDOW = 16_000;
-/** Between pieces of text: as it comes from a model, quickly, slowly. */
+/** Milliseconds between pieces of text. */
 const PAUSES = { usual: 12, quick: 1, slow: 150 } as const;
 
 const ABILITIES = `I am a script, not a language model: I know a few commands and no more. Try one of these.
@@ -14,9 +19,9 @@ const ABILITIES = `I am a script, not a language model: I know a few commands an
   write FILE TEXT         run COMMAND
   search WORDS            expand ID
   agent NAME TASK         skill NAME
-  say TEXT                I say it: Markdown is shown as it is meant
-  fill 3000               I talk for some 3,000 tokens; the context fills up
-  slow                    I talk slowly, to be interrupted
+  say TEXT                I repeat it, with Markdown rendered
+  fill 3000               I write about 3,000 tokens, to fill the context
+  slow                    I write slowly, so that you can interrupt me
   fail                    my answer breaks off in the middle
 
 Then /context shows what the context holds, and /compact makes room in it.`;
@@ -27,50 +32,53 @@ export function isDemo({ name }: Pick<AgentModel, "name">): boolean {
   return name === NAME;
 }
 
-/** A model for trying things out: it needs no key, asks nobody, and does what single words tell it. */
+/** A scripted model for demonstrations: it needs no key and no network, and obeys single-word commands. */
 export function createDemoModel(): AgentModel {
   let pace: keyof typeof PAUSES = "usual";
   return createScriptedModel(
     (request) => {
-      const said = answerTo(request);
-      pace = said.pace ?? "usual";
-      return { ...said.answer, usage: usageOf(request, said.answer) };
+      const { answer, pace: wanted = "usual" } = replyTo(request);
+      pace = wanted;
+      return { ...answer, usage: usageOf(request, answer) };
     },
     {
       name: NAME,
       window: WINDOW,
-      pause: (signal, first) => (first ? Promise.resolve() : wait(PAUSES[pace], signal)),
+      pause: async (signal, first) => {
+        // An abort ends the pause early.
+        if (!first) await setTimeout(PAUSES[pace], undefined, { signal }).catch(() => undefined);
+      },
     },
   );
 }
 
-interface Said {
+interface Reply {
   readonly answer: ScriptedAnswer;
   readonly pace?: keyof typeof PAUSES;
 }
 
-function answerTo({ messages }: AgentModelRequest): Said {
+function replyTo({ messages }: AgentModelRequest): Reply {
   const last = messages.at(-1);
   if (last?.role === "tool") return { answer: { text: afterTool(last) } };
   const text = last === undefined ? "" : agentMessageText(last).trim();
   const [word = "", ...rest] = text.split(/\s+/);
-  const made = Object.hasOwn(SCRIPT, word.toLowerCase()) ? SCRIPT[word.toLowerCase()] : undefined;
-  const said = { rest: text.slice(word.length).trim(), words: rest, place: messages.length };
-  return made?.(said) ?? { answer: { text: ABILITIES } };
+  const handler = Object.hasOwn(SCRIPT, word.toLowerCase()) ? SCRIPT[word.toLowerCase()] : undefined;
+  const input = { rest: text.slice(word.length).trim(), words: rest, place: messages.length };
+  return handler?.(input) ?? { answer: { text: ABILITIES } };
 }
 
-/** To what stands behind the first word; `place` differs from message to message. */
-type Reply = (said: {
+/** Handles the text after the command word; `place` differs from message to message. */
+type Handler = (input: {
   readonly rest: string;
   readonly words: readonly string[];
   readonly place: number;
-}) => Said;
+}) => Reply;
 
-const call = (name: string, args: object, text = ""): Said => ({
+const call = (name: string, args: object, text = ""): Reply => ({
   answer: { text, calls: [{ name, arguments: args }] },
 });
 
-const SCRIPT: Readonly<Record<string, Reply>> = {
+const SCRIPT: Readonly<Record<string, Handler>> = {
   read: ({ rest: path }) => call("read", { path: path || "." }, `I look at ${path || "the folder"}.`),
   write: ({ rest, words: [path = ""] }) =>
     call("write", { path, content: `${rest.slice(path.length).trim()}\n` }, "I write it."),
@@ -108,7 +116,7 @@ function afterTool({ content }: AgentMessage & { readonly role: "tool" }): strin
   return `${result.toolName} gave ${lines.length === 1 ? "one line" : `${lines.length} lines`}. The first: ${lines[0]?.slice(0, 200)}`;
 }
 
-/** Sentences that differ, also from those of other messages, of about so many tokens. */
+/** About `tokens` tokens of sentences that never repeat, not even in other messages. */
 function filling(tokens: number, place: number): string {
   const sentences: string[] = [];
   for (let used = 0, n = 1000 * place + 1; used < Math.min(tokens, WINDOW / 2); n += 1) {
@@ -126,16 +134,4 @@ function usageOf(
   const prompt = o200kBase.count(system) + o200kBase.count(JSON.stringify([messages, tools]));
   const completion = o200kBase.count(text) + o200kBase.count(JSON.stringify(calls));
   return { inputTokens: prompt, outputTokens: completion, totalTokens: prompt + completion };
-}
-
-function wait(milliseconds: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const done = (): void => {
-      clearTimeout(timer);
-      signal.removeEventListener("abort", done);
-      resolve();
-    };
-    const timer = setTimeout(done, milliseconds);
-    signal.addEventListener("abort", done);
-  });
 }

@@ -13,8 +13,8 @@ import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/arguments";
 import { inCommandWords } from "../hints.ts";
 import { firstWords, formatDuration, plural, safeLines } from "../render/text.ts";
-import { compactionWords } from "./lines.ts";
-import { ASKED_TOOLS, callWords, resultWords } from "./permissions.ts";
+import { compactionText } from "./lines.ts";
+import { callText, GUARDED_TOOLS, resultText } from "./permissions.ts";
 import type { ChatScreen } from "./screen.ts";
 
 type Show<T extends AgentEvent["type"]> = (
@@ -23,72 +23,72 @@ type Show<T extends AgentEvent["type"]> = (
   folder: string,
 ) => void;
 
-/** Puts what happens on the screen; paths are named from the folder. */
+/** Shows an event on the screen, with paths relative to `folder`. */
 export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string): void {
-  (SHOWN[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
+  (RENDERERS[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
 }
 
-const ENDS: Readonly<Record<TurnEnd, string | undefined>> = {
+const END_NOTES: Readonly<Record<TurnEnd, string | undefined>> = {
   answered: undefined,
   failed: undefined,
-  interrupted: "interrupted; what was said stays",
+  interrupted: "interrupted; the conversation is kept",
   refused: "the model declined to answer",
   "request-limit": "stopped: the turn reached its limit of requests; say “go on”",
   "call-limit": "stopped: the turn reached its limit of tool calls; say “go on”",
   "time-limit": "stopped: the turn reached its limit of time; say “go on”",
 };
 
-/** Calls that are told where leave is asked for, or by what they begin. */
-const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([...ASKED_TOOLS, SUB_AGENT, USE_SKILL]);
+/** Calls that are shown with their permission prompt, or by an event of their own. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([...GUARDED_TOOLS, SUB_AGENT, USE_SKILL]);
 
-const SHOWN: { readonly [T in AgentEvent["type"]]: Show<T> } = {
-  text: ({ text }, screen) => screen.say(text),
+const RENDERERS: { readonly [T in AgentEvent["type"]]: Show<T> } = {
+  text: ({ text }, screen) => screen.stream(text),
   reasoning: () => undefined,
   usage: () => undefined,
   toolStarted: ({ name, arguments: args }, screen) => {
-    if (!TOLD_ELSEWHERE.has(name)) screen.tell("tool", callWords(name, args), 4);
+    if (!SHOWN_ELSEWHERE.has(name)) screen.notify("tool", callText(name, args), 4);
   },
   toolFinished: ({ name, output, isError }, screen) => {
     if (isError || (RECALL_TOOL_NAMES.has(name) && isFailure(output)))
-      screen.tell("failed", firstWords(output, 400), 4);
-    else screen.tell("ok", resultWords(name, output));
+      screen.notify("failed", firstWords(output, 400), 4);
+    else screen.notify("ok", resultText(name, output));
   },
-  compacted: ({ report }, screen) => screen.tell("compact", compactionWords(report)),
+  compacted: ({ report }, screen) => screen.notify("compact", compactionText(report)),
   subAgentStarted: ({ name, task }, screen) =>
-    screen.tell("agent", `${name} begins: ${firstWords(task, 200)}`, 3),
+    screen.notify("agent", `${name} starts: ${firstWords(task, 200)}`, 3),
   subAgentEnded: ({ name, end, elapsedMs, spent }, screen) => {
     const how = end === "answered" ? "is done" : `ended (${end})`;
     const took = `${formatDuration(elapsedMs)}, ${plural(spent.requests, "request")}`;
-    screen.tell("agent", `${name} ${how} after ${took}`);
+    screen.notify("agent", `${name} ${how} after ${took}`);
   },
   recalled: ({ items }, screen) => {
-    if (items.length > 0) screen.tell("memory", `recalled ${items.join(" · ")}`, 3);
+    if (items.length > 0) screen.notify("memory", `recalled ${items.join(" · ")}`, 3);
   },
-  skillStarted: ({ name }, screen) => screen.tell("skill", `${name} begins`),
-  skillEnded: ({ name }, screen) => screen.tell("skill", `${name} ends`),
+  skillStarted: ({ name }, screen) => screen.notify("skill", `${name} starts`),
+  skillEnded: ({ name }, screen) => screen.notify("skill", `${name} ends`),
   hookRan: ({ skill, event, output, elapsedMs }, screen) =>
-    screen.tell("skill", `${skill}, ${event}: ${firstWords(output, 200)}  ${formatDuration(elapsedMs)}`, 3),
+    screen.notify("skill", `${skill}, ${event}: ${firstWords(output, 200)}  ${formatDuration(elapsedMs)}`, 3),
   retry: ({ attempt, reason, pauseMs, discarded }, screen) => {
-    const lost = discarded === "" ? "" : "; what it had begun to say does not count";
-    const when = pauseMs < 1000 ? "asked again" : `asked again in ${formatDuration(pauseMs)}`;
-    screen.tell(
+    const lost = discarded === "" ? "" : "; its partial answer is discarded";
+    const when = pauseMs < 1000 ? "retrying" : `retrying in ${formatDuration(pauseMs)}`;
+    screen.notify(
       "note",
       `the model failed (${firstWords(reason, 200)})${lost}; ${when}, attempt ${attempt + 1}`,
     );
   },
-  warning: ({ diagnostic }, screen, folder) => screen.tell("note", problemText(diagnostic, folder), 4),
+  warning: ({ diagnostic }, screen, folder) => screen.notify("note", problemText(diagnostic, folder), 4),
   error: ({ diagnostic: { hint, ...what } }, screen, folder) => {
-    screen.tell("error", problemText(what, folder), 4);
-    if (hint !== undefined) screen.tell("try", inCommandWords(hint), 3);
+    screen.notify("error", problemText(what, folder), 4);
+    if (hint !== undefined) screen.notify("try", inCommandWords(hint), 3);
   },
   ended: ({ end }, screen) => {
-    const words = ENDS[end];
-    if (words !== undefined) screen.tell("note", words);
-    else screen.rest();
+    const note = END_NOTES[end];
+    if (note !== undefined) screen.notify("note", note);
+    else screen.endLine();
   },
 };
 
-/** What it means for the chat, where the message itself does not say it. */
+/** The effect on the chat of a diagnostic whose message does not name it. */
 const MEANING: Readonly<Record<string, string>> = {
   "session-not-saved": "the session is not stored for now, and goes on in memory",
   "model-failed": "the model failed",
@@ -102,22 +102,22 @@ export function problemText(diagnostic: Diagnostic, folder: string): string {
 }
 
 /** Messages of an earlier chat that are shown again. */
-const MOST_EARLIER = 6;
+const MAX_EARLIER = 6;
 
-/** The end of the conversation that goes on: what was asked, and what was answered. */
+/** Shows the last user messages and answers of a resumed conversation. */
 export function showEarlier(messages: Agent["messages"], screen: ChatScreen): void {
-  const said = messages.flatMap((message) => {
+  const spoken = messages.flatMap((message) => {
     if (message.role !== "user" && message.role !== "assistant") return [];
-    const isAsk = message.role === "user";
-    const text = isAsk ? typedText(agentMessageText(message)) : agentMessageText(message);
-    return text.trim() === "" ? [] : [{ isAsk, text }];
+    const isUser = message.role === "user";
+    const text = isUser ? typedText(agentMessageText(message)) : agentMessageText(message);
+    return text.trim() === "" ? [] : [{ isUser, text }];
   });
-  const shown = said.slice(-MOST_EARLIER);
-  if (shown.length < said.length)
-    screen.tell("note", `${said.length - shown.length} earlier messages are not shown`);
-  for (const { isAsk, text } of shown) {
-    if (isAsk) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
-    else screen.say(text.slice(0, 4000));
-    screen.rest();
+  const shown = spoken.slice(-MAX_EARLIER);
+  if (shown.length < spoken.length)
+    screen.notify("note", `${spoken.length - shown.length} earlier messages are not shown`);
+  for (const { isUser, text } of shown) {
+    if (isUser) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
+    else screen.stream(text.slice(0, 4000));
+    screen.endLine();
   }
 }

@@ -25,7 +25,7 @@ function open(isTerminal: boolean, history: string[] = []): void {
     isTerminal,
     history,
     words: ["/help", "/context"],
-    onTyped: () => undefined,
+    onMessage: () => undefined,
     onInterrupt: (typed) => interrupted.push(typed),
   });
 }
@@ -36,7 +36,7 @@ const settle = (): Promise<void> => new Promise((done) => setTimeout(done, 30));
 describe("a terminal", () => {
   beforeEach(() => open(true));
 
-  it("lines that come at once are one message, a backslash goes on", async () => {
+  it("lines that come at once are one message, a backslash continues the line", async () => {
     const first = input.next("› ");
     stdin.write("one\rtwo\r");
     expect(await first).toBe("one\ntwo");
@@ -90,7 +90,7 @@ describe("a terminal", () => {
     expect(await last).toBe("yes");
   });
 
-  it("Ctrl-C takes the line away and is told; a question is given up", async () => {
+  it("Ctrl-C clears the line and is reported; a question is cancelled", async () => {
     const message = input.next("› ");
     stdin.write("half a");
     await settle();
@@ -152,7 +152,7 @@ describe("the history", () => {
   });
   afterEach(() => rmSync(folder, { recursive: true, force: true }));
 
-  it("RED-1 is kept for its owner alone, secrets taken out, each line once", async () => {
+  it("RED-1 is readable by its owner only, without secrets, each line once", async () => {
     const file = join(folder, "deep", "history");
     const history = await openHistory(file, createRedactor().redactText);
     for (const text of ["one", "two\n  lines", "key AKIAIOSFODNN7EXAMPLE", "one", " "]) history.add(text);
@@ -164,7 +164,7 @@ describe("the history", () => {
     expect(again.entries).toEqual(["one", expect.stringContaining("REDACTED"), "two lines"]);
   });
 
-  it("a file that cannot be written is told to who asks, and nobody else", async () => {
+  it("a file that cannot be written rejects saved() only", async () => {
     writeFileSync(join(folder, "file"), "");
     const history = await openHistory(join(folder, "file", "history"), (same) => same);
     history.add("one");

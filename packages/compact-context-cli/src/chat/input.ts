@@ -3,20 +3,20 @@ import { dirname } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 
-/** The line that is typed; one reader at a time. */
+/** Line input of the chat; one reader at a time. */
 export interface ChatInput {
-  /** Whether somebody sits there who can be asked. */
+  /** Whether a person can be asked. */
   readonly isTerminal: boolean;
-  /** The next message; lines that were pasted together are one. Undefined at the end of the input. */
+  /** The next message; a paste of several lines is one. Undefined at the end of the input. */
   next(prompt: string): Promise<string | undefined>;
   /**
-   * The answer to a question: only what is typed after it. Undefined where nobody can be asked, and when the reader
-   * gives up (Ctrl-C, Ctrl-D).
+   * The answer to a question, without text typed before it. Undefined if nobody can be asked, and after Ctrl-C or
+   * Ctrl-D.
    */
   ask(question: string): Promise<string | undefined>;
-  /** Whether a question waits for its answer. */
+  /** Whether a question is open. */
   isAsking(): boolean;
-  /** What stands in the line, not sent yet. */
+  /** The current line, not yet submitted. */
   typed(): string;
   close(): void;
 }
@@ -25,27 +25,27 @@ export interface ChatInputOptions {
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
   readonly isTerminal: boolean;
-  /** What was typed before, newest first. */
+  /** Earlier messages, newest first. */
   readonly history: readonly string[];
-  /** Words that Tab completes, such as commands. */
+  /** Completions for Tab. */
   readonly words: readonly string[];
-  /** Told of every message that was typed. */
-  onTyped(text: string): void;
-  /** Told of a message that was typed while nobody reads: it is the next one. */
-  onTypedAhead?(text: string): void;
-  /** Ctrl-C, or Esc while nobody reads; `typed` is what stood in the line, which is taken away. */
+  /** Called for every message. */
+  onMessage(text: string): void;
+  /** Called for a message that is queued because nobody reads. */
+  onQueued?(text: string): void;
+  /** Ctrl-C, or Esc while nobody reads; `typed` is the cleared line. */
   onInterrupt(typed: string): void;
 }
 
-/** A terminal that knows them says where a paste begins and ends. */
-const PASTES = { on: "\u001b[?2004h", off: "\u001b[?2004l" } as const;
-/** Milliseconds after which an escape character is a key of its own. */
+/** Turn the terminal's bracketed paste mode on and off. */
+const BRACKETED_PASTE = { on: "\u001b[?2004h", off: "\u001b[?2004l" } as const;
+/** Milliseconds after which an escape character counts as the Esc key. */
 const ESCAPE_MS = 50;
-/** Elsewhere lines that follow within this many milliseconds belong to one paste. */
+/** Without bracketed paste, lines within this many milliseconds belong to one paste. */
 const PASTE_MS = 15;
-const HISTORY = 500;
+const HISTORY_SIZE = 500;
 
-/** Lines with editing and history by `node:readline`; what is typed while nobody reads is kept, unseen, for the next prompt. */
+/** Line editing and history by `node:readline`. Text typed while nobody reads is not echoed, and kept for the next prompt. */
 export function createChatInput(options: ChatInputOptions): ChatInput {
   const { isTerminal } = options;
   const echo = createEcho(options);
@@ -53,7 +53,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     input: options.stdin,
     output: echo.stream,
     terminal: isTerminal,
-    historySize: HISTORY,
+    historySize: HISTORY_SIZE,
     history: [...options.history],
     removeHistoryDuplicates: true,
     prompt: "",
@@ -62,19 +62,19 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
   });
   const state = createState(lines, echo, options);
   if (isTerminal) {
-    options.stdout.write(PASTES.on);
+    options.stdout.write(BRACKETED_PASTE.on);
     options.stdin.on(
       "keypress",
       (_: unknown, key: { readonly name?: string; readonly meta?: boolean } | undefined) => {
         if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
         else if (key?.name === "escape") state.escape();
-        // Alt-Enter goes on in the next line, as a backslash at the end does.
+        // Alt-Enter continues on the next line, as a backslash at the end does.
         else if (key?.name === "return" && key.meta === true) lines.write("\\\n");
       },
     );
   }
-  lines.on("line", (line) => state.take(line));
-  lines.on("history", (history: string[]) => state.forgetAnswers(history));
+  lines.on("line", (line) => state.addLine(line));
+  lines.on("history", (history: string[]) => state.dropAnswer(history));
   lines.on("SIGINT", () => state.interrupt());
   lines.on("close", () => state.end());
   return {
@@ -84,7 +84,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
     isAsking: () => state.isAsking(),
     typed: () => lines.line,
     close: () => {
-      if (isTerminal) options.stdout.write(PASTES.off);
+      if (isTerminal) options.stdout.write(BRACKETED_PASTE.off);
       lines.close();
     },
   };
@@ -95,7 +95,7 @@ interface Echo {
   isOn: boolean;
 }
 
-/** What readline writes, while it should be seen. */
+/** Passes readline's output to the terminal while a prompt is open. */
 function createEcho({ stdout }: ChatInputOptions): Echo {
   const stream = new Writable({
     write(piece, _encoding, done) {
@@ -110,11 +110,12 @@ function createEcho({ stdout }: ChatInputOptions): Echo {
 }
 
 interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
-  take(line: string): void;
-  /** A paste begins, or is over: its last line can still be changed. */
-  paste(begins: boolean): void;
+  addLine(line: string): void;
+  /** A paste starts, or has ended; its last line can still be edited. */
+  paste(starts: boolean): void;
   escape(): void;
-  forgetAnswers(history: string[]): void;
+  /** Keeps an answer out of readline's history. */
+  dropAnswer(history: string[]): void;
   interrupt(): void;
   end(): void;
 }
@@ -145,27 +146,27 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
   const flush = (): void => {
     const text = pasted.join("\n");
     pasted = [];
-    if (text.trim() !== "") options.onTyped(text);
+    if (text.trim() !== "") options.onMessage(text);
     if (waiting?.kind === "message") answer(text);
     else {
       queue.push(text);
-      options.onTypedAhead?.(text);
+      options.onQueued?.(text);
     }
   };
   return {
     isAsking: () => waiting?.kind === "answer",
-    paste(begins) {
-      isPasting = begins;
+    paste(starts) {
+      isPasting = starts;
       clearTimeout(timer);
     },
     escape() {
       if (waiting === undefined) options.onInterrupt("");
     },
-    take(line) {
-      const goesOn = !isPasting && line.endsWith("\\");
+    addLine(line) {
+      const continues = !isPasting && line.endsWith("\\");
       if (waiting?.kind === "answer") return answer(line);
-      pasted.push(goesOn ? line.slice(0, -1) : line);
-      if (goesOn || isPasting) {
+      pasted.push(continues ? line.slice(0, -1) : line);
+      if (continues || isPasting) {
         lines.setPrompt("… ");
         if (waiting !== undefined) lines.prompt();
         return;
@@ -174,11 +175,11 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
       if (options.isTerminal) timer = setTimeout(flush, PASTE_MS);
       else flush();
     },
-    forgetAnswers(history) {
+    dropAnswer(history) {
       if (waiting?.kind === "answer") history.shift();
     },
     interrupt() {
-      const typed = takeLine(lines);
+      const typed = clearLine(lines);
       if (waiting?.kind === "answer") {
         options.stdout.write("\n");
         answer(undefined);
@@ -202,34 +203,33 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
     },
     async ask(question) {
       if (ended) return undefined;
-      // What was typed ahead is meant for the agent: it must not answer a question nobody had seen.
-      const before = takeLine(lines);
-      const given = await wait("answer", question);
+      // Text typed before the question is for the agent and must not answer it.
+      const before = clearLine(lines);
+      const reply = await wait("answer", question);
       if (before !== "" && !ended) lines.write(before);
-      return given;
+      return reply;
     },
   };
 }
 
-/** What stands in the line, which is empty then. */
-function takeLine(lines: Interface): string {
+/** Clears the line and returns its text. */
+function clearLine(lines: Interface): string {
   const { line } = lines;
   lines.write(null, { ctrl: true, name: "e" });
   lines.write(null, { ctrl: true, name: "u" });
   return line;
 }
 
-/** What was typed in earlier chats, newest first, kept in a file that only its owner reads. */
+/** Messages of earlier chats, newest first, in a file that only its owner can read. */
 interface InputHistory {
   readonly entries: readonly string[];
-  /** Takes a message in; its secrets stay out of the file. */
+  /** Adds a message without its secrets. */
   add(text: string): void;
-  /** Resolves when the file is written; rejects when it cannot be. */
+  /** Resolves once the file is written; rejects if it cannot be. */
   saved(): Promise<void>;
 }
 
-const MOST = 500;
-/** The file's name in the folder of the channels. */
+/** The file's name in the agent's folder. */
 export const HISTORY_FILE = "history";
 
 async function readHistory(file: string): Promise<string[]> {
@@ -243,14 +243,14 @@ async function writeHistory(file: string, entries: readonly string[]): Promise<v
   await rename(`${file}.tmp`, file);
 }
 
-/** Takes out what was typed that holds the text word for word; how many entries it was. */
-export async function forgetTyped(file: string, text: string): Promise<number> {
-  const words = text
+/** Removes the entries that contain the text; returns their number. */
+export async function removeFromHistory(file: string, text: string): Promise<number> {
+  const phrase = text
     .trim()
     .replace(/[.!?。]+$/, "")
     .toLowerCase();
   const entries = await readHistory(file);
-  const kept = entries.filter((entry) => !entry.toLowerCase().includes(words));
+  const kept = entries.filter((entry) => !entry.toLowerCase().includes(phrase));
   if (kept.length < entries.length) await writeHistory(file, kept);
   return entries.length - kept.length;
 }
@@ -263,11 +263,11 @@ export async function openHistory(file: string, redact: (text: string) => string
     get entries() {
       return entries;
     },
-    add(typed) {
-      // A pasted text is one entry of one line, which readline can show.
-      const entry = redact(typed.replace(/\s*\n\s*/g, " ").trim());
+    add(text) {
+      // readline shows entries of one line only.
+      const entry = redact(text.replace(/\s*\n\s*/g, " ").trim());
       if (entry === "" || entry === entries[0]) return;
-      entries = [entry, ...entries.filter((one) => one !== entry)].slice(0, MOST);
+      entries = [entry, ...entries.filter((one) => one !== entry)].slice(0, HISTORY_SIZE);
       saving = saving.then(save, save);
       saving.catch(() => undefined);
     },
@@ -275,20 +275,20 @@ export async function openHistory(file: string, redact: (text: string) => string
   };
 }
 
-/** Ctrl-C, from wherever it comes. */
+/** Handles Ctrl-C. */
 export interface Interrupts {
-  /** Aborted by the next Ctrl-C until `stop` is called. */
-  begin(): { readonly signal: AbortSignal; stop(): void };
-  /** Told of a Ctrl-C that interrupts no work; `typed` is what stood in the line. */
+  /** A signal that the next Ctrl-C aborts, until `stop` is called. */
+  start(): { readonly signal: AbortSignal; stop(): void };
+  /** Called for a Ctrl-C while no work runs; `typed` is the cleared line. */
   onIdle: (typed: string) => void;
-  /** To be called at each Ctrl-C. */
+  /** Call for each Ctrl-C. */
   hit(typed: string): void;
 }
 
 export function createInterrupts(leave: () => void): Interrupts {
   let current: AbortController | undefined;
   const interrupts: Interrupts = {
-    begin() {
+    start() {
       const controller = new AbortController();
       current = controller;
       return {

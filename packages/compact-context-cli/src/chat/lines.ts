@@ -29,7 +29,7 @@ interface BannerOptions {
   readonly terminal: Terminal;
 }
 
-/** What a chat begins with: who answers, where it works, what it goes on with. */
+/** The first lines of a chat: model, folder, session, help. */
 export function bannerLines({ agent, folders, invocation: { ports }, terminal }: BannerOptions): string[] {
   const { paint } = terminal;
   const line: Line = (label, text) => labelled(label, oneLine(text), 9, terminal);
@@ -49,7 +49,6 @@ export function bannerLines({ agent, folders, invocation: { ports }, terminal }:
 
 type Line = (label: string, text: string) => string[];
 
-/** A script that answers is said to be one. */
 function modelLines(agent: Agent, env: Parameters<typeof providersWithKey>[0], line: Line): string[] {
   if (!isDemo(agent.model)) return line("model", agent.model.name);
   const [provider] = providersWithKey(env);
@@ -77,7 +76,7 @@ const LABEL = 15;
 const COUNT = 9;
 const SHARE = 7;
 
-/** What `/context` prints: how full, of what, what is pinned, when the next compaction comes, what was recalled. */
+/** The output of `/context`: fill level by layer, next compaction, pinned and recalled content. */
 export function contextLines(view: ContextView, terminal: Terminal): string[] {
   const { width, paint } = terminal;
   const { tokens, window, layers } = view;
@@ -97,9 +96,9 @@ export function contextLines(view: ContextView, terminal: Terminal): string[] {
     ...layers.map(row),
     `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
     "",
-    ...line("compaction", triggerWords(view)),
-    ...line("so far", pastWords(view)),
-    ...line("pinned", pinnedWords(view)),
+    ...line("compaction", triggerText(view)),
+    ...line("so far", compactionsText(view)),
+    ...line("pinned", pinnedText(view)),
     ...line(
       "recalled",
       view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(" · "),
@@ -112,33 +111,33 @@ function messagesOf({ name, messages }: ContextLayer): string {
   return name === "tools" ? plural(messages, "tool") : plural(messages, "message");
 }
 
-function triggerWords({ trigger, untilTrigger }: ContextView): string {
+function triggerText({ trigger, untilTrigger }: ContextView): string {
   if (untilTrigger === 0) return `due with the next message (trigger ${formatCount(trigger)})`;
   return `starts at ${formatCount(trigger)} tokens: ${formatCount(untilTrigger)} to go`;
 }
 
-function pastWords({ compactions, lastCompaction, archiveSteps }: ContextView): string {
+function compactionsText({ compactions, lastCompaction, archiveSteps }: ContextView): string {
   if (compactions === 0) return "nothing was compacted";
   const when =
     lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")} UTC`;
   return `${plural(compactions, "compaction")}${when}; ${plural(archiveSteps, "archive step")}`;
 }
 
-function pinnedWords({ pinned }: ContextView): string {
+function pinnedText({ pinned }: ContextView): string {
   const held = pinned.map((text) => firstWords(text, 60));
   return ["the system prompt", ...held].join("; ");
 }
 
-const MOST_LINES = 40;
+const MAX_LINES = 40;
 
-/** The sections of a page that say something. */
+/** The non-empty sections of a page. */
 function filledSections(page: string): string {
   const sections = page.replace(/<!--[\s\S]*?-->/g, "").split(/^(?=# )/m);
   const filled = sections.filter((section) => section.replace(/^# .*/, "").trim() !== "");
   return filled.map((section) => section.trim()).join("\n\n");
 }
 
-/** What `/memory` prints: the files and the state of the work, or what was found for a question. */
+/** The output of `/memory`: the files and the session notes, or the results for a question. */
 export function memoryLines(view: MemoryView, folder: string, terminal: Terminal): string[] {
   const { paint, width } = terminal;
   if (!view.enabled) return ["  This chat keeps no memory."];
@@ -158,17 +157,17 @@ export function memoryLines(view: MemoryView, folder: string, terminal: Terminal
       `  ${padEnd(oneLine(relative(folder, path) || path), 40)} ${paint("faint", `${formatCount(characters)} characters`)}`,
   );
   const session = laid(filledSections(view.session));
-  const left = session.length - MOST_LINES;
+  const left = session.length - MAX_LINES;
   return [
     ...(files.length === 0 ? ["  The memory is empty."] : files),
     "",
-    ...session.slice(0, MOST_LINES),
+    ...session.slice(0, MAX_LINES),
     ...(left > 0 ? [`    (${left} lines more)`] : []),
   ];
 }
 
-/** What a compaction did, in a line: sizes, and what was kept. */
-export function compactionWords(report: CompactionReport): string {
+/** A compaction in one line: sizes, and what was kept. */
+export function compactionText(report: CompactionReport): string {
   const { prunedCount, clearedCount, layers, reason } = report;
   const [before, after] = countedSizes(report);
   const size = `${formatCount(before)} → ${formatCount(after)} tokens`;
@@ -179,7 +178,7 @@ export function compactionWords(report: CompactionReport): string {
   return `${size}: ${formatCount(prunedCount)} summarized${cleared}, ${formatCount(kept)} kept, all archived`;
 }
 
-/** The sizes as the status line counts them; the report's own are corrected by what the provider reported. */
+/** Sizes counted as in the status line; those of the report are corrected by the provider's usage. */
 function countedSizes({ plan, layers, tokensBefore, tokensAfter }: CompactionReport): [number, number] {
   if (plan === undefined) return [tokensBefore, tokensAfter];
   const sum = (sizes: CompactionReport["layers"]["before"]): number =>
@@ -194,13 +193,13 @@ interface Status {
   readonly spent: Spent;
 }
 
-/** What stands above the prompt, on as many lines as it needs: how full the context is, what was used, what it cost. */
+/** The status above the prompt: context, tokens used, cost, model. */
 export function statusLines({ model, contextTokens, window, spent }: Status, width: number): string[] {
   const context = `context ${formatCount(contextTokens)} of ${formatShort(window)} (${formatPercent(contextTokens, window)})`;
   const cached = spent.cachedTokens === 0 ? "" : `, ${formatShort(spent.cachedTokens)} cached`;
   const used = `${formatShort(spent.inputTokens)} in${cached}, ${formatShort(spent.outputTokens)} out`;
   const parts = [context, used, isDemo({ name: model }) ? "no cost" : costText(spent), oneLine(model)];
-  // A part is not broken where there is room for it on the next line.
+  // Non-breaking spaces keep each part on one line.
   return wrap(parts.map((part) => part.replaceAll(" ", "\u00a0")).join("\u00a0· "), width - 2).map(
     (line) => `  ${line.replaceAll("\u00a0", " ")}`,
   );

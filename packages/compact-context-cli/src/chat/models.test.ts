@@ -20,7 +20,7 @@ const load = async (name: string): Promise<unknown> =>
   PACKAGES[name] ?? Promise.reject(new Error("not there"));
 
 describe("a model by name", () => {
-  it("comes from its provider's package, whatever that calls its provider", async () => {
+  it("comes from its provider's package, under any export name", async () => {
     const env = { OPENAI_API_KEY: "k", GROQ_API_KEY: "k" };
     expect(await loadProviderModel("openai/gpt-5.4", { env, load })).toEqual({ modelId: "gpt-5.4" });
     expect(await loadProviderModel("groq/openai/gpt-oss", { env, load })).toEqual({
@@ -33,16 +33,16 @@ describe("a model by name", () => {
     ["openai/gpt-5.4", "OPENAI_API_KEY is not set"],
     ["mistral/large", "the package @ai-sdk/mistral cannot be loaded"],
     ["empty/x", "EMPTY_API_KEY"],
-    ["gpt-5.4", "names no model"],
-    ["openai/", "names no model"],
-    ["../../evil/x", "names no model"],
+    ["gpt-5.4", "is not a provider/model"],
+    ["openai/", "is not a provider/model"],
+    ["../../evil/x", "is not a provider/model"],
   ])("%s: %s", async (named, words) => {
     await expect(loadProviderModel(named, { env: {}, load })).rejects.toThrow(words);
   });
 
-  it("a package without a provider is told", async () => {
+  it("a package without a provider is refused", async () => {
     const env = { EMPTY_API_KEY: "k" };
-    await expect(loadProviderModel("empty/x", { env, load })).rejects.toThrow("has no provider");
+    await expect(loadProviderModel("empty/x", { env, load })).rejects.toThrow("exports no provider");
   });
 });
 
@@ -57,7 +57,7 @@ describe("a server", () => {
     expect(JSON.stringify(made)).not.toContain('"no"');
   });
 
-  it("is asked for the model by its whole name, whatever stands in it", async () => {
+  it("gets the whole model name, slashes included", async () => {
     for (const name of ["llama3:8b", "qwen2.5:7b-instruct", "org/model:latest"]) {
       expect(await loadServerModel("http://localhost:1/v1", name, { env: {}, load })).toMatchObject({
         modelId: name,
@@ -65,7 +65,7 @@ describe("a server", () => {
     }
   });
 
-  it("without a list of models is told in words, with what to do", async () => {
+  it("without a list of models is refused with a hint", async () => {
     for (const [status, body] of [
       [200, "{}"],
       [404, "<html>"],
@@ -84,17 +84,17 @@ describe("a server", () => {
         terminal: createTerminal(processPorts()),
       });
       await expect(models.list()).rejects.toMatchObject({
-        message: "the server gives no list of its models",
-        hint: "Name the one that you want: /model NAME",
+        message: "the server does not list its models",
+        hint: "Name the model: /model NAME",
       });
       server.close();
     }
   });
 
-  it("that is none, or names no model, is told", async () => {
-    await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("no http");
-    const nobody = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });
-    await expect(nobody).rejects.toThrow("names no model");
+  it("that is not a URL, or lists no model, is refused", async () => {
+    await expect(loadServerModel("file:///etc", "m", { env: {}, load })).rejects.toThrow("not an http");
+    const unreachable = loadServerModel("http://127.0.0.1:9/v1", undefined, { env: {}, load });
+    await expect(unreachable).rejects.toThrow("lists no model");
   });
 });
 

@@ -22,12 +22,12 @@ interface ModelPorts {
 
 interface Package {
   readonly package: string;
-  /** The variable with the key, where there is exactly one. */
+  /** The environment variable with the key, if there is exactly one. */
   readonly key?: string;
 }
 
-/** Providers whose package or key has another name than `@ai-sdk/NAME` and `NAME_API_KEY`. */
-const OTHERS: Readonly<Record<string, Partial<Package>>> = {
+/** Providers whose package or key is not named `@ai-sdk/NAME` and `NAME_API_KEY`. */
+const EXCEPTIONS: Readonly<Record<string, Partial<Package>>> = {
   google: { key: "GOOGLE_GENERATIVE_AI_API_KEY" },
   togetherai: { key: "TOGETHER_AI_API_KEY" },
   openrouter: { package: "@openrouter/ai-sdk-provider" },
@@ -38,20 +38,20 @@ const OTHERS: Readonly<Record<string, Partial<Package>>> = {
 
 function packageOf(name: string): Package {
   const key = `${name.toUpperCase().replaceAll("-", "_")}_API_KEY`;
-  const other = Object.hasOwn(OTHERS, name) ? OTHERS[name] : undefined;
-  return { package: `@ai-sdk/${name}`, key, ...other };
+  const exception = Object.hasOwn(EXCEPTIONS, name) ? EXCEPTIONS[name] : undefined;
+  return { package: `@ai-sdk/${name}`, key, ...exception };
 }
 
 /** Names of providers whose key is set. */
 export function providersWithKey(env: ModelPorts["env"]): readonly string[] {
-  return ["anthropic", "openai", ...Object.keys(LISTS)].filter(
+  return ["anthropic", "openai", ...Object.keys(LIST_URLS)].filter(
     (name) => (env[packageOf(name).key ?? ""] ?? "").trim() !== "",
   );
 }
 
 /**
- * The model that `provider/model` names, from the AI SDK's package of that provider, loaded now. Keys come from the
- * environment alone. Throws `InvalidUsage` for a name that is none, a package that is not installed, a missing key.
+ * The model `provider/model` from the AI SDK's package of that provider. Keys come from the environment only. Throws
+ * `InvalidUsage` for a malformed name, a package that is not installed, and a missing key.
  */
 export async function loadProviderModel(named: string, { env, load }: ModelPorts): Promise<AiSdkModel> {
   const slash = named.indexOf("/");
@@ -59,20 +59,20 @@ export async function loadProviderModel(named: string, { env, load }: ModelPorts
   if (slash < 1 || model === "" || !/^[a-z0-9-]+$/.test(name)) {
     const hint =
       "Write provider/model, such as openai/gpt-5.4-mini or anthropic/claude-sonnet-4-5, or give --base-url.";
-    throw usage(`${oneLine(named)} names no model`, hint);
+    throw usage(`${oneLine(named)} is not a provider/model`, hint);
   }
   const { package: packageName, key } = packageOf(name);
-  const module = recordOf(await loaded(packageName, load));
+  const module = recordOf(await loadPackage(packageName, load));
   if (key !== undefined && (env[key] ?? "").trim() === "") {
     throw usage(`${named} needs a key, and ${key} is not set`, `Set ${key} in the environment.`);
   }
   const provider = module[camelCase(name)] ?? Object.values(module).find((one) => isProvider(one));
   if (typeof provider !== "function")
-    throw usage(`${packageName} has no provider to call`, "Update the package.");
+    throw usage(`${packageName} exports no provider`, "Update the package.");
   return provider(model) as AiSdkModel;
 }
 
-/** A model of a server that speaks OpenAI's chat completions; the key, where it wants one, is `OPENAI_COMPATIBLE_API_KEY`. */
+/** A model of a server with OpenAI's chat completions; the key, if needed, is in `OPENAI_COMPATIBLE_API_KEY`. */
 export async function loadServerModel(
   url: string,
   model: string | undefined,
@@ -80,12 +80,12 @@ export async function loadServerModel(
 ): Promise<AiSdkModel> {
   if (!URL.canParse(url) || !/^https?:/.test(url)) {
     throw usage(
-      "--base-url is no http or https URL",
+      "--base-url is not an http or https URL",
       "Give the server's base URL, such as http://localhost:11434/v1.",
     );
   }
   const id = model ?? (await firstModel(url, env));
-  const { createOpenAICompatible } = recordOf(await loaded("@ai-sdk/openai-compatible", load));
+  const { createOpenAICompatible } = recordOf(await loadPackage("@ai-sdk/openai-compatible", load));
   if (typeof createOpenAICompatible !== "function")
     throw usage("@ai-sdk/openai-compatible cannot be used", "Update it.");
   const apiKey = env[KEY];
@@ -98,7 +98,7 @@ const KEY = "OPENAI_COMPATIBLE_API_KEY";
 async function firstModel(url: string, env: ModelPorts["env"]): Promise<string> {
   const [first] = await modelsAt(url, serverHeaders(env)).catch(() => []);
   if (first !== undefined) return first;
-  throw usage(`${oneLine(url)} names no model`, "Name one with --model, and see that the server runs.");
+  throw usage(`${oneLine(url)} lists no model`, "Name one with --model, and check that the server runs.");
 }
 
 type Headers = Readonly<Record<string, string>>;
@@ -107,26 +107,26 @@ function serverHeaders(env: ModelPorts["env"]): Headers {
   return env[KEY] === undefined ? {} : bearer(env[KEY]);
 }
 
-/** Milliseconds for a list of models. */
+/** Timeout of a request for the list of models. */
 const LIST_MS = 10_000;
 
-/** The models that a server lists, the newest first where it says when they came; rejects where it gives no list. */
+/** The models that a server lists, the newest first if it dates them; rejects if it has no list. */
 async function modelsAt(url: string, headers: Headers): Promise<readonly string[]> {
   const signal = AbortSignal.timeout(LIST_MS);
-  const answer = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
-  const { data } = recordOf(await answer.json().catch(() => undefined));
-  if (!answer.ok || !Array.isArray(data))
-    throw new CompactError("NotFound", "the server gives no list of its models", {
-      hint: "Name the one that you want: /model NAME",
+  const response = await fetch(`${url.replace(/\/+$/, "")}/models`, { headers, signal });
+  const { data } = recordOf(await response.json().catch(() => undefined));
+  if (!response.ok || !Array.isArray(data))
+    throw new CompactError("NotFound", "the server does not list its models", {
+      hint: "Name the model: /model NAME",
     });
-  const age = (model: unknown): number => Number(recordOf(model).created) || 0;
+  const created = (model: unknown): number => Number(recordOf(model).created) || 0;
   return data
-    .toSorted((a, b) => age(b) - age(a))
+    .toSorted((a, b) => created(b) - created(a))
     .flatMap((model) => stringOf(recordOf(model).id)?.replace(/^models\//, "") || []);
 }
 
-/** Where further providers list their models, as OpenAI does. */
-const LISTS: Readonly<Record<string, string>> = {
+/** Model lists of further providers, in OpenAI's format. */
+const LIST_URLS: Readonly<Record<string, string>> = {
   google: "https://generativelanguage.googleapis.com/v1beta/openai",
   openrouter: "https://openrouter.ai/api/v1",
   mistral: "https://api.mistral.ai/v1",
@@ -135,17 +135,17 @@ const LISTS: Readonly<Record<string, string>> = {
   deepseek: "https://api.deepseek.com",
 };
 
-/** The models of a provider whose window is known; a list of all has those for pictures and speech too. */
+/** The models of a provider whose window is known; the full list also has those for images and speech. */
 async function modelsOf(provider: string, env: ModelPorts["env"]): Promise<readonly string[]> {
   const key = env[packageOf(provider).key ?? ""] ?? "";
-  const own = provider === "anthropic" || provider === "openai" ? PROVIDERS[provider] : undefined;
-  const ids = await (own === undefined
-    ? modelsAt(LISTS[provider] ?? "https://localhost", bearer(key))
-    : modelsAt(interfaceUrl(own, env), own.headers(key)));
+  const known = provider === "anthropic" || provider === "openai" ? PROVIDERS[provider] : undefined;
+  const ids = await (known === undefined
+    ? modelsAt(LIST_URLS[provider] ?? "https://localhost", bearer(key))
+    : modelsAt(interfaceUrl(known, env), known.headers(key)));
   return ids.filter((id) => lookUpModel(id).known).map((id) => `${provider}/${id}`);
 }
 
-async function loaded(name: string, load: ModelPorts["load"]): Promise<unknown> {
+async function loadPackage(name: string, load: ModelPorts["load"]): Promise<unknown> {
   try {
     return await load(name);
   } catch (cause) {
@@ -167,35 +167,35 @@ function usage(message: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", message, { place: "--model", hint });
 }
 
-/** The models that a chat may use. */
+/** The models that a chat can use. */
 export interface Models {
-  /** What the flags ask for; the script where they ask for none. */
-  first(): Promise<AgentModel>;
+  /** The model of the flags; the script if they name none. */
+  initial(): Promise<AgentModel>;
   /** `provider/model`, a model of the server of `--base-url`, or `demo`. Rejects with `InvalidUsage`. */
-  named(name: string): Promise<AgentModel>;
-  /** Names to choose from: those of the server of `--base-url`, or of each provider whose key is set. */
+  byName(name: string): Promise<AgentModel>;
+  /** The models of the server of `--base-url`, else of each provider whose key is set. */
   list(): Promise<readonly string[]>;
 }
 
 export function createModels({ flags, ports }: Invocation): Models {
   const { env } = ports;
   const url = flags["base-url"];
-  const outside = { env, load: (name: string) => importPackage(name, ports.cwd) };
+  const modelPorts = { env, load: (name: string) => importPackage(name, ports.cwd) };
   const settings = {
     window: flags.window === undefined ? undefined : parseTokens(flags.window, "--window"),
   };
   const atServer = async (address: string, name: string | undefined): Promise<AgentModel> =>
-    namingKey(modelFromAiSdk(await loadServerModel(address, name, outside), settings), KEY);
-  const named = async (name: string): Promise<AgentModel> => {
+    withKeyHint(modelFromAiSdk(await loadServerModel(address, name, modelPorts), settings), KEY);
+  const byName = async (name: string): Promise<AgentModel> => {
     if (name === "demo") return createDemoModel();
     if (url !== undefined) return atServer(url, name);
-    const model = modelFromAiSdk(await loadProviderModel(name, outside), settings);
-    return namingKey(model, packageOf(name.slice(0, name.indexOf("/"))).key);
+    const model = modelFromAiSdk(await loadProviderModel(name, modelPorts), settings);
+    return withKeyHint(model, packageOf(name.slice(0, name.indexOf("/"))).key);
   };
   return {
-    named,
-    first: async () => {
-      if (flags.model !== undefined) return named(flags.model);
+    byName,
+    initial: async () => {
+      if (flags.model !== undefined) return byName(flags.model);
       return url === undefined ? createDemoModel() : atServer(url, undefined);
     },
     async list() {
@@ -206,8 +206,8 @@ export function createModels({ flags, ports }: Invocation): Models {
   };
 }
 
-/** The same model; where its provider refuses the key, the error says which variable holds it. */
-function namingKey(model: AgentModel, variable: string | undefined): AgentModel {
+/** The model; if its provider rejects the key, the error names the variable that holds it. */
+function withKeyHint(model: AgentModel, variable: string | undefined): AgentModel {
   if (variable === undefined) return model;
   return {
     ...model,
@@ -219,7 +219,7 @@ function namingKey(model: AgentModel, variable: string | undefined): AgentModel 
         if (status !== 401 && status !== 403) throw error;
         throw new CompactError("InvalidConfig", `the key was refused (${status}): ${errorMessage(error)}`, {
           place: variable,
-          hint: `Set ${variable} to a key that may use ${model.name}, then start the chat again: it goes on here.`,
+          hint: `Set ${variable} to a key that may use ${model.name}, then start the chat again: it resumes here.`,
           cause: error,
         });
       }
@@ -227,7 +227,7 @@ function namingKey(model: AgentModel, variable: string | undefined): AgentModel 
   };
 }
 
-/** Imports an optional package: one installed beside compact, else the one that the project around `folder` has. */
+/** Imports an optional package that is installed beside compact, else in the project around `folder`. */
 export async function importPackage(specifier: string, folder: string): Promise<unknown> {
   try {
     return await import(specifier);
@@ -242,9 +242,9 @@ function isMissing(error: unknown): boolean {
   return error instanceof Error && "code" in error && error.code === "ERR_MODULE_NOT_FOUND";
 }
 
-/** The file that an ES module in `folder` would get; undefined where no folder above it has the package. */
+/** The file that an ES module in `folder` would import; undefined if no folder above it has the package. */
 async function findPackage(specifier: string, folder: string): Promise<string | undefined> {
-  const [name, subpath] = split(specifier);
+  const [name, subpath] = splitSpecifier(specifier);
   const root = join(folder, "node_modules", name);
   const found = await stat(join(root, "package.json")).catch(() => undefined);
   if (found === undefined) {
@@ -257,7 +257,7 @@ async function findPackage(specifier: string, folder: string): Promise<string | 
   return typeof target === "string" ? join(root, target) : undefined;
 }
 
-function split(specifier: string): readonly [name: string, subpath: string] {
+function splitSpecifier(specifier: string): readonly [name: string, subpath: string] {
   const words = specifier.split("/");
   const length = specifier.startsWith("@") ? 2 : 1;
   return [words.slice(0, length).join("/"), [".", ...words.slice(length)].join("/")];
@@ -265,7 +265,7 @@ function split(specifier: string): readonly [name: string, subpath: string] {
 
 const CONDITIONS: ReadonlySet<string> = new Set(["node", "import", "module-sync", "default"]);
 
-/** The file of a subpath in `exports`, whose order decides among conditions. */
+/** The file of a subpath in `exports`; the first matching condition wins. */
 function targetOf(exports: unknown, subpath: string): unknown {
   if (typeof exports === "string") return subpath === "." ? exports : undefined;
   if (typeof exports !== "object" || exports === null) return undefined;

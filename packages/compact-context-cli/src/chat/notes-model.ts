@@ -1,41 +1,41 @@
 import type { TextModel } from "compact-context";
 import type { ChannelMemoryOptions } from "compact-context/memory";
 
-/** Answers in a row that were of no use to the memory, after which it asks for no more. */
-const MOST_UNUSABLE = 2;
+/** Consecutive unusable answers after which the model is no longer asked. */
+const MAX_UNUSABLE = 2;
 
-/** How the memory tells that a program did what the model was asked for. */
+/** The memory's warning that it used its built-in notes instead of the model's answer. */
 const NOT_TAKEN = /: the model's answer was not taken\b/;
 
-const GIVEN_UP =
-  "the model's answers are of no use for the memory's notes: the program writes them for the rest of this chat, without asking it (memory.use_model: false does so from the start)";
+const DISABLED =
+  "the model's answers cannot be used for the memory's notes: the program writes them for the rest of this chat without the model (memory.use_model: false does so from the start)";
 
 /**
- * The chat's model as its memory asks it. A model whose answers are never what is asked for costs two requests each time:
- * after two such answers in a row it is not asked again, which is told once. One that is out of reach may come back.
+ * The chat's model for the notes of its memory. Each unusable answer costs two requests, so after two in a row the model
+ * is no longer asked, with one warning. A model that cannot be reached is asked again.
  */
 export function createNotesModel(
-  asked: TextModel,
-  tell: (message: string) => void,
+  model: TextModel,
+  warn: (message: string) => void,
 ): Required<Pick<ChannelMemoryOptions, "model" | "onWarning" | "onTask">> {
   let unusable = 0;
   let hasAnswered = false;
-  const isGivenUp = (): boolean => unusable >= MOST_UNUSABLE;
+  const isDisabled = (): boolean => unusable >= MAX_UNUSABLE;
   return {
     model: {
-      ...asked,
+      ...model,
       async generate(request) {
-        if (isGivenUp()) throw new Error(GIVEN_UP);
-        const answer = await asked.generate(request);
+        if (isDisabled()) throw new Error(DISABLED);
+        const answer = await model.generate(request);
         hasAnswered = true;
         return answer;
       },
     },
     onWarning(message) {
-      if (!NOT_TAKEN.test(message)) return tell(message);
-      if (isGivenUp()) return;
+      if (!NOT_TAKEN.test(message)) return warn(message);
+      if (isDisabled()) return;
       if (hasAnswered) unusable += 1;
-      tell(isGivenUp() ? GIVEN_UP : message);
+      warn(isDisabled() ? DISABLED : message);
     },
     onTask({ by }) {
       hasAnswered = false;

@@ -18,14 +18,14 @@ async function decided(tool: string, args: unknown): Promise<{ permission: Permi
     questions += 1;
     return "n";
   };
-  const screen = { tell: () => undefined, print: () => undefined, rest: () => undefined };
+  const screen = { notify: () => undefined };
   const workplace = await createWorkplace(folder);
   const permissions = createPermissions({ input: { isTerminal: true, ask }, screen, workplace });
   const request = { tool, arguments: args, signal: new AbortController().signal };
   return { permission: await permissions(request), questions };
 }
 
-it("asks before every command, whatever other arguments it comes with", async () => {
+it("asks before every command, with any other arguments", async () => {
   for (const args of [
     { command: "date" },
     { command: "date", path: "../elsewhere" },
@@ -34,34 +34,30 @@ it("asks before every command, whatever other arguments it comes with", async ()
     expect(await decided("run", args)).toEqual({ permission: "deny", questions: 1 });
 });
 
-it("asks for files of the folder, and for none that the tool refuses by itself", async () => {
+it("asks for files of the folder, but not for paths that the tool rejects itself", async () => {
   expect(await decided("read", { path: "a.txt" })).toEqual({ permission: "deny", questions: 1 });
   expect(await decided("write", { path: "../a.txt" })).toEqual({ permission: "allow", questions: 0 });
 });
 
-it("takes a command of the chat for no answer", async () => {
-  const told: string[] = [];
+it("does not take a chat command for an answer", async () => {
+  const notices: string[] = [];
   const answers = ["/context", "/tmp/a is wrong"];
   const input = { isTerminal: true, ask: async () => answers.shift() };
   const screen = {
-    tell: (_: string, text: string) => void told.push(text),
-    print: () => undefined,
-    rest: () => undefined,
+    notify: (_: string, text: string) => void notices.push(text),
   };
   const permissions = createPermissions({ input, screen, workplace: await createWorkplace(folder) });
   const request = { tool: "read", arguments: { path: "a.txt" }, signal: new AbortController().signal };
   expect(await permissions(request)).toEqual({ deny: "They said: /tmp/a is wrong" });
-  expect(told.at(-1)).toBe("/context waits for the prompt: first answer y, a or n, or say why not");
+  expect(notices.at(-1)).toBe("/context works at the prompt only: answer y, a or n, or say why not");
 });
 
-it("shows a command whole, and a long change whole to whoever asks for it", async () => {
-  const told: string[] = [];
+it("shows a command in full, and a long change in full on request", async () => {
+  const notices: string[] = [];
   const answers = ["s", "n", "n"];
   const input = { isTerminal: true, ask: async () => answers.shift() };
   const screen = {
-    tell: (_: string, text: string, most = 12) => void told.push(`${most} ${text}`),
-    print: () => undefined,
-    rest: () => undefined,
+    notify: (_: string, text: string, most = 12) => void notices.push(`${most} ${text}`),
   };
   const permissions = createPermissions({ input, screen, workplace: await createWorkplace(folder) });
   const request = { signal: new AbortController().signal };
@@ -69,10 +65,10 @@ it("shows a command whole, and a long change whole to whoever asks for it", asyn
   expect(await permissions({ ...request, tool: "write", arguments: { path: "a.txt", content } })).toBe(
     "deny",
   );
-  const shown = told.findIndex((line) => line.includes("s show all"));
-  expect(told.slice(0, shown).some((line) => line.includes("line 29"))).toBe(false);
-  expect(told.slice(shown).some((line) => line.includes("line 29"))).toBe(true);
+  const shown = notices.findIndex((line) => line.includes("s show all"));
+  expect(notices.slice(0, shown).some((line) => line.includes("line 29"))).toBe(false);
+  expect(notices.slice(shown).some((line) => line.includes("line 29"))).toBe(true);
   const command = `echo ${"long ".repeat(2000)}; rm -r everything`;
   await permissions({ ...request, tool: "run", arguments: { command } });
-  expect(told.find((line) => line.endsWith("rm -r everything"))).toMatch(/^Infinity /);
+  expect(notices.find((line) => line.endsWith("rm -r everything"))).toMatch(/^Infinity /);
 });

@@ -9,7 +9,7 @@ import { lineCount } from "./tools.ts";
 const text = (value: unknown): string => stringOf(value) ?? "";
 
 /** A call in a few words: `read src/a.ts`. */
-export function callWords(name: string, args: unknown): string {
+export function callText(name: string, args: unknown): string {
   const { path, command } = recordOf(args);
   if (name === "run" && typeof command === "string") return `run  ${command}`;
   if (typeof path === "string") return `${name}  ${path}`;
@@ -17,30 +17,30 @@ export function callWords(name: string, args: unknown): string {
   return given === "{}" ? name : `${name}  ${firstWords(given, 200)}`;
 }
 
-/** Lines of a change that whoever is asked sees at first. */
+/** Lines of a change that the permission prompt shows at first. */
 export const FIRST_LINES = 8;
 
-/** What would change, for whoever is asked: lines with - and + in front, of each side at most so many. */
-export function changeLines(name: string, args: unknown, most: number): string[] {
+/** The change that a call would make: lines prefixed with - and +, at most `maxLines` of each. */
+export function changeLines(name: string, args: unknown, maxLines: number): string[] {
   const { content, old, new: next } = recordOf(args);
   if (name === "write") {
     const count = plural(lineCount(text(content)), "line");
-    return [`writes ${count}:`, ...marked("+", text(content), most)];
+    return [`writes ${count}:`, ...marked("+", text(content), maxLines)];
   }
-  return name === "edit" ? [...marked("-", text(old), most), ...marked("+", text(next), most)] : [];
+  return name === "edit" ? [...marked("-", text(old), maxLines), ...marked("+", text(next), maxLines)] : [];
 }
 
-function marked(mark: string, passage: string, most: number): string[] {
+function marked(mark: string, passage: string, maxLines: number): string[] {
   const lines = safeLines(passage.replace(/\n$/, ""));
-  const left = lines.length - most;
+  const left = lines.length - maxLines;
   const more = left > 0 ? [`${mark} (${plural(left, "more line")})`] : [];
-  return [...lines.slice(0, most).map((line) => `${mark} ${line}`), ...more];
+  return [...lines.slice(0, maxLines).map((line) => `${mark} ${line}`), ...more];
 }
 
 const TAIL = 6;
 
-/** What came of a call: for a command the end of its output, else its size. */
-export function resultWords(name: string, output: string): string {
+/** The result of a call: the end of a command's output, else its size. */
+export function resultText(name: string, output: string): string {
   const lines = lineCount(output);
   if (name !== "run") return lines <= 1 ? firstWords(output, 300) : plural(lines, "line");
   const all = output.trimEnd().split("\n");
@@ -49,7 +49,7 @@ export function resultWords(name: string, output: string): string {
   return last.map((line) => line.slice(0, 400)).join("\n");
 }
 
-/** Whether the path of a call is one that the tool will take. */
+/** Whether the tool accepts the path of a call. */
 async function isInside(workplace: Workplace, args: unknown): Promise<boolean> {
   const { path } = recordOf(args);
   if (typeof path !== "string") return true;
@@ -61,29 +61,29 @@ async function isInside(workplace: Workplace, args: unknown): Promise<boolean> {
 
 interface PermissionPorts {
   readonly input: Pick<ChatInput, "isTerminal" | "ask">;
-  readonly screen: Pick<ChatScreen, "tell" | "print" | "rest">;
+  readonly screen: Pick<ChatScreen, "notify">;
   readonly workplace: Workplace;
 }
 
-/** The tools that touch the computer; every other one only reads the session. */
-export const ASKED_TOOLS: ReadonlySet<string> = new Set(["read", "write", "edit", "run"]);
+/** Tools that need a permission because they touch the computer; all others only read the session. */
+export const GUARDED_TOOLS: ReadonlySet<string> = new Set(["read", "write", "edit", "run"]);
 
-/** What `always` would allow, and how that is said. */
+/** What `always` allows, and its wording. */
 function always({ tool, arguments: args }: PermissionRequest): readonly [key: string, words: string] {
   if (tool === "run") return [`run ${String(recordOf(args).command)}`, "always this command"];
   if (tool === "read") return ["read", "always read here"];
   return ["change", "always change files here"];
 }
 
-/** Longer lines may be cut where they are shown at first. */
+/** Characters above which a line may be cut in the first view. */
 const LONGEST_LINE = 150;
 
-/** Asks before anything is read, changed or run; one question at a time. `always` ends with the program. */
+/** Asks before a tool reads, changes or runs anything, one question at a time. `always` lasts until the program ends. */
 export function createPermissions(ports: PermissionPorts): Permissions {
   const allowed = new Set<string>();
   let last: Promise<unknown> = Promise.resolve();
   return async (request) => {
-    if (!ASKED_TOOLS.has(request.tool)) return "allow";
+    if (!GUARDED_TOOLS.has(request.tool)) return "allow";
     const answer = last.then(() => decide(request, allowed, ports));
     last = answer.catch(() => undefined);
     return answer;
@@ -97,20 +97,20 @@ async function decide(
 ): Promise<Permission> {
   const { tool, arguments: args, signal } = request;
   const [key, words] = always(request);
-  const what = `${whoAsks(request)}${callWords(tool, args)}`;
-  // The tools for files refuse a path outside by themselves: nobody needs to be asked. A command is bound by no path.
-  const refusesItself = tool !== "run" && !(await isInside(workplace, args));
-  if (allowed.has(key) || refusesItself) {
-    screen.tell("tool", what, 4);
+  const what = `${requesterOf(request)}${callText(tool, args)}`;
+  // File tools reject paths outside of the folder themselves. A command is not limited by its path argument.
+  const isRejectedByTool = tool !== "run" && !(await isInside(workplace, args));
+  if (allowed.has(key) || isRejectedByTool) {
+    screen.notify("tool", what, 4);
     return "allow";
   }
   if (!input.isTerminal) {
-    screen.tell("refused", `${what}: nobody can be asked, the input is no terminal`);
-    return { deny: "Nobody can be asked: the input is no terminal." };
+    screen.notify("refused", `${what}: the input is not a terminal, so nobody can be asked`);
+    return { deny: "Nobody can be asked: the input is not a terminal." };
   }
   if (signal.aborted) return "deny";
-  // A command is shown whole: whoever allows it has seen its end.
-  screen.tell("allow?", what, tool === "run" ? Number.POSITIVE_INFINITY : 40);
+  // A command is shown in full, so that its end is seen before it is allowed.
+  screen.notify("allow?", what, tool === "run" ? Number.POSITIVE_INFINITY : 40);
   const answer = await answerTo(request, words, { input, screen });
   if (signal.aborted || answer === "") return "deny";
   if (/^(?:y|yes)$/i.test(answer)) return "allow";
@@ -121,22 +121,22 @@ async function decide(
   return /^(?:n|no)$/i.test(answer) ? "deny" : { deny: `They said: ${answer}` };
 }
 
-/** `/context`, and no path. */
+/** A chat command such as `/context`, not a path. */
 const COMMAND = /^\/[a-z]+(?:\s|$)/;
 
-/** Shows what would change, first its beginning, and what can be answered; whoever asks for it sees all. */
+/** Shows the beginning of the change and the possible answers; all of it on request. */
 async function answerTo(
   { tool, arguments: args }: PermissionRequest,
   words: string,
   { input, screen }: Pick<PermissionPorts, "input" | "screen">,
 ): Promise<string> {
-  const ask = async (lines: readonly string[], most: number, more: string): Promise<string> => {
-    for (const line of lines) screen.tell("", line, most);
-    screen.tell("", `y once · a ${words} · n no · ${more}or say why not`);
+  const ask = async (lines: readonly string[], maxLines: number, more: string): Promise<string> => {
+    for (const line of lines) screen.notify("", line, maxLines);
+    screen.notify("", `y once · a ${words} · n no · ${more}or say why not`);
     for (;;) {
       const answer = ((await input.ask("           › ")) ?? "").trim();
       if (!COMMAND.test(answer)) return answer;
-      screen.tell("note", `${answer} waits for the prompt: first answer y, a or n, or say why not`);
+      screen.notify("note", `${answer} works at the prompt only: answer y, a or n, or say why not`);
     }
   };
   const whole = changeLines(tool, args, Number.POSITIVE_INFINITY);
@@ -147,7 +147,7 @@ async function answerTo(
   return /^(?:s|show all)$/i.test(answer) ? ask(whole, Number.POSITIVE_INFINITY, "") : answer;
 }
 
-function whoAsks({ subAgent, skill }: PermissionRequest): string {
+function requesterOf({ subAgent, skill }: PermissionRequest): string {
   if (subAgent !== undefined) return `${subAgent}: `;
   return skill === undefined ? "" : `skill ${skill}: `;
 }

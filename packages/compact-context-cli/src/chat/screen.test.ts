@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createTerminal, processPorts } from "../ports.ts";
 import { displayWidth } from "../render/text.ts";
 import { costText, statusLines } from "./lines.ts";
-import { callWords, changeLines, FIRST_LINES, resultWords } from "./permissions.ts";
+import { callText, changeLines, FIRST_LINES, resultText } from "./permissions.ts";
 import { type ChatScreen, createChatScreen, createTextFlow } from "./screen.ts";
 
 function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
@@ -26,7 +26,7 @@ describe("text in pieces", () => {
     return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
   };
 
-  it("is laid out the same however it was cut", () => {
+  it("is laid out the same however it is split", () => {
     fc.assert(
       fc.property(
         fc.string({ unit: "grapheme", maxLength: 200 }),
@@ -52,7 +52,7 @@ describe("text in pieces", () => {
     expect(flowed([text]).replace(/\s/g, "")).toBe(text.replace(/\s/g, ""));
   });
 
-  it("shows Markdown as it is meant, however it was cut, and leaves code and globs alone", () => {
+  it("renders Markdown, however it was cut, and leaves code and globs alone", () => {
     const paint = (style: string, words: string): string => `<${style}>${words}</>`;
     const shown = (pieces: readonly string[]): string => {
       const flow = createTextFlow(() => 30, "  ", paint);
@@ -83,7 +83,7 @@ describe("text in pieces", () => {
     expect(shown([...text])).toBe(shown([text]));
   });
 
-  it("keeps emoji of several parts together, also where a piece ends inside", () => {
+  it("keeps emoji of several parts together, even across pieces", () => {
     const family = "👩‍👩‍👧‍👦 done 🇩🇪 👍🏽";
     expect(flowed([...family])).toBe(`  ${family}\n`);
   });
@@ -97,10 +97,10 @@ describe("text in pieces", () => {
 describe("the screen", () => {
   it("aligns labels, bounds lines and ends what the model was saying", () => {
     const { screen: one, shown } = screen();
-    one.say("Hello ");
-    one.say("there");
-    one.tell("tool", "read  a.ts");
-    one.tell("failed", "x\n".repeat(30), 3);
+    one.stream("Hello ");
+    one.stream("there");
+    one.notify("tool", "read  a.ts");
+    one.notify("failed", "x\n".repeat(30), 3);
     expect(shown().split("\n")).toEqual([
       "  Hello there",
       "",
@@ -112,29 +112,29 @@ describe("the screen", () => {
     ]);
   });
 
-  it("a passing line is taken away, and only on a terminal", () => {
+  it("the status line is replaced, and shown only on a terminal", () => {
     const { screen: piped, shown: inPipe } = screen(false);
-    piped.working("working");
+    piped.showStatus("working");
     expect(inPipe()).toBe("");
     const { screen: one, shown } = screen(true);
-    one.working("working");
-    one.tell("ok", "done");
+    one.showStatus("working");
+    one.notify("ok", "done");
     expect(shown().replaceAll("\u001b", "^")).toMatch(/working.*\^\[K\r\^\[K {2}.*ok/);
   });
 });
 
 describe("words for people", () => {
   it("calls, changes and results are short and safe", () => {
-    expect(callWords("read", { path: "a" })).toBe("read  a");
-    expect(callWords("search", { q: "x\u001b[1m" })).toContain("\\u001b");
+    expect(callText("read", { path: "a" })).toBe("read  a");
+    expect(callText("search", { q: "x\u001b[1m" })).toContain("\\u001b");
     expect(changeLines("edit", { old: "a\nb\n", new: "c" }, FIRST_LINES)).toEqual(["- a", "- b", "+ c"]);
     expect(changeLines("write", { content: "l\n".repeat(20) }, FIRST_LINES)).toHaveLength(10);
-    expect(resultWords("read", "1\n2\n")).toBe("2 lines");
-    const run = resultWords("run", `${"line\n".repeat(20)}[exit code 0]`).split("\n");
+    expect(resultText("read", "1\n2\n")).toBe("2 lines");
+    const run = resultText("run", `${"line\n".repeat(20)}[exit code 0]`).split("\n");
     expect(run).toEqual(["(14 lines before)", ...Array(6).fill("line"), "[exit code 0]"]);
   });
 
-  it("AGT-3 the status says tokens and cost, and when the cost is not known", () => {
+  it("AGT-3 the status shows tokens and cost, also an unknown cost", () => {
     const spent = {
       requests: 2,
       inputTokens: 12_000,

@@ -3,20 +3,21 @@ import type { Terminal } from "../ports.ts";
 import type { Paint, Style } from "../render/table.ts";
 import { displayWidth, padEnd, safeLines, truncate, wrap } from "../render/text.ts";
 
-/** Lays out text that comes in pieces: indented, broken at spaces, safe for a terminal. */
+/** Lays out streamed text: indented, wrapped at spaces, safe for a terminal. */
 export interface TextFlow {
-  /** What to write for one more piece; a word that may go on is held back. */
+  /** The output for one more piece; an unfinished word is buffered. */
   push(piece: string): string;
-  /** What was held back, and the end of the line. */
+  /** The buffered rest and the end of the line. */
   end(): string;
 }
 
-/** Joiners inside an emoji are no hidden characters. */
-const SETS = "v";
-const EMOJI = new RegExp("^\\p{RGI_Emoji}$", SETS);
+/** TypeScript refuses the flag `v` in a literal for this target. */
+const UNICODE_SETS = "v";
+/** The joiners inside an emoji are not escaped. */
+const EMOJI = new RegExp("^\\p{RGI_Emoji}$", UNICODE_SETS);
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** With `paint`, Markdown is shown as it is meant: headings, lists, quotes, bold, code; code blocks stay as they are. */
+/** With `paint`, Markdown is rendered: headings, lists, quotes, bold, inline code. Code blocks are left as they are. */
 export function createTextFlow(width: () => number, indent: string, paint?: Paint): TextFlow {
   const marks = paint === undefined ? undefined : createMarks(paint);
   let column = 0;
@@ -58,45 +59,45 @@ export function createTextFlow(width: () => number, indent: string, paint?: Pain
     isFirst = true;
     marks?.endLine();
   };
-  const takeSpace = (spaces: string): string => {
+  const addSpace = (spaces: string): string => {
     const out = flush();
-    // What was a mark alone has no space behind it.
+    // No space follows a mark that is not shown.
     gap = column === 0 && !isFirst ? "" : gap + spaces;
     return out;
   };
-  const takeCharacter = (safe: string): string => {
-    // Scripts without spaces break anywhere; a word longer than a line has to.
+  const addCharacter = (safe: string): string => {
+    // Wide characters may break anywhere; so must a word longer than a line.
     const cells = displayWidth(safe);
     const room = width() - indent.length - (marks?.hang() ?? 0);
     const before = cells === 2 || displayWidth(word) + cells > room ? flush() : "";
     word += safe;
     return cells === 2 ? before + flush() : before;
   };
-  const take = (cluster: string): string => {
-    if (cluster === " ") return takeSpace(" ");
-    if (cluster === "\t") return takeSpace("  ");
+  const addGrapheme = (cluster: string): string => {
+    if (cluster === " ") return addSpace(" ");
+    if (cluster === "\t") return addSpace("  ");
     if (cluster !== "\n" && cluster !== "\r\n")
-      return takeCharacter(EMOJI.test(cluster) ? cluster : escapeControl(cluster));
+      return addCharacter(EMOJI.test(cluster) ? cluster : escapeControl(cluster));
     const out = `${flush()}\n`;
     endLine();
     return out;
   };
-  const takeAll = (text: string): string => {
+  const addText = (text: string): string => {
     let out = "";
-    for (const { segment } of GRAPHEMES.segment(text)) out += take(segment);
+    for (const { segment } of GRAPHEMES.segment(text)) out += addGrapheme(segment);
     return out;
   };
   return {
     push(piece) {
-      // What comes next may belong to the last character, as the parts of an emoji do.
+      // The last grapheme may continue in the next piece.
       const text = held + piece;
       let last = 0;
       for (const { index } of GRAPHEMES.segment(text)) last = index;
       held = text.slice(last);
-      return takeAll(text.slice(0, last));
+      return addText(text.slice(0, last));
     },
     end() {
-      const out = takeAll(held.replace(/[\ud800-\udbff]$/, "")) + flush();
+      const out = addText(held.replace(/[\ud800-\udbff]$/, "")) + flush();
       const more = column === 0 ? "" : "\n";
       held = "";
       endLine();
@@ -106,17 +107,17 @@ export function createTextFlow(width: () => number, indent: string, paint?: Pain
 }
 
 interface Marks {
-  /** A word as it is shown, and the cells that it takes; nothing for a word that is only a mark. */
+  /** A word as shown and its width in cells; empty for a word that is only a mark. */
   styled(
     word: string,
     place: { readonly isFirst: boolean; readonly gap: number },
   ): { readonly text: string; readonly cells: number };
-  /** Cells by which the further rows of this line stand in. */
+  /** Cells by which the continuation rows of this line are indented. */
   hang(): number;
   endLine(): void;
 }
 
-/** The marks of Markdown, word by word: what is said is seen while it comes. */
+/** Renders Markdown word by word, so that streamed text appears at once. */
 function createMarks(paint: Paint): Marks {
   let isFenced = false;
   let isHeading = false;
@@ -152,36 +153,36 @@ function createMarks(paint: Paint): Marks {
       hang = 0;
     },
     styled(word, { isFirst, gap }) {
-      if (!isFirst) return isFenced ? asItIs(word) : inline(word);
+      if (!isFirst) return isFenced ? plainWord(word) : inline(word);
       if (/^(?:```|~~~)/.test(word)) {
         isFenced = !isFenced;
         return { text: paint("faint", word), cells: displayWidth(word) };
       }
-      if (isFenced) return asItIs(word);
+      if (isFenced) return plainWord(word);
       if (/^#{1,6}$/.test(word)) {
         isHeading = true;
         return { text: "", cells: 0 };
       }
-      const sign = signOf(word);
-      if (sign === undefined) return inline(word);
+      const bullet = bulletFor(word);
+      if (bullet === undefined) return inline(word);
       hang = gap + word.length + 1;
-      return { text: paint("faint", sign), cells: word.length };
+      return { text: paint("faint", bullet), cells: word.length };
     },
   };
 }
 
-function asItIs(text: string): { text: string; cells: number } {
+function plainWord(text: string): { text: string; cells: number } {
   return { text, cells: displayWidth(text) };
 }
 
-/** What stands for the mark at the beginning of a line of a list or a quote; undefined for a word that is none. */
-function signOf(word: string): string | undefined {
+/** The character shown for a list or quote mark; undefined for any other word. */
+function bulletFor(word: string): string | undefined {
   if (/^[-*+]$/.test(word)) return "•";
   if (word === ">") return "│";
   return /^\d{1,3}[.)]$/.test(word) ? word : undefined;
 }
 
-/** Words in front of a line that say what it is. */
+/** Labels of lines with their styles. */
 const STYLES = {
   tool: "faint",
   ok: "good",
@@ -208,20 +209,20 @@ type Label = keyof typeof STYLES;
 const LABEL = 9;
 const INDENT = "  ";
 
-/** Everything that a chat writes, one line below the other; every text is made safe here. */
+/** The output of a chat; every text is escaped here. */
 export interface ChatScreen {
-  /** As wide as the terminal is now. */
+  /** The terminal at its current width. */
   terminal(): Terminal;
-  /** A piece of what the model says. */
-  say(piece: string): void;
-  /** A label and a text beside it; further lines stand under the text. */
-  tell(label: Label, text: string, most?: number): void;
-  /** Lines that are laid out and safe already. */
+  /** A piece of the model's answer. */
+  stream(piece: string): void;
+  /** A label with a text beside it, at most `maxLines` long. */
+  notify(label: Label, text: string, maxLines?: number): void;
+  /** Lines that are already laid out and escaped. */
   print(lines: readonly string[]): void;
-  /** A line that is taken away by whatever comes next; only on a terminal. */
-  working(text: string): void;
+  /** A status line that the next output replaces; only on a terminal. */
+  showStatus(text: string): void;
   /** Ends an open line, so that a prompt can follow. */
-  rest(): void;
+  endLine(): void;
 }
 
 interface ScreenPorts {
@@ -232,58 +233,58 @@ interface ScreenPorts {
 
 export function createChatScreen({ isTerminal, terminal, write }: ScreenPorts): ChatScreen {
   let flow: TextFlow | undefined;
-  let working = false;
-  let last: "said" | "told" | "printed" = "printed";
-  /** An empty line between what is said and what is told. */
-  const begin = (kind: "said" | "told"): void => {
+  let hasStatus = false;
+  let last: "answer" | "notice" | "printed" = "printed";
+  /** Puts an empty line between answers and notices. */
+  const separate = (kind: "answer" | "notice"): void => {
     if (last !== "printed" && last !== kind) write("\n");
     last = kind;
   };
-  const clear = (): void => {
-    if (working) write("\r\u001b[K");
-    working = false;
+  const clearStatus = (): void => {
+    if (hasStatus) write("\r\u001b[K");
+    hasStatus = false;
   };
-  const rest = (): void => {
-    clear();
+  const endLine = (): void => {
+    clearStatus();
     if (flow !== undefined) write(flow.end());
     flow = undefined;
   };
   const put = (lines: readonly string[]): void => write(`${lines.join("\n")}\n`);
   return {
     terminal,
-    rest,
+    endLine,
     print(lines) {
-      rest();
+      endLine();
       last = "printed";
       put(lines);
     },
-    say(piece) {
-      clear();
-      if (flow === undefined) begin("said");
+    stream(piece) {
+      clearStatus();
+      if (flow === undefined) separate("answer");
       flow ??= createTextFlow(() => terminal().width, INDENT, isTerminal ? terminal().paint : undefined);
       write(flow.push(piece));
     },
-    tell(label, text, most = 12) {
+    notify(label, text, maxLines = 12) {
       const { width, paint } = terminal();
       const lines = safeLines(text).flatMap((line) => wrap(line, width - INDENT.length - LABEL));
       const shown =
-        lines.length > most
-          ? [...lines.slice(0, most - 1), `(${lines.length - most + 1} lines more)`]
+        lines.length > maxLines
+          ? [...lines.slice(0, maxLines - 1), `(${lines.length - maxLines + 1} lines more)`]
           : lines;
       const style = STYLES[label];
       const head = padEnd(label, LABEL);
       const painted = style === undefined ? head : paint(style, head);
-      rest();
-      begin("told");
+      endLine();
+      separate("notice");
       put(
         shown.map((line, index) => `${INDENT}${index === 0 ? painted : " ".repeat(LABEL)}${line}`.trimEnd()),
       );
     },
-    working(text) {
+    showStatus(text) {
       if (!isTerminal || flow !== undefined) return;
       const { width, paint } = terminal();
       write(`\r${paint("faint", truncate(`${INDENT}${text}`, width - 1))}\u001b[K`);
-      working = true;
+      hasStatus = true;
     },
   };
 }

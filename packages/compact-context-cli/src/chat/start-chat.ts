@@ -27,7 +27,7 @@ import { createWorkplace } from "./tools.ts";
 export async function startChat(invocation: Invocation): Promise<number> {
   const { ports, flags } = invocation;
   const models = createModels(invocation);
-  const model = await models.first();
+  const model = await models.initial();
   const folders = chatFolders(invocation);
   const workplace = await createWorkplace(ports.cwd);
   const screen = createChatScreen({
@@ -38,8 +38,8 @@ export async function startChat(invocation: Invocation): Promise<number> {
   const history = await openHistory(join(folders.workspaceDir, HISTORY_FILE), createRedactor().redactText);
   const interrupts = createInterrupts(() => input.close());
   const input = inputOf(history.entries, {
-    onTyped: history.add,
-    onTypedAhead: (text) => screen.tell("next", text, 3),
+    onMessage: history.add,
+    onQueued: (text) => screen.notify("next", text, 3),
     onInterrupt: interrupts.hit,
   });
   const permissions = createPermissions({ input, screen, workplace });
@@ -51,7 +51,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
       workplace,
       model,
       permissions,
-      onDiagnostic: (diagnostic) => screen.tell("note", problemText(diagnostic, ports.cwd), 4),
+      onDiagnostic: (diagnostic) => screen.notify("note", problemText(diagnostic, ports.cwd), 4),
     });
     const { agent, skills } = opened;
     close = agent.close;
@@ -68,25 +68,25 @@ export async function startChat(invocation: Invocation): Promise<number> {
       folder: ports.cwd,
       clock: ports.clock,
     });
-    screen.working("storing what was said");
+    screen.showStatus("saving the session");
     const closing = close();
     close = undefined;
     await closing;
     await history.saved().catch((error: Error) => {
-      screen.tell("note", `what was typed is not kept for the next time: ${error.message}`, 3);
+      screen.notify("note", `the input history could not be saved: ${error.message}`, 3);
     });
-    screen.rest();
+    screen.endLine();
     return 0;
   } finally {
     input.close();
-    // After an error, which is what is told: what was said is stored all the same.
+    // After an error, which is rethrown, the session is saved all the same.
     await close?.().catch(() => undefined);
   }
 }
 
 function inputOf(
   history: readonly string[],
-  on: Pick<ChatInputOptions, "onTyped" | "onTypedAhead" | "onInterrupt">,
+  on: Pick<ChatInputOptions, "onMessage" | "onQueued" | "onInterrupt">,
 ): ChatInput {
   const { stdin, stdout } = process;
   const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
@@ -96,7 +96,7 @@ function inputOf(
 const PROMPT = "› ";
 const TICK_MS = 500;
 
-/** Reads, answers and carries out commands until the input ends or somebody leaves. */
+/** Runs turns and commands until the input ends or the user leaves. */
 export async function runChat(chat: Chat): Promise<void> {
   const { screen, input } = chat;
   chat.interrupts.onIdle = idleInterrupts(chat);
@@ -107,14 +107,14 @@ export async function runChat(chat: Chat): Promise<void> {
     if (text.trim() === "") continue;
     screen.print(input.isTerminal ? [""] : ["", ...safeLines(`${PROMPT}${text}`), ""]);
     await (COMMAND.test(text)
-      ? runChatCommand(text, chat, (work) => working(chat, work))
+      ? runChatCommand(text, chat, (work) => interruptible(chat, work))
       : takeTurn(chat, text));
   }
 }
 
 const AGAIN_MS = 3_000;
 
-/** At the prompt: the first takes away what was typed, the second, soon after, leaves. */
+/** Ctrl-C at the prompt: the first one clears the line, a second one soon after leaves. */
 function idleInterrupts({ screen, input, clock }: Chat): Interrupts["onIdle"] {
   let last = Number.NEGATIVE_INFINITY;
   return (typed) => {
@@ -126,7 +126,7 @@ function idleInterrupts({ screen, input, clock }: Chat): Interrupts["onIdle"] {
   };
 }
 
-/** One line that begins with a slash. */
+/** One line that starts with a slash. */
 const COMMAND = /^\/.*$/;
 
 function showStatus({ agent, screen }: Chat): void {
@@ -139,33 +139,33 @@ function showStatus({ agent, screen }: Chat): void {
 async function takeTurn(chat: Chat, text: string): Promise<void> {
   const { agent, screen } = chat;
   try {
-    await working(chat, async (signal) => {
+    await interruptible(chat, async (signal) => {
       for await (const event of agent.send(text, { signal })) showEvent(event, screen, chat.folder);
     });
   } catch (error) {
-    screen.tell("error", inCommandWords(diagnosticText(diagnosticOf(error))), 4);
+    screen.notify("error", inCommandWords(diagnosticText(diagnosticOf(error))), 4);
   }
 }
 
-/** Work that Ctrl-C interrupts, with a passing line while nothing else is said; what it throws is told. */
-async function working(chat: Chat, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
+/** Runs work that Ctrl-C aborts, with a status line while nothing else is shown. */
+async function interruptible(chat: Chat, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
   const { screen, interrupts, input, clock } = chat;
   const started = clock();
-  const { signal, stop } = interrupts.begin();
+  const { signal, stop } = interrupts.start();
   const timer = setInterval(() => {
     const seconds = Math.round((clock() - started) / 1000);
     if (input.isAsking()) return;
     const typed = input.typed() === "" ? "" : ` · next: ${oneLine(input.typed())}`;
-    screen.working(`${signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`}${typed}`);
+    screen.showStatus(`${signal.aborted ? "stopping" : `working, ${seconds} s · Esc interrupts`}${typed}`);
   }, TICK_MS);
   try {
     await work(signal);
   } catch (error) {
     if (!signal.aborted) throw error;
-    screen.tell("note", "interrupted");
+    screen.notify("note", "interrupted");
   } finally {
     clearInterval(timer);
     stop();
-    screen.rest();
+    screen.endLine();
   }
 }

@@ -69,16 +69,18 @@ describe("read", () => {
   it("numbers lines, pages, lists folders", async () => {
     expect(await call(readTool(workplace), { path: "a.ts" })).toBe("1\tone\n2\ttwo\n3\tthree");
     const piece = await call(readTool(workplace), { path: "a.ts", offset: 2, limit: "1" });
-    expect(piece).toBe("2\ttwo\n(of 3 lines; go on with offset 3)");
+    expect(piece).toBe("2\ttwo\n(of 3 lines; continue with offset 3)");
     mkdirSync(join(root, "sub"));
     expect(await call(readTool(workplace), { path: "." })).toBe("a.ts\nsub/");
   });
 
-  it("refuses what is no text, too large, or not there, in words", async () => {
+  it("refuses what is binary, too large or missing", async () => {
     writeFileSync(join(root, "x.bin"), Buffer.from([1, 0, 2]));
-    await expect(call(readTool(workplace), { path: "x.bin" })).rejects.toThrow("x.bin is no text (3 B)");
+    await expect(call(readTool(workplace), { path: "x.bin" })).rejects.toThrow(
+      "x.bin is not a text file (3 B)",
+    );
     await expect(call(readTool(workplace), { path: "nowhere" })).rejects.toThrow("ENOENT");
-    await expect(call(readTool(workplace), {})).rejects.toThrow("path must be a text");
+    await expect(call(readTool(workplace), {})).rejects.toThrow("path must be a string");
     await expect(call(readTool(workplace), { path: "a.ts", offset: 0 })).rejects.toThrow(
       "whole number from 1",
     );
@@ -86,7 +88,7 @@ describe("read", () => {
 });
 
 describe("write and edit", () => {
-  it("make folders, keep the mode, leave nothing else behind", async () => {
+  it("create folders, keep the mode, leave no temporary files", async () => {
     expect(await call(writeTool(workplace), { path: "new/deep/b.sh", content: "echo\n" })).toContain(
       "1 line",
     );
@@ -97,21 +99,21 @@ describe("write and edit", () => {
     expect(readdirSync(join(root, "new/deep"))).toEqual(["b.sh"]);
   });
 
-  it("an edit leaves a byte order mark there, and a file alone that is no UTF-8", async () => {
+  it("an edit keeps a byte order mark, and refuses a file that is not UTF-8", async () => {
     writeFileSync(join(root, "bom"), "\ufeffone two");
     await call(editTool(workplace), { path: "bom", old: "two", new: "three" });
     expect(readFileSync(join(root, "bom"), "utf8")).toBe("\ufeffone three");
     const latin = Buffer.from("caf\u00e9 one", "latin1");
     writeFileSync(join(root, "latin"), latin);
     const edit = call(editTool(workplace), { path: "latin", old: "one", new: "two" });
-    await expect(edit).rejects.toThrow("latin was not changed: it is no UTF-8 text");
+    await expect(edit).rejects.toThrow("latin was not changed: it is not UTF-8 text");
     expect(readFileSync(join(root, "latin"))).toEqual(latin);
   });
 
-  it("an edit needs its passage to be there once", async () => {
+  it("an edit needs a passage that occurs once", async () => {
     writeFileSync(join(root, "c"), "x x");
     await expect(call(editTool(workplace), { path: "c", old: "y", new: "z" })).rejects.toThrow(
-      "does not stand",
+      "does not contain",
     );
     await expect(call(editTool(workplace), { path: "c", old: "x", new: "z" })).rejects.toThrow("2 times");
     expect(await call(editTool(workplace), { path: "c", old: "x", new: "z", all: true })).toContain(
@@ -140,7 +142,7 @@ describe.skipIf(process.platform === "win32")("run", () => {
   it("a command that never returns is ended with what it started", async () => {
     const started = performance.now();
     const text = await call(tool(), { command: "sleep 60 & echo $!; sleep 60", timeout_seconds: 1 });
-    expect(text).toMatch(/^\d+\n\n\[given up, [\d.]+ s\]$/);
+    expect(text).toMatch(/^\d+\n\n\[timed out, [\d.]+ s\]$/);
     expect(performance.now() - started).toBeLessThan(30_000);
     const pid = Number.parseInt(String(text), 10);
     await expect.poll(() => isAlive(pid)).toBe(false);

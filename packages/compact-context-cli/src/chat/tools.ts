@@ -18,50 +18,45 @@ import { CompactError } from "compact-context/internal/errors";
 import { formatBytes, formatCount, formatDuration, plural } from "../render/text.ts";
 import { recordOf } from "../transcripts/json.ts";
 
-/** The folder that an agent may touch. */
+/** The folder that an agent may access. */
 export interface Workplace {
   /** Its real path. */
   readonly root: string;
   /**
-   * The real path of a file in it that is to be read, or made: links are followed first. Rejects with
-   * `InvalidArgument` for what lies outside.
+   * The real path of a file that exists or can be created, with links resolved. Rejects with `InvalidArgument` for a path
+   * outside of the folder.
    */
   toRead(path: string): Promise<string>;
-  /** The same for what is to be written; the folders of the agent's own records and of git are left alone. */
+  /** The same for writing; also rejects the folders of the agent's records and of git. */
   toWrite(path: string): Promise<string>;
 }
 
-const OWN_FOLDERS = [".compact", ".git"];
+const PROTECTED_FOLDERS = [".compact", ".git"];
 
-export async function createWorkplace(folder: string): Promise<Workplace> {
-  const root = await realpath(folder);
+export async function createWorkplace(base: string): Promise<Workplace> {
+  const root = await realpath(base);
   const toRead = async (path: string): Promise<string> => {
     const real = await realOf(resolve(root, path));
     const inside = relative(root, real);
     if (inside !== ".." && !inside.startsWith(`..${sep}`) && !isAbsolute(inside)) return real;
-    throw new CompactError("InvalidArgument", `${path} is outside of the working folder`, {
-      place: path,
-      hint: "Only files below the working folder can be touched.",
-    });
+    const hint = "Only files below the working folder can be accessed.";
+    throw refused(path, "is outside of the working folder", hint);
   };
   return {
     root,
     toRead,
     async toWrite(path) {
       const real = await toRead(path);
-      const own = relative(root, real)
+      const folder = relative(root, real)
         .split(sep)
-        .find((part) => OWN_FOLDERS.includes(part.toLowerCase()));
-      if (own === undefined) return real;
-      throw new CompactError("InvalidArgument", `${path} is in ${own}, which tools do not write to`, {
-        place: path,
-        hint: "Choose a place outside of it.",
-      });
+        .find((part) => PROTECTED_FOLDERS.includes(part.toLowerCase()));
+      if (folder === undefined) return real;
+      throw refused(path, `is in ${folder}, which tools do not write to`, "Choose a place outside of it.");
     },
   };
 }
 
-/** The real path of a file, or of the nearest folder above one that is not there yet. */
+/** The real path of a file; of a missing one that of its nearest existing folder, with the rest appended. */
 async function realOf(path: string): Promise<string> {
   try {
     return await realpath(path);
@@ -73,22 +68,22 @@ async function realOf(path: string): Promise<string> {
   }
 }
 
-const LINES = 2_000;
-/** Larger files are for `run` with sed, head or grep. */
-const MOST_BYTES = 10_000_000;
-const MOST_ENTRIES = 500;
+const MAX_LINES = 2_000;
+/** Larger files can be read in parts by `run` with sed, head or grep. */
+const MAX_BYTES = 10_000_000;
+const MAX_ENTRIES = 500;
 
 /** Reads a file with line numbers, or lists a folder. */
 export function readTool(workplace: Workplace): AgentTool {
   return {
     name: "read",
     description:
-      "Reads a text file of the working folder, lines numbered from 1, or lists a folder. Long files come in pieces: go on with offset.",
+      "Reads a text file of the working folder, lines numbered from 1, or lists a folder. Long files come in pieces: continue with offset.",
     schema: objectSchema(
       {
         path: { description: "The file or folder, relative to the working folder." },
         offset: { type: "integer", description: "First line to read; 1 when left out." },
-        limit: { type: "integer", description: `Most lines; ${LINES} when left out.` },
+        limit: { type: "integer", description: `Maximum number of lines; ${MAX_LINES} when left out.` },
       },
       ["path"],
     ),
@@ -97,12 +92,12 @@ export function readTool(workplace: Workplace): AgentTool {
     async execute(args) {
       const path = textArgument(args, "path");
       const offset = numberArgument(args, "offset", 1);
-      const limit = Math.min(LINES, numberArgument(args, "limit", LINES));
+      const limit = Math.min(MAX_LINES, numberArgument(args, "limit", MAX_LINES));
       const real = await workplace.toRead(path);
       const stats = await stat(real);
       if (stats.isDirectory()) return listed(real, path);
-      if (!stats.isFile()) throw unreadable(path, "is no regular file");
-      if (stats.size > MOST_BYTES) {
+      if (!stats.isFile()) throw unreadable(path, "is not a regular file");
+      if (stats.size > MAX_BYTES) {
         throw unreadable(path, `has ${formatBytes(stats.size)}; read parts of it with run`);
       }
       return numbered(await contentOf(real, path), offset, limit);
@@ -113,9 +108,9 @@ export function readTool(workplace: Workplace): AgentTool {
 async function listed(folder: string, path: string): Promise<string> {
   const entries = await readdir(folder, { withFileTypes: true });
   const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).sort();
-  const left = names.length - MOST_ENTRIES;
+  const left = names.length - MAX_ENTRIES;
   const more = left > 0 ? `\n(${formatCount(left)} more)` : "";
-  return names.length === 0 ? `${path} is empty.` : names.slice(0, MOST_ENTRIES).join("\n") + more;
+  return names.length === 0 ? `${path} is empty.` : names.slice(0, MAX_ENTRIES).join("\n") + more;
 }
 
 async function contentOf(file: string, path: string): Promise<string> {
@@ -123,7 +118,7 @@ async function contentOf(file: string, path: string): Promise<string> {
   try {
     const bytes = await handle.readFile();
     if (bytes.subarray(0, 8_000).includes(0)) {
-      throw unreadable(path, `is no text (${formatBytes(bytes.length)})`);
+      throw unreadable(path, `is not a text file (${formatBytes(bytes.length)})`);
     }
     return bytes.toString("utf8");
   } finally {
@@ -138,11 +133,11 @@ function numbered(text: string, offset: number, limit: number): string {
   const shown = lines.slice(offset - 1, offset - 1 + limit);
   const last = offset - 1 + shown.length;
   const more =
-    last < lines.length ? `\n(of ${formatCount(lines.length)} lines; go on with offset ${last + 1})` : "";
+    last < lines.length ? `\n(of ${formatCount(lines.length)} lines; continue with offset ${last + 1})` : "";
   return shown.map((line, index) => `${offset + index}\t${line}`).join("\n") + more;
 }
 
-/** Words for the model about a call that cannot be done. */
+/** The error of a call that cannot be executed, worded for the model. */
 function refused(place: string, why: string, hint: string): CompactError {
   return new CompactError("InvalidArgument", `${place} ${why}`, { place, hint });
 }
@@ -153,12 +148,15 @@ function unreadable(path: string, why: string): CompactError {
 
 const PATH = { description: "The file, relative to the working folder." };
 
-/** Makes a file, or replaces all of one. */
+/** Creates a file, or replaces its content. */
 export function writeTool(workplace: Workplace): AgentTool {
   return {
     name: "write",
-    description: "Writes a whole text file of the working folder, new or in place of the one there.",
-    schema: objectSchema({ path: PATH, content: { description: "All of the file." } }, ["path", "content"]),
+    description: "Writes a whole text file of the working folder; replaces an existing one.",
+    schema: objectSchema({ path: PATH, content: { description: "The whole content of the file." } }, [
+      "path",
+      "content",
+    ]),
     paths: (args) => [textArgument(args, "path")],
     async execute(args) {
       const path = textArgument(args, "path");
@@ -171,17 +169,17 @@ export function writeTool(workplace: Workplace): AgentTool {
   };
 }
 
-/** Changes one passage of a file. */
+/** Replaces one passage of a file. */
 export function editTool(workplace: Workplace): AgentTool {
   return {
     name: "edit",
     description:
-      "Replaces one passage of a text file of the working folder. The old text must stand there exactly once, unless all is true.",
+      "Replaces one passage of a text file of the working folder. The file must contain the old text exactly once, unless all is true.",
     schema: objectSchema(
       {
         path: PATH,
-        old: { description: "The passage as it stands, white space included." },
-        new: { description: "What takes its place." },
+        old: { description: "The passage to replace, with its exact white space." },
+        new: { description: "The replacement." },
         all: { type: "boolean", description: "Replaces every occurrence; false when left out." },
       },
       ["path", "old", "new"],
@@ -193,9 +191,9 @@ export function editTool(workplace: Workplace): AgentTool {
       const real = await workplace.toWrite(path);
       const text = textOf(await readFile(real), path);
       const count = from === "" ? 0 : text.split(from).length - 1;
-      if (count === 0) throw noPlace(path, "the old text does not stand in it");
+      if (count === 0) throw notEdited(path, "it does not contain the old text");
       const all = recordOf(args).all === true;
-      if (count > 1 && !all) throw noPlace(path, `the old text stands in it ${count} times`);
+      if (count > 1 && !all) throw notEdited(path, `it contains the old text ${count} times`);
       await replaceFile(
         real,
         text.replaceAll(from, () => to),
@@ -205,22 +203,22 @@ export function editTool(workplace: Workplace): AgentTool {
   };
 }
 
-/** The text of the bytes; what is no UTF-8 would be written back as something else. */
+/** Decodes UTF-8 strictly: other bytes would be written back changed. */
 function textOf(bytes: Uint8Array, path: string): string {
   try {
     return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
   } catch {
-    const hint = "Change it with a command that leaves the other bytes alone, such as sed.";
-    throw refused(path, "was not changed: it is no UTF-8 text", hint);
+    const hint = "Change it with a command that keeps the other bytes, such as sed.";
+    throw refused(path, "was not changed: it is not UTF-8 text", hint);
   }
 }
 
-function noPlace(path: string, why: string): CompactError {
-  const hint = "Read the file again and give the passage with enough around it to be the only one.";
+function notEdited(path: string, why: string): CompactError {
+  const hint = "Read the file again and give a longer passage that occurs only once.";
   return refused(path, `was not changed: ${why}`, hint);
 }
 
-/** Whole or not at all: a full disk leaves the old file as it was. */
+/** Replaces the file atomically: a full disk leaves the old one. */
 async function replaceFile(file: string, content: string): Promise<void> {
   const temporary = join(dirname(file), `.${basename(file)}.${randomBytes(4).toString("hex")}.tmp`);
   const before = await stat(file).catch(() => undefined);
@@ -238,26 +236,26 @@ export function lineCount(text: string): number {
   return text === "" ? 0 : text.replace(/\n$/, "").split("\n").length;
 }
 
-/** A text among a call's arguments; throws `InvalidArgument`, in words for the model. */
+/** A string argument; throws `InvalidArgument`, worded for the model. */
 function textArgument(args: unknown, name: string): string {
   const value = recordOf(args)[name];
   if (typeof value === "string") return value;
-  throw wrong(name, "a text");
+  throw invalid(name, "a string");
 }
 
-/** A whole number from 1, also where it is given as text. */
-function numberArgument(args: unknown, name: string, otherwise: number): number {
-  const value = recordOf(args)[name] ?? otherwise;
+/** A whole number from 1, possibly as a string. */
+function numberArgument(args: unknown, name: string, fallback: number): number {
+  const value = recordOf(args)[name] ?? fallback;
   const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
   if (typeof number === "number" && Number.isSafeInteger(number) && number >= 1) return number;
-  throw wrong(name, "a whole number from 1");
+  throw invalid(name, "a whole number from 1");
 }
 
-function wrong(name: string, wanted: string): CompactError {
+function invalid(name: string, wanted: string): CompactError {
   return refused(name, `must be ${wanted}`, "Call the tool again with corrected arguments.");
 }
 
-/** The JSON schema of an object; every property is a text unless it says otherwise. */
+/** The JSON schema of an object; properties are strings unless they have another type. */
 function objectSchema(
   properties: Readonly<Record<string, { readonly type?: string; readonly description: string }>>,
   required: readonly string[],
@@ -267,31 +265,31 @@ function objectSchema(
 }
 
 const SECONDS = 120;
-const MOST_SECONDS = 600;
-/** Of the output, the first and the last so many bytes are kept. */
-const HALF = 60_000;
-/** Between asking a command to end and ending it. */
+const MAX_SECONDS = 600;
+/** The first and the last so many bytes of the output are kept. */
+const HALF_BYTES = 60_000;
+/** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 2_000;
 
-/** Runs a command of the shell in the working folder, with nothing to read and a deadline. */
+/** Runs a shell command in the working folder, without input and with a deadline. */
 export function runTool(workplace: Workplace, env: NodeJS.ProcessEnv): AgentTool {
   return {
     name: "run",
-    description: `Runs a shell command in the working folder and gives its output, errors among it. It has no input and ${SECONDS} s; ask for more with timeout_seconds. Everything it started ends with it.`,
+    description: `Runs a shell command in the working folder and returns its output, including stderr. It has no input and a timeout of ${SECONDS} s; timeout_seconds sets a longer one. Its background processes end with it.`,
     schema: objectSchema(
       {
         command: { description: "The command line." },
         timeout_seconds: {
           type: "integer",
-          description: `At most ${MOST_SECONDS}; ${SECONDS} when left out.`,
+          description: `At most ${MAX_SECONDS}; ${SECONDS} when left out.`,
         },
       },
       ["command"],
     ),
-    deadlineMs: (MOST_SECONDS + 10) * 1000,
+    deadlineMs: (MAX_SECONDS + 10) * 1000,
     execute: (args, { signal }) => {
       const command = textArgument(args, "command");
-      const seconds = Math.min(MOST_SECONDS, numberArgument(args, "timeout_seconds", SECONDS));
+      const seconds = Math.min(MAX_SECONDS, numberArgument(args, "timeout_seconds", SECONDS));
       return runCommand({ command, seconds, cwd: workplace.root, env }, signal);
     },
   };
@@ -304,7 +302,7 @@ interface CommandRun {
   readonly env: NodeJS.ProcessEnv;
 }
 
-/** Output and exit code as text; rejects only where the shell itself cannot be started. */
+/** Output and exit code as text; rejects only if the shell cannot be started. */
 export async function runCommand(
   { command, seconds, cwd, env }: CommandRun,
   signal: AbortSignal,
@@ -314,29 +312,28 @@ export async function runCommand(
     cwd,
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // A group of its own: what the command starts can be ended with it.
+    // A process group of its own, so that its children can be killed too.
     detached: process.platform !== "win32",
   });
   const started = performance.now();
   const output = createOutput();
   child.stdout?.on("data", output.add);
   child.stderr?.on("data", output.add);
-  let late = false;
+  let isTimedOut = false;
   const stop = (): void => end(child);
   const timer = setTimeout(() => {
-    late = true;
+    isTimedOut = true;
     stop();
   }, seconds * 1000);
   signal.addEventListener("abort", stop, { once: true });
   if (signal.aborted) stop();
   try {
     const status = await exitOf(child);
-    const how = late ? "given up" : status;
-    return `${output.text()}\n[${how}, ${formatDuration(performance.now() - started)}]`.trimStart();
+    return `${output.text()}\n[${isTimedOut ? "timed out" : status}, ${formatDuration(performance.now() - started)}]`.trimStart();
   } finally {
     clearTimeout(timer);
     signal.removeEventListener("abort", stop);
-    // Whatever it left running in the background.
+    // Ends its background processes.
     kill(child, "SIGKILL");
   }
 }
@@ -356,13 +353,13 @@ function kill(child: ChildProcess, signal: NodeJS.Signals): void {
   }
 }
 
-/** How it ended; output that a background process still holds is not waited for. */
+/** The exit status; does not wait for output that a background process keeps open. */
 function exitOf(child: ChildProcess): Promise<string> {
   return new Promise((resolve, reject) => {
     child.once("error", reject);
     child.once("exit", (code, signal) => {
-      const how = signal === null ? `exit code ${code}` : `ended by ${signal}`;
-      const done = (): void => resolve(how);
+      const status = signal === null ? `exit code ${code}` : `ended by ${signal}`;
+      const done = (): void => resolve(status);
       child.once("close", done);
       setTimeout(done, 200).unref();
     });
@@ -375,13 +372,13 @@ function createOutput(): { add(piece: Buffer): void; text(): string } {
   let left = 0;
   return {
     add(piece) {
-      const room = HALF - head.length;
+      const room = HALF_BYTES - head.length;
       if (room > 0) head = Buffer.concat([head, piece.subarray(0, room)]);
       const rest = room > 0 ? piece.subarray(room) : piece;
       if (rest.length === 0) return;
-      const joined = Buffer.concat([tail, rest.subarray(-HALF)]);
-      left += tail.length + rest.length - Math.min(joined.length, HALF);
-      tail = joined.subarray(-HALF);
+      const joined = Buffer.concat([tail, rest.subarray(-HALF_BYTES)]);
+      left += tail.length + rest.length - Math.min(joined.length, HALF_BYTES);
+      tail = joined.subarray(-HALF_BYTES);
     },
     text() {
       const gap = left === 0 ? "" : `\n[${formatCount(left)} bytes of output were left out]\n`;

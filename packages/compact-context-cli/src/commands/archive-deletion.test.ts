@@ -62,7 +62,7 @@ describe("ARC-6 compact archive", () => {
     expect(nothing.err).toContain("Did you mean chat-2?");
     expect((await archive("delete", "chat-1", "--tenant", "acme")).code).toBe(1);
     const owned = await archive("delete", "chat-1", "--tenant", "acme", "--user", "max");
-    expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("deleted for good")]);
+    expect([owned.code, owned.err]).toEqual([2, expect.stringContaining("permanently deleted")]);
   });
 
   it("delete takes all of a tenant or a user, and list shows them", async () => {
@@ -73,7 +73,7 @@ describe("ARC-6 compact archive", () => {
     expect(existsSync(join(folder, "chat-1"))).toBe(true);
   });
 
-  it("sweep says what would go, then deletes it, by the flags alone", async () => {
+  it("sweep lists what would be deleted, then deletes it, by the flags only", async () => {
     expect((await archive("sweep")).code).toBe(2);
     expect((await archive("sweep", "--days", "soon")).err).toContain("--days must be a whole number");
     expect((await archive("sweep", "--days", "1")).out).toContain("Deleted 0 sessions");

@@ -8,8 +8,7 @@ import { archiveOf, driverOf, type ListedSession, listedSessions, sessionOf } fr
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
-import { commandLine, type Flags } from "../flags.ts";
+import { commandLine, type Flags, type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { callNames, messageGist } from "../render/headline.ts";
 import { type Row, table } from "../render/table.ts";
@@ -27,9 +26,9 @@ import {
 } from "../render/text.ts";
 import { documentChunks } from "../transcripts/json.ts";
 
-const MOST_HITS = 20;
+const MAX_HITS = 20;
 
-/** The tenant and user that the flags name; undefined where they name neither. */
+/** The owner of `--tenant` and `--user`; undefined without them. */
 function ownerOf({ tenant, user }: Flags): SessionOwner | undefined {
   return (tenant ?? user) === undefined ? undefined : { tenant, user };
 }
@@ -38,11 +37,7 @@ export async function listArchive(invocation: Invocation): Promise<number> {
   const { terminal, flags, ports } = invocation;
   const archive = archiveOf(invocation);
   const sessions = await listedSessions(archive, ownerOf(flags));
-  if (flags.json === true) {
-    terminal.printJson({ location: archive.location, sessions });
-    return 0;
-  }
-  terminal.print([
+  printResult(invocation, { location: archive.location, sessions }, () => [
     "",
     ...wrap(`Archive ${oneLine(archive.location)}`, terminal.width - 2).map(
       (line, index) =>
@@ -50,22 +45,22 @@ export async function listArchive(invocation: Invocation): Promise<number> {
     ),
     "",
     ...(sessions.length === 0
-      ? ["  Nothing is archived here yet. compact FILE archives before it drops anything."]
+      ? ["  Nothing is archived here yet. compact FILE archives a session before it compacts it."]
       : sessionLines(sessions, terminal, ports.now().getTime())),
     "",
   ]);
   return 0;
 }
 
-/** Each session with its first words on a line, what is known of it below. */
+/** Each session on two lines: its title, and its steps and sizes. */
 function sessionLines(sessions: readonly ListedSession[], terminal: Terminal, now: number): string[] {
   const rows = sessions.map(({ id, title = "" }): Row => [{ text: oneLine(id), style: "strong" }, title]);
   const { width, paint } = terminal;
   const lines = table(rows, ["left", "flexible"], terminal);
   return sessions.flatMap(({ steps, at, messages, ...tokens }, index) => {
     const facts = [stepsText(steps), ageText(at, now), plural(messages, "message"), tokensText(tokens)];
-    const said = facts.filter((fact) => fact !== "").join(" · ");
-    return [lines[index] ?? "", paint("faint", `    ${truncate(said, width - 4)}`)];
+    const text = facts.filter((fact) => fact !== "").join(" · ");
+    return [lines[index] ?? "", paint("faint", `    ${truncate(text, width - 4)}`)];
   });
 }
 
@@ -83,13 +78,13 @@ function tokensText({
   return `${before}→ ${formatShort(tokensAfter)} tokens`;
 }
 
-/** A step is the state before one compaction. */
+/** A step is the list before one compaction. */
 function stepsText(steps: readonly number[]): string {
   const [only] = steps;
   return steps.length === 1 ? `step ${only}` : `${plural(steps.length, "step")}: ${steps.join(", ")}`;
 }
 
-/** Without a session the only one there is; without a step the newest. No step where `which` names none. */
+/** The session and step of the arguments, by default the only session and its newest step. `step` is undefined if `which` is not a step. */
 async function stepNamed(invocation: Invocation, action: string) {
   const archive = archiveOf(invocation);
   const [given, which = ""] = invocation.words;
@@ -100,31 +95,28 @@ async function stepNamed(invocation: Invocation, action: string) {
 
 export async function showArchived(invocation: Invocation): Promise<number> {
   const { archive, session, steps, step, which } = await stepNamed(invocation, "show");
-  if (step !== undefined) {
-    await showStep(archive, { session, step }, invocation);
-    return 0;
-  }
+  if (step !== undefined) return showStep(archive, { session, step }, invocation);
   const found = await archive.findMessage(session, which);
   if (found === undefined) {
-    throw new CompactError("NotFound", `${oneLine(which)} is no step and no message of ${oneLine(session)}`, {
-      hint: `Steps are ${steps.join(", ")}; ids are listed by compact archive show ${oneLine(session)}.`,
-    });
+    throw new CompactError(
+      "NotFound",
+      `${oneLine(which)} is neither a step nor a message of ${oneLine(session)}`,
+      {
+        hint: `Steps are ${steps.join(", ")}; compact archive show ${oneLine(session)} lists the ids.`,
+      },
+    );
   }
-  if (invocation.flags.json === true) invocation.terminal.printJson(found);
-  else invocation.terminal.print(wholeMessage(found, invocation.terminal));
+  printResult(invocation, found, () => wholeMessage(found, invocation.terminal));
   return 0;
 }
 
 async function showStep(
   archive: Archive,
   { session, step }: { readonly session: string; readonly step: number },
-  { terminal, flags }: Invocation,
-): Promise<void> {
+  invocation: Invocation,
+): Promise<number> {
+  const { terminal, flags } = invocation;
   const { messages, problems } = await archive.readTranscript(session, step);
-  if (flags.json === true) {
-    terminal.printJson({ session, step, messages, problems });
-    return;
-  }
   const names = callNames(messages.map((archived) => archived.message));
   const rows = messages.map(
     ({ n, archiveId, message }): Row => [
@@ -134,7 +126,7 @@ async function showStep(
       messageGist(message, names),
     ],
   );
-  terminal.print([
+  printResult(invocation, { session, step, messages, problems }, () => [
     "",
     `  ${terminal.paint("strong", oneLine(session))}  step ${step}, ${plural(messages.length, "message")}`,
     ...problems.map(
@@ -145,10 +137,11 @@ async function showStep(
     "",
     terminal.paint(
       "faint",
-      `  One message whole: ${commandLine(["compact", "archive", "show", session, "ID"], flags, ["config", "archive"])}`,
+      `  One message in full: ${commandLine(["compact", "archive", "show", session, "ID"], flags, ["config", "archive"])}`,
     ),
     "",
   ]);
+  return 0;
 }
 
 function wholeMessage(
@@ -163,7 +156,7 @@ function wholeMessage(
   return [
     "",
     `  ${terminal.paint("strong", oneLine(message.role))}  ${terminal.paint("faint", oneLine(archiveId))}`,
-    ...(redacted ? [`  ${terminal.paint("warn", "!")} secrets were taken out of it`] : []),
+    ...(redacted ? [`  ${terminal.paint("warn", "!")} its secrets are redacted`] : []),
     "",
     ...blocks.flatMap((text) => [...safeLines(text).map((line) => `  ${line}`), ""]),
   ];
@@ -174,7 +167,7 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
   const archive = archiveOf(invocation);
   const [text = "", given] = invocation.words;
   const sessionId = given === undefined ? undefined : (await sessionOf(archive, given, "search")).session;
-  const options = { limit: MOST_HITS, sessionId };
+  const options = { limit: MAX_HITS, sessionId };
   const { hits, problems } = await archive.search(text, options);
   if (flags.json === true) {
     terminal.printJson({ hits, problems });
@@ -194,16 +187,14 @@ export async function searchArchive(invocation: Invocation): Promise<number> {
   return 0;
 }
 
-/** How the best hit is read whole; that there may be more is told too. */
+/** The command that shows the best hit in full, and a note if there may be more hits. */
 function readNext(hits: readonly SearchHit[], flags: Flags): string[] {
   const [best] = hits;
   if (best === undefined) return [];
   const words = ["compact", "archive", "show", best.sessionId, best.archiveId];
   return [
-    ...(hits.length === MOST_HITS
-      ? [`The best ${MOST_HITS}; more words, or a session, narrow it down.`]
-      : []),
-    `One whole: ${commandLine(words, flags, ["config", "archive"])}`,
+    ...(hits.length === MAX_HITS ? [`Only the best ${MAX_HITS} are shown; add words or a session.`] : []),
+    `In full: ${commandLine(words, flags, ["config", "archive"])}`,
   ];
 }
 
@@ -229,6 +220,7 @@ export async function undoCompaction(invocation: Invocation): Promise<number> {
   return 0;
 }
 
+/** Writes the messages of a session up to a step to the file of `-o`, or with only `--json` to stdout. */
 export async function restoreArchived(invocation: Invocation): Promise<number> {
   const { archive, session, steps, step, which } = await stepNamed(invocation, "restore");
   if (step === undefined) {
@@ -236,19 +228,9 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
       hint: `Steps are ${steps.join(", ")}.`,
     });
   }
-  await restoreToFile(archive, { session, step }, invocation);
-  return 0;
-}
-
-/** Writes the messages of a session up to a step to the file of `-o`, or with `--json` alone to the output. */
-async function restoreToFile(
-  archive: Archive,
-  { session, step }: { readonly session: string; readonly step: number },
-  invocation: Invocation,
-): Promise<void> {
   const { flags, terminal } = invocation;
   if (flags.output === undefined && flags.json !== true) {
-    throw new CompactError("InvalidUsage", "compact archive restore needs a file to write", {
+    throw new CompactError("InvalidUsage", "compact archive restore needs an output file", {
       place: "-o",
       hint: `Write compact archive restore ${oneLine(session)} ${step} -o FILE.`,
     });
@@ -263,6 +245,7 @@ async function restoreToFile(
   if (flags.json === true)
     terminal.printJson(restoredJson(restored, destination?.path), new Set(["messages"]));
   else terminal.print(restoredLines(restored, flags.output ?? "", terminal));
+  return 0;
 }
 
 function restoredJson(restored: Restored, output: string | undefined): object {
@@ -297,19 +280,19 @@ function restoredLines(
       warning(`messages[${index}] (${archiveId}): ${reason}`),
     ),
     ...problems.map(({ step: of, line, problem }) => warning(`step ${of}, line ${line}: ${problem}`)),
-    ...(differences.length + problems.length === 0 ? ["  Nothing of it differs from the original."] : []),
+    ...(differences.length + problems.length === 0 ? ["  It does not differ from the original."] : []),
     "",
   ];
 }
 
 /** Deletes a session, or every session of an owner. */
 export async function deleteArchived(invocation: Invocation): Promise<number> {
-  const { words, flags, terminal } = invocation;
+  const { words, flags } = invocation;
   const [given] = words;
   const owner = ownerOf(flags);
   if (given === undefined && owner === undefined) {
-    throw new CompactError("InvalidUsage", "what is to be deleted is not named", {
-      hint: "Name a session, or a tenant or user: compact archive delete --user NAME --yes.",
+    throw new CompactError("InvalidUsage", "compact archive delete needs a session, a tenant or a user", {
+      hint: "Such as: compact archive delete --user NAME --yes.",
     });
   }
   const archive = archiveOf(invocation);
@@ -321,26 +304,21 @@ export async function deleteArchived(invocation: Invocation): Promise<number> {
   const what = given === undefined ? (owner ?? {}) : owner === undefined ? given : ownedSession(given, owner);
   if (flags.yes !== true) {
     await checkListed(archive, what, { owner, named });
-    throw new CompactError(
-      "InvalidUsage",
-      `${named} in ${oneLine(archive.location)} would be deleted for good`,
-      {
-        hint: "Say it again with --yes; for 30 days nothing is archived here under the same id.",
-      },
-    );
+    const problem = `${named} in ${oneLine(archive.location)} would be permanently deleted`;
+    throw new CompactError("InvalidUsage", problem, {
+      hint: "Confirm with --yes; for 30 days nothing is archived here under the same id.",
+    });
   }
   const deleted = await archive.delete(what);
-  if (flags.json === true) terminal.printJson({ location: archive.location, ...deleted });
-  else if (deleted.values === 0)
-    terminal.print(["", `  There is nothing of ${named} in ${oneLine(archive.location)}.`, ""]);
-  else {
-    const counted = `${plural(deleted.sessions, "session")}, ${plural(deleted.values, "stored value")}`;
-    terminal.print(["", `  Deleted ${named}: ${counted}.`, ""]);
-  }
+  const line =
+    deleted.values === 0
+      ? `There is nothing of ${named} in ${oneLine(archive.location)}.`
+      : `Deleted ${named}: ${plural(deleted.sessions, "session")}, ${plural(deleted.values, "stored value")}.`;
+  printResult(invocation, { location: archive.location, ...deleted }, () => ["", `  ${line}`, ""]);
   return 0;
 }
 
-/** Throws `NotFound` where the archive lists nothing of what is to be deleted. */
+/** Throws `NotFound` if the archive lists nothing to delete. */
 async function checkListed(
   archive: Archive,
   what: string | SessionOwner,
@@ -348,32 +326,28 @@ async function checkListed(
 ): Promise<void> {
   const listed = await archive.sessions(owner);
   const isListed = typeof what === "string" ? listed.includes(what) : listed.length > 0;
-  // Sessions of an owner are listed only under it: an id that names one itself is taken as it is.
+  // Sessions of an owner are listed only with that owner, so ids that include one are not checked.
   if (isListed || (owner === undefined && typeof what === "string" && what.startsWith("~"))) return;
   const near = typeof what === "string" ? closest(what, listed) : undefined;
   throw new CompactError("NotFound", `there is nothing of ${named} in ${oneLine(archive.location)}`, {
-    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list names those it holds.`,
+    hint: `${near === undefined ? "" : `Did you mean ${oneLine(near)}? `}compact archive list shows the sessions.`,
   });
 }
 
-/** Deletes what has expired by the flags, else by the settings. */
+/** Deletes the sessions that have expired by the flags, else by the settings. */
 export async function sweepArchive(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation;
+  const { flags } = invocation;
   const retention = retentionOf(invocation);
   if ((retention.days ?? retention.maxBytes) === undefined) {
-    throw new CompactError("InvalidUsage", "neither an age nor a size is named, so nothing expires", {
-      hint: "Say --days N or --max-bytes N, or set retention.days in the file that --config names.",
+    throw new CompactError("InvalidUsage", "nothing expires without a maximum age or size", {
+      hint: "Add --days N or --max-bytes N, or set retention.days in the configuration.",
     });
   }
   const archive = archiveOf(invocation);
   const dryRun = flags["dry-run"] === true;
   const swept = await archive.sweep(retention, { dryRun });
-  if (flags.json === true) {
-    terminal.printJson({ location: archive.location, dry_run: dryRun, ...swept });
-    return 0;
-  }
   const { sessions, bytes, kept } = swept;
-  terminal.print([
+  printResult(invocation, { location: archive.location, dry_run: dryRun, ...swept }, () => [
     "",
     `  ${dryRun ? "Would delete" : "Deleted"} ${plural(sessions.length, "session")}, ${formatBytes(bytes)}; ` +
       `${plural(kept.sessions, "session")}, ${formatBytes(kept.bytes)} stay.`,
@@ -384,11 +358,11 @@ export async function sweepArchive(invocation: Invocation): Promise<number> {
 }
 
 function retentionOf(invocation: Invocation): Retention {
-  const { days, "max-bytes": most } = invocation.flags;
-  if (days !== undefined || most !== undefined) {
+  const { days, "max-bytes": maxBytes } = invocation.flags;
+  if (days !== undefined || maxBytes !== undefined) {
     return {
-      days: days === undefined ? undefined : wholeOf("days", days),
-      maxBytes: most === undefined ? undefined : wholeOf("max-bytes", most),
+      days: days === undefined ? undefined : parseWhole("days", days),
+      maxBytes: maxBytes === undefined ? undefined : parseWhole("max-bytes", maxBytes),
     };
   }
   return readConfig(invocation).config.retention;
@@ -396,7 +370,7 @@ function retentionOf(invocation: Invocation): Retention {
 
 const UNITS: Readonly<Record<string, number>> = { "": 1, k: 1e3, m: 1e6, g: 1e9, t: 1e12 };
 
-function wholeOf(flag: "days" | "max-bytes", text: string): number {
+function parseWhole(flag: "days" | "max-bytes", text: string): number {
   const isSize = flag === "max-bytes";
   const [, digits = "", unit = ""] = (isSize ? /^(\d{1,12})([kmgt]?)$/i : /^(\d{1,6})$/).exec(text) ?? [];
   const number = Number(digits) * (UNITS[unit.toLowerCase()] ?? 1);

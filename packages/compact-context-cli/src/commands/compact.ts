@@ -8,14 +8,14 @@ import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
-import { commandLine, DECIDING, type Flags, shellWord } from "../flags.ts";
-import type { CliPorts } from "../ports.ts";
-import { createProgress, type Progress } from "../ports.ts";
+import { commandLine, type Flags, RESULT_FLAGS, shellWord } from "../flags.ts";
+import { type CliPorts, createProgress, type Progress } from "../ports.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
 import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import { labelled } from "../render/table.ts";
 import { formatCount, oneLine, safeLines } from "../render/text.ts";
+import { isKeptByTool, openTranscript } from "../sessions/discovery.ts";
 import {
   compactedSession,
   type Job,
@@ -24,9 +24,7 @@ import {
   traceCompaction,
   withoutTracing,
 } from "../sessions/job.ts";
-import type { OpenedSession } from "../sessions/opened.ts";
-import { readSource } from "../sessions/opened.ts";
-import { isKeptByTool, openTranscript } from "../sessions/tools.ts";
+import { type OpenedSession, readSource } from "../sessions/opened.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript, TranscriptFormat } from "../transcripts/transcript.ts";
 import { closedMessages } from "./lint.ts";
@@ -40,7 +38,7 @@ export async function compactSession(invocation: Invocation): Promise<number> {
   return source === undefined ? 0 : compactSource(invocation, source);
 }
 
-/** Without a transcript a person is asked for one, which a machine's output has no room for. */
+/** Flags that need a transcript rule out asking for one. */
 function refuseWithoutTranscript({ flags }: Invocation): void {
   const given = (["json", "output", "target", "format"] as const).find((name) => flags[name] !== undefined);
   if (given === undefined) return;
@@ -50,7 +48,6 @@ function refuseWithoutTranscript({ flags }: Invocation): void {
   });
 }
 
-/** The main job on one session; the exit code. */
 async function compactSource(invocation: Invocation, source: Source): Promise<number> {
   const { flags, ports, terminal } = invocation;
   const { warn } = terminal;
@@ -79,8 +76,8 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     const { tokensBefore } = settings;
     const { tokensAfter } = outcome.result.report;
     const closed = messages === transcript.messages ? undefined : { messages, tokensBefore, tokensAfter };
-    const now = compactedSession(outcome, settings) ?? closed;
-    await writeTranscript(destination, now, { transcript, source, ports });
+    const written = compactedSession(outcome, settings) ?? closed;
+    await writeTranscript(destination, written, { transcript, source, ports });
     await traceCompaction(job, outcome, warn);
   } else withoutTracing(settings.config, "compact without -o", warn);
   if (flags.json === true) {
@@ -92,14 +89,14 @@ async function compactSource(invocation: Invocation, source: Source): Promise<nu
     else terminal.print(safeLines(outcome.result.summary.trim()));
     return 0;
   }
-  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
+  const again = commandLine(["compact", source.word ?? source.name], flags, RESULT_FLAGS);
   terminal.print([
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
     ...(outcome.changed
       ? compactionView(outcome, settings, terminal)
       : untouchedView(settings, terminal, again)),
-    ...nextSteps(invocation, outcome, { transcript, settings, source, destination }),
+    ...nextSteps(invocation, outcome, { transcript, settings, source, destination, again }),
   ]);
   return 0;
 }
@@ -112,29 +109,28 @@ function lineCounter(lines: number, progress: Progress): () => void {
   };
 }
 
-/** A summary that somebody else wrote is told, whatever else is printed. */
 function failureNote({ summarizer, error, fallback }: CompactionReport["failures"][number]): string {
   const instead =
     fallback === "pruning-only" ? "there is no summary" : `${fallback} wrote the summary instead`;
-  return `${summarizer} gave no summary: ${errorMessage(error)}; ${instead}`;
+  return `${summarizer} did not return a summary: ${errorMessage(error)}; ${instead}`;
 }
 
-/** How the providers that can be asked for a summary are spoken to. */
+/** API flavors of the providers that can write summaries. */
 const INTERFACES = { openai: "chat", anthropic: "anthropic" } as const;
 
 const CHOICES = "builtin, openai:MODEL, anthropic:MODEL, or a server's URL[#MODEL]";
 
-interface Outside {
+interface SummarizerOptions {
   readonly flags: Flags;
   readonly config: CompactConfig;
   readonly env: CliPorts["env"];
 }
 
 /**
- * The summarizer that `--summarizer` or the configuration names; undefined for the built-in one. Keys come from the
- * environment alone. Throws `InvalidUsage` for what names none, and for a missing key; no message repeats a key.
+ * The summarizer of `--summarizer` or the configuration; undefined for the built-in one. Keys come from the environment
+ * only. Throws `InvalidUsage` for an unknown name and for a missing key; messages never contain a key.
  */
-function summarizerFor({ flags, config, env }: Outside): Summarizer | undefined {
+function summarizerFor({ flags, config, env }: SummarizerOptions): Summarizer | undefined {
   const deadlineMs = deadlineOf(flags.deadline);
   const named: string = flags.summarizer ?? config.summarizer.kind;
   if (named === "builtin") return undefined;
@@ -144,7 +140,7 @@ function summarizerFor({ flags, config, env }: Outside): Summarizer | undefined 
   return createModelSummarizer({
     model,
     verify,
-    // The flag is for all attempts together, the setting for each.
+    // The flag limits all attempts together, the setting each one.
     deadlineMs,
     attemptDeadlineMs: deadlineMs === undefined ? deadlineSeconds * 1000 : undefined,
     redact: (text) => redactor.redactText(text),
@@ -157,9 +153,9 @@ function deadlineOf(flag: string | undefined): number | undefined {
   if (flag === undefined) return undefined;
   const seconds = Number(flag);
   if (Number.isFinite(seconds) && seconds > 0) return seconds * 1000;
-  throw new CompactError("InvalidUsage", `--deadline ${flag} is no time`, {
+  throw new CompactError("InvalidUsage", `--deadline ${flag} is not a number of seconds`, {
     place: "--deadline",
-    hint: "Give the seconds that a model may take for the summary, such as --deadline 30.",
+    hint: "Give the time limit of the summary in seconds, such as --deadline 30.",
   });
 }
 
@@ -170,7 +166,7 @@ function modelNamed(named: string, env: CliPorts["env"]): TextModel {
   if (colon < 0 || !Object.hasOwn(INTERFACES, name)) throw unknownSummarizer(named);
   const model = named.slice(colon + 1);
   if (model.trim() === "") {
-    throw usage(`--summarizer ${name}: names no model`, `Name one, such as --summarizer ${name}:MODEL.`);
+    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
   }
   return modelOf(name as keyof typeof INTERFACES, model, env);
 }
@@ -179,12 +175,12 @@ function unknownSummarizer(named: string): CompactError {
   const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(INTERFACES)]);
   const guess = near === undefined ? "" : `Did you mean ${near}? `;
   return usage(
-    `--summarizer ${redact(named)}: there is no such summarizer`,
+    `--summarizer ${redact(named)}: unknown summarizer`,
     `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`,
   );
 }
 
-/** The part behind `#` is the model; it is never sent as part of the URL. */
+/** The part after `#` is the model; it is not sent as part of the URL. */
 function modelAt(named: string): TextModel {
   const [url = "", ...rest] = named.split("#");
   const model = rest.join("#");
@@ -197,16 +193,16 @@ function modelOf(name: keyof typeof INTERFACES, model: string, env: CliPorts["en
   if (key === "") {
     throw usage(
       `--summarizer ${name}:${model} needs a key, and ${keyVariable} is not set`,
-      `Set ${keyVariable} in the environment, or use --summarizer builtin, which needs none.`,
+      `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`,
     );
   }
   const url = interfaceUrl(PROVIDERS[name], env);
   const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
-  const named = { api: INTERFACES[name], model, key, name: `${name}:${model}` };
-  return withUsage(place, () => textModelFromUrl({ url, ...named }));
+  const options = { url, api: INTERFACES[name], model, key, name: `${name}:${model}` };
+  return withUsage(place, () => textModelFromUrl(options));
 }
 
-/** What the model's maker refuses was typed by the user: its place is a flag or a variable. */
+/** Turns errors of creating a model into usage errors of a flag or variable. */
 function withUsage(place: string, make: () => TextModel): TextModel {
   try {
     return make();
@@ -220,7 +216,7 @@ function usage(message: string, hint: string): CompactError {
   return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
 }
 
-/** How each tool goes on with a session that lies where the tool keeps it. */
+/** The command of each tool that resumes a session in its own folder. */
 const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: string) => readonly string[]>>> = {
   "claude-code": (id) => ["claude", "--resume", id],
   codex: (id) => ["codex", "resume", id],
@@ -228,58 +224,56 @@ const RESUME: Readonly<Partial<Record<TranscriptFormat, (id: string, path: strin
   "copilot-cli": (id) => ["copilot", "--resume", id],
 };
 
-/** Where everything is now, and what to type next. */
+/** Where the results are, and the commands for what comes next. */
 function nextSteps(
   { ports, terminal, flags }: Invocation,
   { result, sessionId, changed }: Outcome,
-  { transcript, settings, source, destination }: Omit<OpenedSession, "progress">,
+  { transcript, settings, source, destination, again }: Omit<OpenedSession, "progress"> & { again: string },
 ): string[] {
-  const said = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
+  const line = (name: string, text: string): string[] => labelled(name, text, 9, terminal);
   const command = (text: string): string => `${" ".repeat(11)}${terminal.paint("faint", text)}`;
-  const again = commandLine(["compact", source.word ?? source.name], flags, DECIDING);
   const { archive } = result.report;
   const lines: string[] = [];
   if (archive !== undefined && changed) {
     lines.push(
-      ...said("Archive", `every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`),
+      ...line("Archive", `every original is in ${oneLine(shortPath(archive.location, ports.cwd))}`),
       command(commandLine(["compact", "archive", "show", sessionId], flags, ["config", "archive"])),
     );
   }
   if (changed && result.summary !== undefined) {
-    lines.push(...said("Summary", "the whole of it:"), command(`${again} --summary`));
+    lines.push(...line("Summary", "in full:"), command(`${again} --summary`));
   }
   if (destination !== undefined) {
     const same = !changed && destination.isInput ? " (unchanged)" : "";
-    const held = changed ? heldWords(result.report.tokensAfter, settings) : "";
-    lines.push(...said("Written", `${oneLine(destination.name)}${same}${held}`));
+    const size = changed ? fileSizeNote(result.report.tokensAfter, settings) : "";
+    lines.push(...line("Written", `${oneLine(destination.name)}${same}${size}`));
   } else if (changed) {
-    lines.push(...said("Output", "nothing is written yet; to keep the result:"), command(`${again} -o FILE`));
+    lines.push(...line("Output", "nothing is written yet; to keep the result:"), command(`${again} -o FILE`));
   }
   if (changed) lines.push(...resumeLines());
   return [...lines, ""];
 
-  /** The tool reads its session where it lay: written elsewhere, it must be put there first. */
+  /** The tool reads only the original file, so a result must be written there first. */
   function resumeLines(): string[] {
     const resume = resumeLine(transcript, source.path, ports.cwd);
     if (resume === undefined || source.path === undefined || !isKeptByTool(source.path, ports)) return [];
-    if (destination?.isInput === true)
-      return [...said("Go on", "in the tool that it came from:"), command(resume)];
+    if (destination?.isInput === true) return [...line("Resume", "in the original tool:"), command(resume)];
     const place = shellWord(shortPath(source.path, ports.cwd));
     return [
-      ...said("Go on", "in the tool that it came from, once it has ended the session:"),
+      ...line("Resume", "in the original tool, after closing the session there:"),
       command(`${again} -o ${place} --force`),
       command(resume),
     ];
   }
 }
 
-/** How much of the figure above is in the file, where its agent adds the rest. */
-function heldWords(tokensAfter: number, { unseenTokens }: Settings): string {
+/** The tokens in the file, if its agent adds others to each call. */
+function fileSizeNote(tokensAfter: number, { unseenTokens }: Settings): string {
   if (unseenTokens === 0) return "";
-  return `, with ${formatCount(tokensAfter - unseenTokens)} of the ${formatCount(tokensAfter)} tokens: the other ${formatCount(unseenTokens)} (system prompt, tools) are in no file of this agent, which adds them to each call`;
+  return `, with ${formatCount(tokensAfter - unseenTokens)} of the ${formatCount(tokensAfter)} tokens: the other ${formatCount(unseenTokens)} (system prompt, tools) are not in its file; the agent adds them to each call`;
 }
 
-/** The command that resumes a session in its tool, in the folder of the session; undefined where there is none. */
+/** The command that resumes a session in its tool and folder; undefined if there is none. */
 function resumeLine(
   { format, sessionId, cwd }: Transcript,
   path: string | undefined,
@@ -291,7 +285,7 @@ function resumeLine(
   return cwd === undefined || cwd === here ? line : `cd ${shellWord(cwd)} && ${line}`;
 }
 
-/** From the working folder where the path lies below it. */
+/** Relative to the working folder for a path below it. */
 function shortPath(path: string, cwd: string): string {
   const near = relative(cwd, path);
   return near.startsWith("..") || near === "" ? path : near;

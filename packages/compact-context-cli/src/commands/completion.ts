@@ -2,9 +2,9 @@ import { CompactError } from "compact-context/internal/errors";
 import type { Command, Run } from "../flags.ts";
 import { FLAGS, type FlagName, type FlagSpec } from "../flags.ts";
 
-/** What may stand behind the words of a command: other commands with what they do, and its flags. */
+/** The completions after a command: its subcommands with their summaries, and its flags. */
 interface Node {
-  /** The names behind `compact`; empty for the command itself. */
+  /** Full name without `compact`; empty for the root. */
   readonly path: string;
   readonly names: readonly (readonly [name: string, summary: string])[];
   readonly flags: readonly FlagName[];
@@ -12,7 +12,7 @@ interface Node {
 
 const SHELLS: Readonly<Record<string, (nodes: readonly Node[]) => string>> = { bash, zsh, fish };
 
-/** Prints a script that completes these commands in the shell that is named. */
+/** Prints a completion script for the given shell. */
 export function completionOf(commands: Command): Run {
   return async ({ words, ports }) => {
     const [shell = ""] = words;
@@ -27,33 +27,33 @@ export function completionOf(commands: Command): Run {
   };
 }
 
-/** A command that runs by default lends its flags to the one above it. */
+/** The flags of a default subcommand also belong to its parent. */
 function nodesOf(command: Command, path: string): Node[] {
-  const below = command.actions ?? [];
-  const usual = below.find(({ isDefault }) => isDefault === true);
-  const listed = path === "" ? below.filter((action) => action !== usual) : below;
+  const actions = command.actions ?? [];
+  const fallback = actions.find(({ isDefault }) => isDefault === true);
+  const listed = path === "" ? actions.filter((action) => action !== fallback) : actions;
   return [
     {
       path,
       names: listed.map(({ name, summary }) => [name, summary]),
-      flags: [...(command.flags ?? []), ...(usual?.flags ?? []), "help"],
+      flags: [...(command.flags ?? []), ...(fallback?.flags ?? []), "help"],
     },
     ...listed.flatMap((action) => nodesOf(action, `${path} ${action.name}`.trim())),
   ];
 }
 
-/** The words of a node: what a shell offers beside files. */
-function offered({ names, flags }: Node): string {
+/** The completions of a node as one word list. */
+function wordList({ names, flags }: Node): string {
   return [...names.map(([name]) => name), ...flags.map((flag) => `--${flag}`)].join(" ");
 }
 
-/** Case patterns for the first words, the longest paths first. */
+/** Case patterns for the typed words, the longest paths first. */
 function cases(nodes: readonly Node[]): string {
   return nodes
     .toSorted((a, b) => b.path.length - a.path.length)
     .map(
       (node) =>
-        `    ${node.path === "" ? "*" : `"${node.path}"|"${node.path} "*`}) offered="${offered(node)}" ;;`,
+        `    ${node.path === "" ? "*" : `"${node.path}"|"${node.path} "*`}) offered="${wordList(node)}" ;;`,
     )
     .join("\n");
 }
@@ -95,8 +95,10 @@ compdef _compact compact
 function fish(nodes: readonly Node[]): string {
   const quote = (text: string): string => `'${text.replaceAll("\\", "\\\\").replaceAll("'", "\\'")}'`;
   const lines = nodes.flatMap(({ path, names, flags }) => {
-    const own = path.split(" ").filter(Boolean);
-    const seen = own.map((name) => `__fish_seen_subcommand_from ${name}`);
+    const seen = path
+      .split(" ")
+      .filter(Boolean)
+      .map((name) => `__fish_seen_subcommand_from ${name}`);
     const others =
       names.length === 0 ? [] : [`not __fish_seen_subcommand_from ${names.map(([name]) => name).join(" ")}`];
     const condition = quote([...seen, ...others].join("; and ") || "true");

@@ -8,18 +8,18 @@ import { configSchema } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { type Cell, table } from "../render/table.ts";
 import { oneLine, paragraph, plural } from "../render/text.ts";
 
-/** Prints what is wrong with a file of settings, if there is one, and with the environment over it. */
+/** Prints the problems of a configuration file, if any, and of the environment. */
 export async function checkConfigFile({ words, flags, ports, terminal }: Invocation): Promise<number> {
   const file = words[0] ?? fileHere(ports.cwd);
   const text = file === undefined ? "" : readConfigFile(resolve(ports.cwd, file));
   const problems = await configProblems(text, file ?? "compact.yaml", ports.env);
   const valid = problems.length === 0;
-  // What is only odd is told in full where the settings hold.
+  // The file's warnings need valid settings.
   const { warnings } = valid ? loadConfig({ env: ports.env, text, path: file }) : environmentLayer(ports.env);
   if (flags.json === true) {
     terminal.printJson({ file: file ?? null, valid, problems, warnings });
@@ -37,38 +37,33 @@ function fileHere(cwd: string): string | undefined {
 }
 
 function validLine(file: string | undefined, { paint }: Terminal): string {
-  const what =
-    file === undefined ? "there is no compact.yaml here; what the environment sets" : oneLine(file);
+  const what = file === undefined ? "there is no compact.yaml here; the environment" : oneLine(file);
   return `${paint("good", "ok")}  ${what} is valid`;
 }
 
-/** Each problem, then how many are in the file, and how many in the environment over it. */
+/** The problems, then their number in the file and in the environment. */
 function problemLines(problems: readonly ConfigProblem[], file: string | undefined): string[] {
   const inFile = problems.filter(({ place }) => place === file || place.startsWith(`${file}:`)).length;
   const outside = problems.length - inFile;
   const counted = [
     ...(inFile > 0 ? [`${plural(inFile, "problem")} in ${oneLine(file ?? "")}`] : []),
-    ...(outside > 0 ? [`${plural(outside, "problem")} in what the environment sets`] : []),
+    ...(outside > 0 ? [`${plural(outside, "problem")} in the environment`] : []),
   ];
   return [...problems.map((problem) => oneLine(formatProblem(problem))), counted.join(", ")];
 }
 
-/** Prints each setting that holds here with the place that it comes from. */
+/** Prints each effective setting with its origin. */
 export async function showConfig(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
-  const settled = readConfig(invocation);
-  const { config, origins, path } = settled;
-  const own = await ownDefaults(invocation, settled);
+  const { ports, terminal } = invocation;
+  const loaded = readConfig(invocation);
+  const { config, origins, path } = loaded;
+  const defaults = await commandDefaults(invocation, loaded);
   const shown = describeConfig().map(({ path: name, env }) => ({
     path: name,
     value: settingIn(config, name),
     origin: origins[name] === undefined ? "default" : relativePlace(origins[name], ports.cwd),
     env,
   }));
-  if (flags.json === true) {
-    terminal.printJson({ file: path ?? null, settings: shown, commandDefaults: own });
-    return 0;
-  }
   const rows = shown.map(({ path: name, value, origin }): Cell[] => {
     const text = value === null ? "–" : oneLine(typeof value === "string" ? value : JSON.stringify(value));
     const isDefault = origin === "default";
@@ -78,55 +73,59 @@ export async function showConfig(invocation: Invocation): Promise<number> {
       { text: oneLine(origin), style: isDefault ? "faint" : "good" },
     ];
   });
-  terminal.print([
+  printResult(invocation, { file: path ?? null, settings: shown, commandDefaults: defaults }, () => [
     "",
     `  ${terminal.paint("strong", path === undefined ? "No configuration file here" : oneLine(path))}`,
     "",
     ...settingLines(rows, terminal),
     "",
-    ...ownLines(own, terminal),
+    ...defaultLines(defaults, terminal),
   ]);
   return 0;
 }
 
-interface OwnDefault {
+interface CommandDefault {
   readonly path: string;
   readonly value: string;
 }
 
-/** What the command takes where nobody set it and the library has another default. */
-async function ownDefaults(invocation: Invocation, settled: CliConfig): Promise<OwnDefault[]> {
-  // Loaded here: a check of settings needs neither.
+/** The defaults of the command that differ from the library's. */
+async function commandDefaults(invocation: Invocation, loaded: CliConfig): Promise<CommandDefault[]> {
+  // Imported here because `config check` needs neither.
   const [{ driverOf }, { overflowOf }] = await Promise.all([
     import("../archive.ts"),
     import("../settings.ts"),
   ]);
-  const { config, origins } = settled;
-  const own: OwnDefault[] = [];
+  const { config, origins } = loaded;
+  const defaults: CommandDefault[] = [];
   if (origins["storage.root"] === undefined && config.storage.kind === "fs") {
-    const { location } = driverOf(invocation, settled);
+    const { location } = driverOf(invocation, loaded);
     if (location !== resolve(invocation.ports.cwd, config.storage.root)) {
-      own.push({ path: "storage.root", value: location });
+      defaults.push({ path: "storage.root", value: location });
     }
   }
-  const onOverflow = overflowOf(invocation.flags, settled);
-  if (onOverflow !== config.policy.onOverflow) own.push({ path: "policy.on_overflow", value: onOverflow });
-  return own;
+  const onOverflow = overflowOf(invocation.flags, loaded);
+  if (onOverflow !== config.policy.onOverflow)
+    defaults.push({ path: "policy.on_overflow", value: onOverflow });
+  return defaults;
 }
 
-function ownLines(own: readonly OwnDefault[], terminal: Terminal): string[] {
-  if (own.length === 0) return [];
+function defaultLines(defaults: readonly CommandDefault[], terminal: Terminal): string[] {
+  if (defaults.length === 0) return [];
   return [
-    ...paragraph("Defaults are the library's. Where nothing is set, this command takes:", terminal.width),
-    ...own.flatMap(({ path, value }) => [`  ${terminal.paint("strong", path)}`, `      ${oneLine(value)}`]),
+    ...paragraph("The defaults above are the library's. By default this command takes:", terminal.width),
+    ...defaults.flatMap(({ path, value }) => [
+      `  ${terminal.paint("strong", path)}`,
+      `      ${oneLine(value)}`,
+    ]),
     "",
   ];
 }
 
-/** Columns from which on a setting fits on one line. */
+/** Columns from which a setting fits on one line. */
 const WIDE = 100;
 
-/** On a narrow screen a name has a line of its own, the value and its origin one below. */
+/** On a narrow screen the name is on one line, value and origin on the next. */
 function settingLines(rows: readonly (readonly Cell[])[], terminal: Terminal): string[] {
   if (terminal.width >= WIDE) return table(rows, ["left", "flexible", "left"], terminal);
   const values = rows.map(([, ...rest]) => rest);
@@ -134,7 +133,7 @@ function settingLines(rows: readonly (readonly Cell[])[], terminal: Terminal): s
   return rows.flatMap(([name], index) => [`  ${name?.text ?? ""}`, lines[index] ?? ""]);
 }
 
-/** `null` where a setting has no value. */
+/** The value of a setting; `null` if it has none. */
 function settingIn(config: CompactConfig, path: string): unknown {
   const names = path
     .split(".")
@@ -145,30 +144,27 @@ function settingIn(config: CompactConfig, path: string): unknown {
   );
 }
 
-/** Files below the working folder are told as they are called from there. */
+/** Paths below the working folder become relative to it. */
 function relativePlace(place: string, cwd: string): string {
   const near = place.startsWith("/") ? relative(cwd, place) : place;
   return near.startsWith("..") ? place : near;
 }
 
-/** Names of a JSON schema are its own: they stay as they are. */
+/** Prints the schema without `printJson`, which would change its keys. */
 export async function printSchema({ ports }: Invocation): Promise<number> {
   ports.stdout.write(`${JSON.stringify(configSchema(), undefined, 2)}\n`);
   return 0;
 }
 
-/** Prints the statements that make or bring up to date the tables of Postgres. */
+/** Prints the statements that create or migrate the Postgres tables. */
 export async function printDdl(invocation: Invocation): Promise<number> {
   const { config } = readConfig(invocation);
   const [role, version = "0"] = invocation.words;
   if (!/^\d+$/.test(version)) {
-    throw new CompactError(
-      "InvalidUsage",
-      `the version of the tables must be a whole number, not ${oneLine(version)}`,
-      {
-        hint: "Write compact storage ddl ROLE 2, or leave it out where there are no tables yet.",
-      },
-    );
+    const problem = `the version of the tables must be a whole number, not ${oneLine(version)}`;
+    throw new CompactError("InvalidUsage", problem, {
+      hint: "Write compact storage ddl ROLE 2, or omit it if there are no tables yet.",
+    });
   }
   invocation.ports.stdout.write(postgresDdl({ schema: config.storage.schema, from: Number(version), role }));
   return 0;

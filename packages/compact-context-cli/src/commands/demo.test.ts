@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { runCommand } from "../../../../test/e2e/command.ts";
 
-it("removes folders of demos that are hours old, and neither one that may be running nor anybody else's things", async () => {
+it("removes demo folders of hours ago, but not those of a running demo or of others", async () => {
   const temp = mkdtempSync(join(tmpdir(), "compact-demo-test-"));
   const outside = join(temp, "mine");
   mkdirSync(outside);

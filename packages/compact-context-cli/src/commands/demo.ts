@@ -18,14 +18,14 @@ import { readSource } from "../sessions/opened.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 
-/** The window is taken so small that the session overflows it by this factor. */
+/** Size of the session relative to the demo's window. */
 const OVERFLOW = 1.25;
 const ROUND_TO = 1000;
-/** Low enough that the summary is seen. */
-const AIM = "25%";
+/** Low enough to need a summary. */
+const TARGET = "25%";
 const KEPT_MS = 3_600_000;
 const PREFIX = "compact-demo-";
-/** What `mkdtemp` makes of the prefix. */
+/** Names that `mkdtemp` makes from the prefix. */
 const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
 
 export async function runDemo({ flags, ports, terminal }: Invocation): Promise<number> {
@@ -36,11 +36,11 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
   const { messages } = transcript;
   const { tokensBefore } = settingsFor(transcript, early, {});
   const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
-  const settings = summarizing(
+  const settings = withSummary(
     transcript,
-    settingsFor(transcript, { ...early, window }, { target: AIM, ...flags }),
+    settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags }),
   );
-  await removeEarlier(ports.now());
+  await removeOldFolders(ports.now());
   const folder = await mkdtemp(join(tmpdir(), PREFIX));
   const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
   const outcome = await runJob({ transcript, messages, path: undefined, settings, archive, progress, ports });
@@ -49,25 +49,25 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
     return 0;
   }
   const { report } = outcome.result;
-  const say = (text: string): string[] => paragraph(text, terminal.width);
+  const text = (content: string): string[] => paragraph(content, terminal.width);
   terminal.print([
     "",
-    ...say(
-      `An agent worked until its window of ${formatCount(window)} tokens was full: the session below has ${formatCount(tokensBefore)}, the next call would be refused. Compact writes down every message in an archive, keeps what the agent needs next, empties old tool output and sums up the rest, here without any model.`,
+    ...text(
+      `An agent worked until its window of ${formatCount(window)} tokens was full: the session below has ${formatCount(tokensBefore)}, so the next call would be refused. Compact archives every message, keeps what the agent needs next, clears old tool output and summarizes the rest, here without any model.`,
     ),
     ...headline(transcript, settings, terminal),
     ...compactionView(outcome, settings, terminal),
-    ...say(
-      `The ask, the newest steps and the system prompt stay as they were, ${formatPercent(report.tokensBefore - report.tokensAfter, report.tokensBefore)} of the tokens are free again, and all ${plural(report.messagesBefore, "message")} are in the archive:`,
+    ...text(
+      `The request, the newest steps and the system prompt stay as they were, ${formatPercent(report.tokensBefore - report.tokensAfter, report.tokensBefore)} of the tokens are free again, and all ${plural(report.messagesBefore, "message")} are in the archive:`,
     ),
     `  ${oneLine(report.archive?.location ?? folder)}`,
     "",
     `  ${terminal.paint("strong", "Next")}`,
     ...table(
       [
-        ["compact", "the newest agent sessions on this computer"],
-        ["compact FILE", "the same for any of your transcripts"],
-        ["compact replay FILE", "what would have happened, call by call"],
+        ["compact", "lists the newest agent sessions on this computer"],
+        ["compact FILE", "compacts one of your transcripts"],
+        ["compact replay FILE", "plays it call by call"],
       ],
       ["left", "wrapped"],
       terminal,
@@ -75,27 +75,27 @@ export async function runDemo({ flags, ports, terminal }: Invocation): Promise<n
     ),
     `    compact archive show --archive ${oneLine(folder)}`,
     "",
-    ...say("In a checkout of the project, compact is: npx compact"),
+    ...text("In a checkout of the project, compact is: npx compact"),
     "",
   ]);
   return 0;
 }
 
-/** Folders of demos of more than an hour ago; another may run right now. Only this user's own are touched. */
-async function removeEarlier(now: Date): Promise<void> {
+/** Removes this user's demo folders of more than an hour ago; another demo may be running. */
+async function removeOldFolders(now: Date): Promise<void> {
   const user = process.getuid?.();
   const names = (await readdir(tmpdir())).filter((name) => FOLDER.test(name));
   for (const path of names.map((name) => join(tmpdir(), name))) {
     const stats = await lstat(path).catch(() => undefined);
     if (stats === undefined || now.getTime() - stats.mtimeMs < KEPT_MS) continue;
-    const isOurs = stats.isDirectory() && (user === undefined || stats.uid === user);
-    // What another process holds or has removed meanwhile is of no concern to this demo.
-    if (isOurs) await rm(path, { recursive: true, force: true }).catch(() => undefined);
+    const isOwn = stats.isDirectory() && (user === undefined || stats.uid === user);
+    // Another process may use it or have removed it.
+    if (isOwn) await rm(path, { recursive: true, force: true }).catch(() => undefined);
   }
 }
 
-/** The same settings, aiming so low that emptying tool output is not enough and the summary is seen. */
-function summarizing(transcript: Transcript, settings: Settings): Settings {
+/** The settings with a target so low that clearing tool output is not enough, so that the demo shows a summary. */
+function withSummary(transcript: Transcript, settings: Settings): Settings {
   let lower = settings;
   for (let attempt = 0; attempt < 3; attempt += 1) {
     const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
@@ -105,15 +105,15 @@ function summarizing(transcript: Transcript, settings: Settings): Settings {
   return lower;
 }
 
-/** The session among the package's own files. */
+/** The sample session in the package. */
 async function demoSource(): Promise<Awaited<ReturnType<typeof openFile>>> {
   const path = fileURLToPath(new URL("demo/session.json", PACKAGE));
   try {
     return { ...(await openFile(path, "/")), name: "demo/session.json" };
   } catch (error) {
-    throw new CompactError("NotFound", "the demo session is missing from this installation", {
+    throw new CompactError("NotFound", "the sample session is missing from this installation", {
       place: "demo/session.json",
-      hint: "Install the package again, or run compact on a transcript of your own.",
+      hint: "Install the package again, or run compact on your own transcript.",
       cause: error,
     });
   }

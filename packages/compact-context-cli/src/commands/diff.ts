@@ -1,16 +1,16 @@
 import type { Message } from "compact-context";
 import { contentHash, toolCalls, toolResults } from "compact-context/internal/core/message";
 import { layersOf } from "compact-context/internal/core/report";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { createProgress, type Terminal } from "../ports.ts";
 import { type LayerState, layerComparison, totalBars } from "../render/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { foldedRows, type Row, table } from "../render/table.ts";
 import { formatCount } from "../render/text.ts";
+import { openTranscript } from "../sessions/discovery.ts";
 import { sizesOf } from "../sessions/inspection.ts";
 import { readSource } from "../sessions/opened.ts";
-import { openTranscript } from "../sessions/tools.ts";
 import { earlySettings, type Settings, settingsFor } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 
@@ -28,12 +28,13 @@ export async function diffSessions(invocation: Invocation): Promise<number> {
     after: sideOf(after, settings),
     changes: differenceOf(before.messages, after.messages),
   };
-  if (flags.json === true) terminal.printJson(diffJson(comparison));
-  else terminal.print(diffView(comparison, { terminal, settings, all: flags.all === true }));
+  printResult(invocation, diffJson(comparison), () =>
+    diffView(comparison, { terminal, settings, all: flags.all === true }),
+  );
   return 0;
 }
 
-/** What the first file's provider counted beside the messages stands beside those of the second, too. */
+/** Unseen tokens are those of the first file on both sides. */
 function sideOf(transcript: Transcript, { counter, config, unseenTokens }: Settings): Comparison["before"] {
   const fixedTokens =
     counter.countSystem(transcript.system) + counter.countTools(transcript.tools) + unseenTokens;
@@ -66,7 +67,7 @@ function diffJson({ before, after, changes, unseenTokens }: Comparison): Record<
 }
 
 interface Comparison {
-  /** Tokens beside the messages that only the provider's report tells of, counted on both sides. */
+  /** Fixed tokens that are not in the file, counted on both sides. */
   readonly unseenTokens: number;
   readonly before: LayerState & { readonly transcript: Transcript };
   readonly after: LayerState & { readonly transcript: Transcript };
@@ -86,7 +87,7 @@ interface ViewOptions {
   readonly all: boolean;
 }
 
-/** Both sides by layer, then what became of the messages; long runs of one kind folded unless `all`. */
+/** Both sides by layer, then the changes of the messages; long runs of one kind are folded unless `all`. */
 function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptions): string[] {
   const { before, after, changes } = comparison;
   const names = callNames([...before.transcript.messages, ...after.transcript.messages]);
@@ -112,7 +113,7 @@ function diffView(comparison: Comparison, { terminal, settings, all }: ViewOptio
     "",
     ...table(rows, ["left", "right", "left", "right", "flexible"], terminal),
     "",
-    ...(rows.length < changes.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
+    ...(rows.length < changes.length ? ["  ⋮ marks messages that --all shows.", ""] : []),
   ];
 }
 
@@ -163,26 +164,26 @@ type ChangeKind = "kept" | "edited" | "gone" | "new";
 
 export interface Change {
   readonly kind: ChangeKind;
-  /** Index into the first list; absent for a new message. */
+  /** Index in the first list; absent for a new message. */
   readonly before?: number;
-  /** Index into the second list; absent for one that is gone. */
+  /** Index in the second list; absent for a removed message. */
   readonly after?: number;
 }
 
 /**
- * What became of each message: equal content is kept, wherever it stands; the same call, result or id with
- * other content is edited. In the order of the first list, new messages where they stand.
+ * The change of each message, in the order of the first list with new messages in their place. A message with equal
+ * content anywhere in the second list is kept; one with the same call, result or id but other content is edited.
  */
 export function differenceOf(before: readonly Message[], after: readonly Message[]): Change[] {
-  const pairs: Pairs = { changes: new Map(), taken: new Set() };
-  // Equal texts are told apart by their calls first; only where a writer gave new ids does content alone decide.
+  const pairs: Pairs = { changes: new Map(), paired: new Set() };
+  // Equal texts are matched by their calls first, and by content alone if a writer assigned new ids.
   pair(before, after, { keys: contentAndCalls, kind: "kept", pairs });
   pair(before, after, { keys: identities, kind: "edited", pairs });
   pair(before, after, { keys: (message) => [contentHash(message)], kind: "kept", pairs });
   const changes: Change[] = [];
   let next = 0;
   const addNewUpTo = (end: number): void => {
-    for (; next < end; next += 1) if (!pairs.taken.has(next)) changes.push({ kind: "new", after: next });
+    for (; next < end; next += 1) if (!pairs.paired.has(next)) changes.push({ kind: "new", after: next });
   };
   before.forEach((_, index) => {
     const change = pairs.changes.get(index);
@@ -194,10 +195,10 @@ export function differenceOf(before: readonly Message[], after: readonly Message
 }
 
 interface Pairs {
-  /** By index into the first list. */
+  /** By index in the first list. */
   readonly changes: Map<number, Change>;
-  /** Indexes into the second list. */
-  readonly taken: Set<number>;
+  /** Indexes in the second list. */
+  readonly paired: Set<number>;
 }
 
 interface Pairing {
@@ -206,15 +207,15 @@ interface Pairing {
   readonly pairs: Pairs;
 }
 
-/** Pairs what has no partner yet by a key in common, the newest first: what stays is mostly what is newest. */
+/** Pairs unpaired messages with a common key, the newest first, since the newest are most likely kept. */
 function pair(
   before: readonly Message[],
   after: readonly Message[],
-  { keys, kind, pairs: { changes, taken } }: Pairing,
+  { keys, kind, pairs: { changes, paired } }: Pairing,
 ): void {
   const places = new Map<string, number[]>();
   after.forEach((message, index) => {
-    if (taken.has(index)) return;
+    if (paired.has(index)) return;
     for (const key of keys(message)) {
       const known = places.get(key);
       if (known === undefined) places.set(key, [index]);
@@ -223,7 +224,7 @@ function pair(
   });
   const newestFree = (key: string): number | undefined => {
     const stack = places.get(key) ?? [];
-    while (stack.length > 0 && taken.has(stack.at(-1) ?? 0)) stack.pop();
+    while (stack.length > 0 && paired.has(stack.at(-1) ?? 0)) stack.pop();
     return stack.at(-1);
   };
   for (let index = before.length - 1; index >= 0; index -= 1) {
@@ -233,7 +234,7 @@ function pair(
       .map(newestFree)
       .find((place) => place !== undefined);
     if (found === undefined) continue;
-    taken.add(found);
+    paired.add(found);
     changes.set(index, { kind, before: index, after: found });
   }
 }

@@ -6,7 +6,7 @@ import { findConfig, readConfigFile } from "compact-context/internal/config/load
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import { driverOf, probeStorage } from "../archive.ts";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { hintOf } from "../hints.ts";
 import type { CliPorts } from "../ports.ts";
 import { PROVIDER_NAMES, PROVIDERS, type Provider } from "../providers.ts";
@@ -14,67 +14,68 @@ import { upstreamsOf } from "../proxy/sessions.ts";
 import { type Row, table } from "../render/table.ts";
 import { formatBytes, oneLine, plural } from "../render/text.ts";
 
-/** What came of one check. A warning is no reason to stop; what is skipped was not asked for. */
+/** The result of one check. */
 interface Finding {
   readonly check: "configuration" | "store" | "rights" | "disk" | "clock" | "model";
   readonly status: "ok" | "warning" | "failed" | "skipped";
   readonly message: string;
-  /** What to do next, where something is wrong. */
+  /** What to do about a problem. */
   readonly hint?: string;
 }
 
-/** Tries everything that compact needs where it runs. Exit code 1 where a check failed. */
+/** Checks everything that compact needs. Exit code 1 if a check failed. */
 export async function checkEverything(invocation: Invocation): Promise<number> {
   const { flags, ports, terminal } = invocation;
-  const findings: Finding[] = [];
   const { finding, config } = await readSettings(invocation);
-  findings.push(finding);
-  const driver = config === undefined ? undefined : openStore(invocation, config);
-  if (driver !== undefined && "status" in driver) findings.push(driver);
-  else if (driver === undefined)
-    findings.push(found("store", "skipped", "the configuration has to be right first"));
-  else findings.push(...(await checkStore(driver, ports)));
+  const findings: Finding[] = [
+    finding,
+    ...(config === undefined
+      ? [found("store", "skipped", "the configuration is not valid")]
+      : await checkStore(invocation, config)),
+  ];
   // The providers whose keys are in the environment, at the addresses that `compact proxy` uses.
   const upstreams = upstreamsOf(flags.upstream, ports.env);
   const answers = await Promise.all(
     PROVIDER_NAMES.flatMap((name) => {
       const key = ports.env[PROVIDERS[name].keyVariable]?.trim() ?? "";
-      return key === "" ? [] : [askProvider(PROVIDERS[name], upstreams[name], key)];
+      return key === "" ? [] : [checkProvider(PROVIDERS[name], upstreams[name], key)];
     }),
   );
-  if (answers.length === 0 && flags.upstream !== undefined) answers.push(await askUpstream(upstreams.openai));
+  if (answers.length === 0 && flags.upstream !== undefined)
+    answers.push(await checkUpstream(upstreams.openai));
   findings.push(...(answers.length === 0 ? [NO_KEY] : answers.map(({ finding }) => finding)));
   findings.push(checkClock(ports, answers[0]?.date));
   const failed = findings.filter(({ status }) => status === "failed").length;
-  if (flags.json === true) terminal.printJson({ healthy: failed === 0, checks: findings });
-  else {
-    const verdict = failed === 0 ? "Nothing stands in the way." : `${plural(failed, "check")} failed.`;
-    const lines = table(findings.flatMap(rowsOf), ["left", "left", "wrapped"], terminal);
-    terminal.print(["", ...lines, "", `  ${verdict}`, ""]);
-  }
+  const verdict = failed === 0 ? "Everything works." : `${plural(failed, "check")} failed.`;
+  printResult(invocation, { healthy: failed === 0, checks: findings }, () => [
+    "",
+    ...table(findings.flatMap(rowsOf), ["left", "left", "wrapped"], terminal),
+    "",
+    `  ${verdict}`,
+    "",
+  ]);
   return failed === 0 ? 0 : 1;
 }
 
 const STYLES = { ok: "good", warning: "warn", failed: "bad", skipped: "faint" } as const;
 
 function rowsOf({ check, status, message, hint }: Finding): Row[] {
-  const said: Row = [{ text: status, style: STYLES[status] }, check, oneLine(message)];
-  return hint === undefined ? [said] : [said, ["", "", oneLine(hint)]];
+  const row: Row = [{ text: status, style: STYLES[status] }, check, oneLine(message)];
+  return hint === undefined ? [row] : [row, ["", "", oneLine(hint)]];
 }
 
 function found(check: Finding["check"], status: Finding["status"], message: string, hint?: string): Finding {
   return { check, status, message, hint };
 }
 
-/** `failed` with the words and the hint of what was thrown. */
-function failed(check: Finding["check"], error: unknown, hint = "Mend this first."): Finding {
-  const own = hintOf(error);
-  return found(check, "failed", errorMessage(error), own === "" ? hint : own);
+/** A failed check with the message and the hint of an error. */
+function failed(check: Finding["check"], error: unknown, hint = "Fix this first."): Finding {
+  return found(check, "failed", errorMessage(error), hintOf(error) || hint);
 }
 
 // ---- configuration
 
-/** The settings that hold here; none where they are wrong. */
+/** The settings here; none if they are invalid. */
 async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Finding; config?: CliConfig }> {
   const check = "configuration";
   try {
@@ -86,7 +87,7 @@ async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Fi
     const [first] = problems;
     if (first !== undefined) {
       const more = problems.length > 1 ? ` (and ${problems.length - 1} more)` : "";
-      const hint = `compact config check ${oneLine(basename(file ?? ""))} lists every problem; compact config schema is the whole form.`;
+      const hint = `compact config check ${oneLine(basename(file ?? ""))} lists all problems; compact config schema prints the schema.`;
       return { finding: found(check, "failed", `${formatProblem(first)}${more}`, hint) };
     }
     const warnings: string[] = [];
@@ -94,7 +95,7 @@ async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Fi
     if (!config.config.redaction.enabled) warnings.push("redaction is off: secrets are stored as they are");
     const where = config.path ?? "no file; defaults and the environment";
     if (warnings.length === 0) return { finding: found(check, "ok", where), config };
-    const hint = "compact config show says which setting comes from where.";
+    const hint = "compact config show lists each setting with its origin.";
     return { finding: found(check, "warning", warnings.join("; "), hint), config };
   } catch (error) {
     return { finding: failed(check, error) };
@@ -103,18 +104,17 @@ async function readSettings({ flags, ports }: Invocation): Promise<{ finding: Fi
 
 // ---- store
 
-function openStore(invocation: Invocation, config: CliConfig): StorageDriver | Finding {
-  try {
-    return driverOf(invocation, config);
-  } catch (error) {
-    return failed("store", error);
-  }
-}
-
-/** Longer than a driver takes to give up a server that is down: its reason is worth more than a time-out. */
+/** Longer than a driver takes to report an unreachable server, as its error says more than a timeout. */
 const STORE_MS = 20_000;
 
-async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Finding[]> {
+async function checkStore(invocation: Invocation, config: CliConfig): Promise<Finding[]> {
+  const { ports } = invocation;
+  let driver: StorageDriver;
+  try {
+    driver = driverOf(invocation, config);
+  } catch (error) {
+    return [failed("store", error)];
+  }
   const { location } = driver;
   const started = ports.clock();
   try {
@@ -124,18 +124,18 @@ async function checkStore(driver: StorageDriver, ports: CliPorts): Promise<Findi
     return [found("store", "ok", message), checkRights(location), checkDisk(location)];
   } catch (error) {
     const place = CompactError.isInstance(error) ? (error.place ?? location) : location;
-    const finding = failed("store", error, "Check that it is there and that this user may write to it.");
+    const finding = failed("store", error, "Check that it exists and that this user can write to it.");
     return [{ ...finding, message: `${finding.message} (${place})` }, checkDisk(location)];
   }
 }
 
 const OTHERS = 0o077;
 
-/** Archives hold conversations: on a disk they are for their owner alone. */
+/** Archives hold conversations, so only their owner should have access. */
 function checkRights(location: string): Finding {
   const check = "rights";
   if (!isAbsolute(location) || !existsSync(location))
-    return found(check, "skipped", "the store is no folder here");
+    return found(check, "skipped", "the store is not a local folder");
   if (process.platform === "win32") return found(check, "skipped", "this system has no modes");
   const mode = statSync(location).mode & 0o777;
   const shown = mode.toString(8).padStart(3, "0");
@@ -149,7 +149,7 @@ const LOW_BYTES = 1024 * 1024 * 1024;
 
 function checkDisk(location: string): Finding {
   const check = "disk";
-  if (!isAbsolute(location)) return found(check, "skipped", "the store is no folder here");
+  if (!isAbsolute(location)) return found(check, "skipped", "the store is not a local folder");
   let folder = location;
   while (!existsSync(folder)) folder = dirname(folder);
   const { bavail, bsize, ffree, files } = statfsSync(folder);
@@ -164,15 +164,15 @@ function checkDisk(location: string): Finding {
 // ---- clock
 
 const SKEW_MS = 60_000;
-/** Before this release nobody ran it. */
+/** No release is older. */
 const EARLIEST = Date.UTC(2026, 0, 1);
 
 function checkClock({ now }: CliPorts, date: number | undefined): Finding {
   const check = "clock";
   const here = now().getTime();
-  const hint = "Set the clock by NTP: times of events and the expiry of sessions follow it.";
+  const hint = "Synchronize the clock by NTP: event times and session expiry depend on it.";
   const message = new Date(here).toISOString();
-  if (here < EARLIEST) return found(check, "failed", `it says ${message}`, hint);
+  if (here < EARLIEST) return found(check, "failed", `it is ${message}`, hint);
   if (date === undefined) return found(check, "ok", `${message}; no server to compare it with`);
   const skew = here - date;
   if (Math.abs(skew) <= SKEW_MS) return found(check, "ok", message);
@@ -185,9 +185,9 @@ function checkClock({ now }: CliPorts, date: number | undefined): Finding {
 const NO_KEY = found(
   "model",
   "skipped",
-  "no provider's key is in the environment; the built-in summarizer needs none",
+  "no provider's key is in the environment; the built-in summarizer does not need one",
 );
-const ANSWER_MS = 10_000;
+const TIMEOUT_MS = 10_000;
 
 interface Answer {
   readonly finding: Finding;
@@ -195,40 +195,40 @@ interface Answer {
   readonly date?: number;
 }
 
-/** Asks for the list of models, which costs nothing. */
-function askProvider(
+/** Requests the list of models, which is free. */
+function checkProvider(
   { title, version, keyVariable, headers }: Provider,
   upstream: URL,
   key: string,
 ): Promise<Answer> {
   const place = `${title} at ${upstream.origin}`;
   const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
-  return ask({ place, url, headers: headers(key) }, (status) => judge(status, place, keyVariable));
+  return request({ place, url, headers: headers(key) }, (status) => judge(status, place, keyVariable));
 }
 
-/** Without a key only whether the server that was named answers at all. */
-function askUpstream(upstream: URL): Promise<Answer> {
+/** Without a key only checks that the server answers. */
+function checkUpstream(upstream: URL): Promise<Answer> {
   const place = upstream.origin;
-  return ask({ place, url: upstream.href, headers: {} }, (status) => {
-    if (status >= 500) return inTrouble(place, status);
-    return found("model", "ok", `${place} answers (${status}); without a key nothing more is asked`);
+  return request({ place, url: upstream.href, headers: {} }, (status) => {
+    if (status >= 500) return serverError(place, status);
+    return found("model", "ok", `${place} answers (${status}); without a key nothing more is checked`);
   });
 }
 
-async function ask(
+async function request(
   { place, url, headers }: { place: string; url: string; headers: Readonly<Record<string, string>> },
   findingOf: (status: number) => Finding,
 ): Promise<Answer> {
   try {
-    const signal = AbortSignal.timeout(ANSWER_MS);
+    const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { headers, signal, redirect: "manual" });
     await response.body?.cancel();
-    const told = Date.parse(response.headers.get("date") ?? "");
-    return { finding: findingOf(response.status), date: Number.isNaN(told) ? undefined : told };
+    const date = Date.parse(response.headers.get("date") ?? "");
+    return { finding: findingOf(response.status), date: Number.isNaN(date) ? undefined : date };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
-    const hint = "Check the address, the network and the proxy settings; calls would fail the same way.";
+    const hint = "Check the address, the network and the proxy settings.";
     return { finding: found("model", "failed", message, hint) };
   }
 }
@@ -236,17 +236,17 @@ async function ask(
 function judge(status: number, place: string, variable: string): Finding {
   const check = "model";
   if (status === 401 || status === 403) {
-    const hint = `Set ${variable} to a key that is valid there.`;
+    const hint = `Set ${variable} to a valid key.`;
     return found(check, "failed", `${place} refused the key (${status})`, hint);
   }
   if (status === 429)
-    return found(check, "warning", `${place} takes no calls now (429)`, "Wait, or raise the limit.");
-  if (status >= 500) return inTrouble(place, status);
-  // A server without a list of models answers 404, and serves calls all the same.
+    return found(check, "warning", `${place} is rate limiting (429)`, "Wait, or raise the limit.");
+  if (status >= 500) return serverError(place, status);
+  // A server without a list of models answers 404 and can still work.
   return found(check, "ok", `${place} answers (${status})`);
 }
 
-function inTrouble(place: string, status: number): Finding {
-  const hint = "The server is in trouble: try again later.";
+function serverError(place: string, status: number): Finding {
+  const hint = "The server has a problem: try again later.";
   return found("model", "failed", `${place} answers ${status}`, hint);
 }

@@ -1,4 +1,4 @@
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { barTable, layerTable } from "../render/compaction.ts";
 import { callNames, headline, messageGist, reportLines } from "../render/headline.ts";
@@ -18,11 +18,9 @@ import { type Inspection, inspect, type Share } from "../sessions/inspection.ts"
 import { openSession } from "../sessions/opened.ts";
 
 export async function inspectSession(invocation: Invocation): Promise<number> {
-  const { flags, terminal } = invocation;
   const { transcript, settings } = await openSession(invocation);
   const inspection = inspect(transcript, settings);
-  if (flags.json === true) terminal.printJson(inspectionJson(inspection));
-  else terminal.print(inspectionView(inspection, terminal));
+  printResult(invocation, inspectionJson(inspection), () => inspectionView(inspection, invocation.terminal));
   return 0;
 }
 
@@ -67,7 +65,7 @@ function inspectionJson(inspection: Inspection): Record<string, unknown> {
 const TOOLS_SHOWN = 8;
 const PROBLEMS_SHOWN = 12;
 
-/** What a person sees of `compact inspect`. */
+/** The report of `compact inspect`. */
 function inspectionView(inspection: Inspection, terminal: Terminal): string[] {
   const { transcript, settings } = inspection;
   const whole = settings.tokensBefore;
@@ -102,9 +100,9 @@ function fullness({ settings, decision, transcript, layers }: Inspection, termin
   const spread = range.exact
     ? "exact"
     : `an estimate: ${formatShort(range.low)} to ${formatShort(range.high)}`;
-  const isWhole = reported !== undefined || fixedTokens + layers.pinned.messages > 0;
-  const beside = isWhole ? "" : ", without system prompt and tools: the file holds none";
-  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${beside}`;
+  const hasFixed = reported !== undefined || fixedTokens + layers.pinned.messages > 0;
+  const note = hasFixed ? "" : ", without system prompt and tools, which the file does not hold";
+  const size = `${formatCount(tokensBefore)} of ${formatCount(window)} tokens (${spread}) in ${plural(transcript.messages.length, "message")}${note}`;
   const outlook = `${verdict(tokensBefore, budget, decision.triggered)} (compacts at ${formatCount(Math.min(budget, window * config.policy.triggerPct))}, hard limit ${formatCount(budget)})`;
   return [
     `  ${terminal.paint(style, drawn)}${rest}  ${formatPercent(tokensBefore, window)} full`,
@@ -135,9 +133,9 @@ function folded(all: readonly Share[]): readonly Share[] {
   ];
 }
 
-function shares(of: readonly Share[], whole: number, terminal: Terminal): string[] {
-  if (of.length === 0) return [];
-  const entries = of.map((share) => ({
+function shares(all: readonly Share[], whole: number, terminal: Terminal): string[] {
+  if (all.length === 0) return [];
+  const entries = all.map((share) => ({
     label: truncate(oneLine(share.name), 24),
     style: "remainder" as Style,
     tokens: share.tokens,
@@ -175,7 +173,7 @@ function facts(inspection: Inspection, terminal: Terminal): string[] {
       : [
           [
             "compactions",
-            `${plural(transcript.compactions.length, "time")} in the file itself; shown is what came after the last`,
+            `${plural(transcript.compactions.length, "time")} in the file itself; shown is the part after the last`,
           ],
         ]),
     ...(leftOut.length === 0 ? [] : [["ignored", oneLine(leftOut.join(", "))]]),

@@ -2,7 +2,7 @@ import { type Format, lint, type Message, repair, type Violation } from "compact
 import { decode, encode, FORMATS } from "compact-context/internal/codecs/formats";
 import { writeTranscript } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
-import { commandLine, type Flags, type Invocation, oneOf } from "../flags.ts";
+import { commandLine, type Flags, type Invocation, oneOf, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import { formatCount, oneLine, paragraph, plural } from "../render/text.ts";
@@ -16,24 +16,15 @@ export async function lintSession(invocation: Invocation): Promise<number> {
   const held = providerList(transcript, flags.provider);
   const violations = lint(held.list, held.provider, lintOptions(settings, flags));
   const errors = violations.filter((violation) => violation.severity === "error").length;
-  if (flags.json === true) {
-    const { format, problems } = transcript;
-    const { provider, list } = held;
-    terminal.printJson({ format, provider, messages: list.length, errors, violations, problems });
-  } else {
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...problemLines(transcript, terminal),
-      ...violationLines(violations, { held, terminal }),
-      ...(errors > 0 ? repairHint(repairCommandLine(source, flags), terminal) : []),
-    ]);
-  }
+  const { format, problems } = transcript;
+  const json = { format, provider: held.provider, messages: held.list.length, errors, violations, problems };
+  printResult(invocation, json, () => [
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...violationLines(violations, { held, terminal }),
+    ...(errors > 0 ? repairHint(source, flags, terminal) : []),
+  ]);
   return errors > 0 ? 1 : 0;
-}
-
-function repairCommandLine(source: Source, flags: Flags): string {
-  const words = ["compact", "repair", source.word ?? source.name];
-  return commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
 }
 
 export async function repairSession(invocation: Invocation): Promise<number> {
@@ -49,26 +40,25 @@ export async function repairSession(invocation: Invocation): Promise<number> {
       (total, message) => total + settings.counter.countMessage(message),
       settings.fixedTokens + settings.counter.perRequest,
     );
-    const mended = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
-    const now = mends.length === 0 ? undefined : mended;
-    await writeTranscript(destination, now, { transcript, source, ports });
+    const repaired = { messages, tokensBefore: settings.tokensBefore, tokensAfter: tokens };
+    await writeTranscript(destination, mends.length === 0 ? undefined : repaired, {
+      transcript,
+      source,
+      ports,
+    });
   }
+  const { format, problems } = transcript;
   const output = destination?.path ?? null;
-  if (flags.json === true) {
-    const { format, problems } = transcript;
-    terminal.printJson({ format, provider: held.provider, mends, left, output, problems });
-  } else {
-    terminal.print([
-      ...headline(transcript, settings, terminal),
-      ...problemLines(transcript, terminal),
-      ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
-    ]);
-  }
+  printResult(invocation, { format, provider: held.provider, mends, left, output, problems }, () => [
+    ...headline(transcript, settings, terminal),
+    ...problemLines(transcript, terminal),
+    ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
+  ]);
   return left.length > 0 ? 1 : 0;
 }
 
 type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
-/** What was changed so that a provider takes the list. */
+/** One repair of a list. */
 type Mend = ReturnType<typeof repair>["mends"][number];
 
 interface Frame {
@@ -76,10 +66,10 @@ interface Frame {
   readonly terminal: Terminal;
 }
 
-/** Most places shown for one rule. */
+/** Maximum places shown for one rule. */
 const SHOWN = 3;
 
-/** What is broken, rule by rule, the worst first. */
+/** The violations by rule, errors first. */
 function violationLines(violations: readonly Violation[], { held, terminal }: Frame): string[] {
   const count = held.list.length;
   const entries = count === 1 ? "1 entry" : `${formatCount(count)} entries`;
@@ -98,9 +88,10 @@ function violationLines(violations: readonly Violation[], { held, terminal }: Fr
   ];
 }
 
-/** The command that mends what can be mended. */
-function repairHint(command: string, terminal: Terminal): string[] {
-  return ["  To mend what can be mended:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
+function repairHint(source: Source, flags: Flags, terminal: Terminal): string[] {
+  const words = ["compact", "repair", source.word ?? source.name];
+  const command = commandLine(words, flags, ["provider", "model", "format", "config", "pending", "strict"]);
+  return ["  To repair what can be repaired:", `    ${terminal.paint("faint", `${command} -o FILE`)}`, ""];
 }
 
 function byRule(violations: readonly Violation[]): Violation[][] {
@@ -135,86 +126,81 @@ function indented(text: string, { width }: Terminal): string[] {
 
 interface RepairOutcome {
   readonly mends: readonly Mend[];
-  /** Errors that no mend could take away. */
+  /** Errors that could not be repaired. */
   readonly left: readonly Violation[];
-  /** Where the result went; nothing is written without `-o`. */
+  /** The output file; undefined without `-o`. */
   readonly written: string | undefined;
 }
 
-/** What was mended, what is left, and where the result is. */
+/** The repairs, the remaining violations, and the output file. */
 function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
-  const told = mends.flatMap((mend) => [
+  const repairs = mends.flatMap((mend) => [
     `  ${terminal.paint("good", mend.action.padEnd(9))} ${mend.path ?? `messages[${mend.index}]`}  ${mend.rule}`,
     ...indented(mend.explanation, terminal),
   ]);
   const end =
     written === undefined ? "Nothing is written yet; add -o FILE." : `Written to ${oneLine(written)}.`;
   return [
-    ...(mends.length === 0 ? [`  Nothing to mend for ${held.provider}.`] : told),
+    ...(mends.length === 0 ? [`  Nothing to repair for ${held.provider}.`] : repairs),
     "",
     ...(left.length === 0 ? [] : violationLines(left, { held, terminal })),
     ...(mends.length === 0 && written === undefined ? [] : [`  ${end}`, ""]),
   ];
 }
 
-/** The provider whose rules a session is held to, and its list in that provider's format. */
+/** The provider whose rules are checked, and the list in that provider's format. */
 interface ProviderList {
   readonly provider: Format;
   readonly list: readonly unknown[];
 }
 
-/** Tools that speak to one provider alone and keep their sessions in a format of their own. */
-const OWN_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
+/** Providers of tools with a session format of their own. */
+const TOOL_PROVIDERS: Readonly<Partial<Record<TranscriptFormat, Format>>> = { "gemini-cli": "gemini" };
 
-/** The one asked for, else the session's own format where it is a provider's, else its tool's provider, else OpenAI chat. */
-function providerList(transcript: Transcript, asked: string | undefined): ProviderList {
+/** The provider of `--provider`, else of the session's format, else of its tool, else OpenAI chat. */
+function providerList(transcript: Transcript, flag: string | undefined): ProviderList {
   const { list, format } = transcript;
-  const provider = oneOf(asked, "--provider", FORMATS) ?? list ?? OWN_PROVIDERS[format] ?? "openai-chat";
+  const provider = oneOf(flag, "--provider", FORMATS) ?? list ?? TOOL_PROVIDERS[format] ?? "openai-chat";
   return { provider, list: encode(transcript.messages, provider) };
 }
 
-/** A file is held to have ended: calls that are still open are right in a session that goes on, with `--pending`. */
+/** A session is taken as ended, with open calls as errors, unless `--pending` says that it is running. */
 function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Flags): LintOptions {
-  return {
-    model,
-    pendingAllowed: pending === true,
-    strict: strict === true,
-  };
+  return { model, pendingAllowed: pending === true, strict: strict === true };
 }
 
 /**
- * The messages of a session that was killed while its tools ran, with an answer to each call that has none, which
- * `warn` is told; of others the list itself. Sessions whose messages are in no provider's format are not touched: they
- * cannot be written back through one.
+ * The messages with a result added to each open call, for a session that was killed while its tools ran; warns about
+ * it. Sessions in no provider's format are left as they are, since they cannot be written back through one.
  */
 export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
   if (transcript.list === undefined) return transcript.messages;
   const { provider, list } = providerList(transcript, undefined);
-  const ended = { pendingAllowed: false };
-  const isOpen = lint(list, provider, ended).some(({ rule }) => rule === "generic/dead-call");
+  const options = { pendingAllowed: false };
+  const isOpen = lint(list, provider, options).some(({ rule }) => rule === "generic/dead-call");
   if (!isOpen) return transcript.messages;
-  const { messages, mends } = repair(list, provider, ended);
+  const { messages, mends } = repair(list, provider, options);
   for (const note of mendNotes(mends)) warn(note);
   return backToSession(messages, provider, transcript);
 }
 
-/** What was wrong with the session and what stands there now, one sentence for each rule that it broke. */
+/** One sentence for each rule that was violated, with the repair. */
 function mendNotes(mends: readonly Mend[]): string[] {
   const rules = [...new Set(mends.map(({ rule }) => rule))];
   return rules.map((rule) => {
-    const those = mends.filter((mend) => mend.rule === rule);
-    const [first] = those;
-    const count = those.length;
+    const matching = mends.filter((mend) => mend.rule === rule);
+    const [first] = matching;
+    const count = matching.length;
     if (rule === "generic/dead-call") {
       const [they, each] = count === 1 ? ["it", "the"] : ["they", "each"];
-      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note stands in place of ${each} result`;
+      return `${plural(count, "tool call")} ended without a result: the session was interrupted while ${they} ran; a note replaces ${each} result`;
     }
     const others = count === 1 ? "" : ` (and ${formatCount(count - 1)} more of that kind)`;
-    return `changed, as the provider would refuse the session otherwise: ${first?.explanation}${others}`;
+    return `changed, because the provider would refuse the session: ${first?.explanation}${others}`;
   });
 }
 
-/** The list as neutral messages; those that were the session's own are found again by their native object. */
+/** The list as neutral messages; unchanged ones are the session's own, matched by their native object. */
 function backToSession(natives: readonly unknown[], provider: Format, transcript: Transcript): Message[] {
   const own = new Map(transcript.messages.map((message) => [message.native, message]));
   return decode(natives, provider).map((message) => own.get(message.native) ?? message);

@@ -15,7 +15,7 @@ export async function serveTools(invocation: Invocation): Promise<number> {
   const tools = await toolsOf(invocation);
   const sdk = await loadMcpSdk((name) => import(name));
   const [name = "", version = ""] = versionText().split(" ");
-  // A package that prints would break the protocol.
+  // Console output of a package would break the protocol.
   globalThis.console = new Console(process.stderr, process.stderr);
   const onError = (error: Error): void => terminal.warn(error.message);
   await serveMcp({ sdk, tools, info: { name, version }, onError });

@@ -56,12 +56,12 @@ async function run(...argv: string[]): Promise<{ code: number; out: string; err:
 }
 const memory = (): string => readFileSync(join(cwd, "team", "MEMORY.md"), "utf8");
 
-it("show tells what, since when and from where, escaped", async () => {
+it("show prints text, date and origin of each item, escaped", async () => {
   const { code, out } = await run("show");
   expect(code).toBe(0);
   expect(out).toMatch(
     new RegExp(
-      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, concluded by the agent, ${ids[0]}`,
+      `Deploys go out on .*Thursdays\\.\\s+since \\d{4}-\\d\\d-\\d\\d, inferred by the agent, ${ids[0]}`,
     ),
   );
   expect(out).toContain("from the tool fetch");
@@ -77,7 +77,7 @@ it("show tells what, since when and from where, escaped", async () => {
   ]);
 });
 
-it("log says when, who, why, what, and what was refused; undo takes it back", async () => {
+it("log shows time, author, reason, operations and refusals; undo undoes them", async () => {
   expect((await run("log")).out).toMatch(
     new RegExp(`${changeId}\\s.*consolidation\\s+add ×2 \\(1 refused\\): what was`),
   );
@@ -91,7 +91,7 @@ it("log says when, who, why, what, and what was refused; undo takes it back", as
   expect((await run("undo")).code).toBe(2);
 });
 
-it("undo says what stands in the way and does the rest with --partial", async () => {
+it("undo reports conflicting lines and undoes the rest with --partial", async () => {
   writeFileSync(join(cwd, "team", "MEMORY.md"), memory().replace("refunds are free", "refunds cost"));
   const { code, out } = await run("undo", changeId);
   expect(code).toBe(1);
@@ -101,7 +101,7 @@ it("undo says what stands in the way and does the rest with --partial", async ()
   expect(memory()).not.toContain("Thursdays");
 });
 
-it("MEM-14 forget takes an item out of the whole folder and says where it was", async () => {
+it("MEM-14 forget removes an item from the whole folder and reports where it was", async () => {
   const said = /([^\n]*refunds[^\n]*?)\s*<!--/.exec(memory())?.[1]?.replace(/^- /, "") ?? "";
   const line = `${JSON.stringify({ role: "user", content: said })}\n`;
   const kept = ["context.jsonl", ".context.jsonl.v3", ".context.jsonl.v4"].map((name) =>
@@ -112,9 +112,9 @@ it("MEM-14 forget takes an item out of the whole folder and says where it was", 
   const { code, out } = await run("forget", ids[1] ?? "");
   for (const file of kept) expect(readFileSync(file, "utf8")).not.toContain("refunds");
   expect(readFileSync(join(cwd, "history"), "utf8")).toBe("something else\n");
-  expect(out).toContain("1 piece out of history");
+  expect(out).toContain("1 piece removed from history");
   expect(code).toBe(0);
-  expect(out).toContain("1 piece out of MEMORY.md");
+  expect(out).toContain("1 piece removed from MEMORY.md");
   expect(memory() + readFileSync(join(cwd, "team", "memory-log.jsonl"), "utf8")).not.toContain("refunds");
   expect((await run("forget", "m-unknown")).code).toBe(1);
 });
@@ -161,7 +161,7 @@ it("check finds what is wrong, each with its place, and exits with 1 for errors"
   expect((JSON.parse((await run("check", "--json")).out) as { errors: number }).errors).toBe(3);
 });
 
-it("wrong use is told apart", async () => {
+it("usage errors have their own exit code", async () => {
   expect((await run("shoow")).err).toContain("Did you mean compact memory show?");
   expect((await run("show", "--channel", "none")).code).toBe(2);
 });

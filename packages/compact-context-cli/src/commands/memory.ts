@@ -9,9 +9,9 @@ import {
 import type { LoggedOperation, MemoryChange } from "compact-context/internal/memory/changes/store";
 import { createMemoryWriter, type UndoResult } from "compact-context/internal/memory/changes/writer";
 import { archiveOf } from "../archive.ts";
-import { forgetTyped, HISTORY_FILE } from "../chat/input.ts";
+import { HISTORY_FILE, removeFromHistory } from "../chat/input.ts";
 import { channelFolders } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { formatAge, formatCount, oneLine, paragraph, plural } from "../render/text.ts";
 
@@ -19,10 +19,9 @@ type MemoryDocument = MemoryOverviewFile["document"];
 type MemoryItem = MemoryDocument["sections"][number]["items"][number];
 
 export async function showMemory(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
-  const files = (await readMemory(await channelFolders("memory", invocation))).map(owned);
-  if (flags.json === true) terminal.printJson({ files });
-  else terminal.print(memoryLines(files, { now: ports.now().getTime(), terminal }));
+  const { ports, terminal } = invocation;
+  const files = (await readMemory(await channelFolders("memory", invocation))).map(withWriter);
+  printResult(invocation, { files }, () => memoryLines(files, { now: ports.now().getTime(), terminal }));
   return 0;
 }
 
@@ -33,12 +32,12 @@ export async function logMemory(invocation: Invocation): Promise<number> {
   const one = changes.find((change) => change.id === id);
   if (id !== undefined && one === undefined) {
     throw new CompactError("NotFound", `the log has no change ${oneLine(id)}`, {
-      hint: "compact memory log --all lists every change with its id.",
+      hint: "compact memory log --all lists all changes with their ids.",
     });
   }
-  if (flags.json === true) terminal.printJson(one ?? { changes, problems });
-  else if (one !== undefined) terminal.print(changeLines(one, terminal));
-  else terminal.print(logLines(changes, { all: flags.all === true, terminal }));
+  printResult(invocation, one ?? { changes, problems }, () =>
+    one === undefined ? logLines(changes, { all: flags.all === true, terminal }) : changeLines(one, terminal),
+  );
   return 0;
 }
 
@@ -48,8 +47,7 @@ export async function undoMemory(invocation: Invocation): Promise<number> {
   const result = await createMemoryWriter(await channelFolders("memory", invocation)).undo(id, {
     partial: flags.partial === true,
   });
-  if (flags.json === true) terminal.printJson({ undoes: id, ...result });
-  else terminal.print(undoLines(id, result, terminal));
+  printResult(invocation, { undoes: id, ...result }, () => undoLines(id, result, terminal));
   return result.changeId === undefined ? 1 : 0;
 }
 
@@ -71,24 +69,22 @@ export async function forgetMemory(invocation: Invocation): Promise<number> {
       hint: "compact memory show lists the items with their ids.",
     });
   }
-  const asked = item !== undefined && flags.archive !== undefined;
-  const sessions = asked ? await deleteArchived(item.text, invocation) : [];
-  const typed =
-    item === undefined ? 0 : await forgetTyped(join(folders.workspaceDir, HISTORY_FILE), item.text);
-  const forgotten = [...result.forgotten, ...(typed > 0 ? [{ file: HISTORY_FILE, pieces: typed }] : [])];
-  if (flags.json === true) terminal.printJson({ ...result, forgotten, sessions });
-  else
-    terminal.print([
-      "",
-      `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
-      ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} out of ${file}`),
-      ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
-      "",
-    ]);
+  const sessions =
+    item !== undefined && flags.archive !== undefined ? await deleteArchived(item.text, invocation) : [];
+  const removed =
+    item === undefined ? 0 : await removeFromHistory(join(folders.workspaceDir, HISTORY_FILE), item.text);
+  const forgotten = [...result.forgotten, ...(removed > 0 ? [{ file: HISTORY_FILE, pieces: removed }] : [])];
+  printResult(invocation, { ...result, forgotten, sessions }, () => [
+    "",
+    `  ${terminal.paint("good", "forgotten")}  ${oneLine(id)}`,
+    ...forgotten.map(({ file, pieces }) => `      ${plural(pieces, "piece")} removed from ${file}`),
+    ...sessions.map((session) => `      archived session ${oneLine(session)} deleted`),
+    "",
+  ]);
   return 0;
 }
 
-/** Deletes the archived sessions that hold a text word for word, whole: an archive is never rewritten. */
+/** Deletes the archived sessions that contain a text literally; they are deleted whole, as an archive is never rewritten. */
 async function deleteArchived(text: string, invocation: Invocation): Promise<readonly string[]> {
   const archive = archiveOf(invocation);
   const phrase = `"${text.replaceAll('"', " ").replace(/[.!?。]+$/, "")}"`;
@@ -105,26 +101,27 @@ async function deleteArchived(text: string, invocation: Invocation): Promise<rea
 }
 
 export async function checkMemoryFiles(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { ports, terminal } = invocation;
   const problems = await checkMemory({
     ...(await channelFolders("memory", invocation)),
     now: ports.now().getTime(),
   });
   const errors = problems.filter(({ severity }) => severity === "error").length;
-  if (flags.json === true) terminal.printJson({ errors, problems });
-  else terminal.print(problemLines(problems, terminal));
+  printResult(invocation, { errors, problems }, () => problemLines(problems, terminal));
   return errors > 0 ? 1 : 0;
 }
 
-/** The runtime writes these files whole, its lines carry no mark. */
-const WRITERS: Readonly<Partial<Record<MemoryDocument["file"], Pick<MemoryItem, "writtenBy" | "trust">>>> = {
+/** Writers of the files whose lines carry no author mark. */
+const DEFAULT_WRITERS: Readonly<
+  Partial<Record<MemoryDocument["file"], Pick<MemoryItem, "writtenBy" | "trust">>>
+> = {
   "SESSION.md": { writtenBy: "session-update", trust: "agent" },
   "HISTORY.md": { writtenBy: "history", trust: "agent" },
 };
 
-/** The file with the writer of each line that has no mark. */
-function owned({ document, ...file }: MemoryOverviewFile): MemoryOverviewFile {
-  const writer = WRITERS[document.file];
+/** The file with the default writer for each line without a mark. */
+function withWriter({ document, ...file }: MemoryOverviewFile): MemoryOverviewFile {
+  const writer = DEFAULT_WRITERS[document.file];
   const sections = document.sections.map((section) => ({
     ...section,
     items: section.items.map((item) => (item.writtenBy === "person" ? { ...item, ...writer } : item)),
@@ -137,7 +134,7 @@ interface Frame {
   readonly terminal: Terminal;
 }
 
-/** Files, their sections, and each item with its id, since when it stands there, and from where. */
+/** Files and sections with their items: text, id, date and origin. */
 export function memoryLines(files: readonly MemoryOverviewFile[], frame: Frame): string[] {
   if (files.length === 0) return ["", "  There is no memory here yet.", ""];
   return ["", ...files.flatMap((file) => fileLines(file, frame))];
@@ -165,7 +162,6 @@ function fileLines(
   ];
 }
 
-/** What, since when, from where. */
 function itemLines(item: MemoryItem, terminal: Terminal): string[] {
   const since = item.time === undefined ? "" : `since ${item.time.slice(0, 10)}, `;
   const from = `${since}${originOf(item)}`;
@@ -177,13 +173,13 @@ function itemLines(item: MemoryItem, terminal: Terminal): string[] {
   ];
 }
 
-/** Who said it, and where. */
+/** Author of an item, and its source. */
 function originOf({ edited, writtenBy, trust, source }: MemoryItem): string {
   if (edited) return "edited by hand";
   if (writtenBy === "person") return "written by hand";
-  if (writtenBy === "session-update" || writtenBy === "history") return "from the work";
+  if (writtenBy === "session-update" || writtenBy === "history") return "from the session";
   if (trust === "tool") return `from the tool ${oneLine(source ?? "")}`;
-  if (trust === "agent") return "concluded by the agent";
+  if (trust === "agent") return "inferred by the agent";
   const [, session, message] = /^(.+)\/(.+?)$/.exec(source ?? "") ?? [];
   return message === undefined
     ? "said by you"
@@ -192,14 +188,14 @@ function originOf({ edited, writtenBy, trust, source }: MemoryItem): string {
 
 const SHOWN_CHANGES = 20;
 
-/** Changes, newest first: when, by whom, why, and how many operations. */
+/** Changes, newest first: time, author, operations and reason. */
 function logLines(
   changes: readonly MemoryChange[],
   { all, terminal }: { readonly all: boolean; readonly terminal: Terminal },
 ): string[] {
   const newest = changes.toReversed();
   const shown = all ? newest : newest.slice(0, SHOWN_CHANGES);
-  if (shown.length === 0) return ["", "  Nothing was changed yet.", ""];
+  if (shown.length === 0) return ["", "  There are no changes yet.", ""];
   const more = newest.length - shown.length;
   return [
     "",
@@ -220,7 +216,7 @@ function summaryOf({ operations, refused, undoes }: MemoryChange): string {
   return refused.length === 0 ? done : `${done} (${refused.length} refused)`;
 }
 
-/** One change: its files, what it did and what it did not. */
+/** One change: its files, its operations, and those that were refused. */
 export function changeLines(change: MemoryChange, terminal: Terminal): string[] {
   const { id, time, author, reason, sources, files, operations, refused } = change;
   return [
@@ -231,7 +227,7 @@ export function changeLines(change: MemoryChange, terminal: Terminal): string[] 
     "",
     ...Object.entries(files).flatMap(([file, { before, after, gaveWay }]) => {
       const states = `${before ?? "(none)"} → ${after ?? "(none)"}`;
-      const edit = gaveWay === true ? ", gave way to an edit by hand" : "";
+      const edit = gaveWay === true ? ", replaced by a manual edit" : "";
       return indented(`${file} ${states}${edit}`, 4, terminal);
     }),
     "",
@@ -240,7 +236,7 @@ export function changeLines(change: MemoryChange, terminal: Terminal): string[] 
       ...operationLines(operation, "warn", terminal),
       ...indented(`refused: ${message}`, 8, terminal),
     ]),
-    `    ${terminal.paint("faint", `compact memory undo ${id} takes it back.`)}`,
+    `    ${terminal.paint("faint", `compact memory undo ${id} undoes it.`)}`,
     "",
   ];
 }
@@ -258,12 +254,12 @@ function operationLines(
   ];
 }
 
-/** Text of others as lines that stand so many cells to the right. */
+/** Escaped text in lines indented by `cells`. */
 function indented(text: string, cells: number, { width }: Terminal): string[] {
   return paragraph(oneLine(text), width, cells);
 }
 
-/** What was taken back, or what stands in the way. */
+/** The result of an undo, or the lines that prevent it. */
 function undoLines(id: string, { changeId, left }: UndoResult, terminal: Terminal): string[] {
   const kept = left.flatMap(({ file, line, lastLine, later }) => {
     const by = later.length === 0 ? "" : ` (${later.join(", ")})`;
@@ -275,27 +271,22 @@ function undoLines(id: string, { changeId, left }: UndoResult, terminal: Termina
   });
   if (changeId !== undefined) {
     const part = left.length > 0 ? "a part of " : "";
-    return [
-      "",
-      `  ${terminal.paint("good", "taken back")}  ${part}${oneLine(id)}, in ${changeId}`,
-      ...kept,
-      "",
-    ];
+    return ["", `  ${terminal.paint("good", "undone")}  ${part}${oneLine(id)}, in ${changeId}`, ...kept, ""];
   }
-  if (left.length === 0) return ["", `  ${oneLine(id)} changed nothing that is still there.`, ""];
+  if (left.length === 0) return ["", `  Nothing of ${oneLine(id)} is left to undo.`, ""];
   return [
     "",
-    `  ${terminal.paint("warn", "nothing done")}`,
+    `  ${terminal.paint("warn", "not undone")}`,
     ...kept,
-    ...indented("Take back the later changes first, or the rest of it alone with --partial.", 4, terminal),
+    ...indented("Undo the later changes first, or undo only the rest with --partial.", 4, terminal),
     "",
   ];
 }
 
-/** What check found, errors first. */
+/** The problems, errors first. */
 export function problemLines(problems: readonly MemoryProblem[], terminal: Terminal): string[] {
   if (problems.length === 0)
-    return ["", `  ${terminal.paint("good", "clean")}  Nothing is wrong with this memory.`, ""];
+    return ["", `  ${terminal.paint("good", "clean")}  This memory has no problems.`, ""];
   const rank = ({ severity }: MemoryProblem): number => (severity === "error" ? 0 : 1);
   return [
     "",

@@ -1,7 +1,6 @@
 import { type CompactionPlan, type Message, type PlannedMessage, planCompaction } from "compact-context";
 import type { PlannedAction } from "compact-context/internal/core/plan";
-import type { Invocation } from "../flags.ts";
-import { commandLine, DECIDING } from "../flags.ts";
+import { commandLine, type Invocation, printResult, RESULT_FLAGS } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { untouchedView } from "../render/compaction.ts";
 import { callNames, headline, messageGist, problemLines } from "../render/headline.ts";
@@ -20,28 +19,21 @@ export async function planSession(invocation: Invocation): Promise<number> {
   const messages = closedMessages(transcript, terminal.warn);
   const planned = small ? undefined : planCompaction(messages, requestOf(transcript, settings));
   const plan = planned?.entries.some((entry) => entry.action !== "keep")
-    ? told(planned, settings)
+    ? withUnseen(planned, settings)
     : undefined;
-  if (flags.json === true) {
-    terminal.printJson({ ...planJson(plan, settings), problems: transcript.problems });
-    return 0;
-  }
-  terminal.print([
+  const again = commandLine(["compact", "plan", source.word ?? source.name], flags, RESULT_FLAGS);
+  printResult(invocation, { ...planJson(plan, settings), problems: transcript.problems }, () => [
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
     ...(plan === undefined
-      ? untouchedView(
-          settings,
-          terminal,
-          commandLine(["compact", "plan", source.word ?? source.name], flags, DECIDING),
-        )
+      ? untouchedView(settings, terminal, again)
       : planView(plan, messages, { terminal, all: flags.all === true })),
   ]);
   return 0;
 }
 
-/** The plan from the session's own figure on, with the tokens that only the provider's report tells of. */
-function told(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
+/** The plan with the tokens that are not in the file. */
+function withUnseen(plan: CompactionPlan, { tokensBefore, unseenTokens }: Settings): CompactionPlan {
   return { ...plan, tokensBefore, tokensAfter: plan.tokensAfter + unseenTokens };
 }
 
@@ -68,7 +60,7 @@ const ACTIONS: Readonly<Record<PlannedAction, { readonly word: string; readonly 
   summarize: { word: "summarized", style: "faint" },
 };
 
-/** What happens and why in a few words, where the screen is too narrow for the plan's own sentence. */
+/** Short forms of the plan's reasons for keeping a message. */
 const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
   pinned: "protected",
   recent: "recent turn",
@@ -76,7 +68,7 @@ const SHORT_REASONS: Readonly<Record<PlannedMessage["layer"], string>> = {
   remainder: "still fits",
 };
 
-/** The plan as a list, message by message, with long runs folded unless `all`. */
+/** The plan message by message, with long runs folded unless `all`. */
 function planView(
   plan: CompactionPlan,
   messages: readonly Message[],
@@ -94,13 +86,13 @@ function planView(
       { text: message === undefined ? "" : messageGist(message, names), style: "faint" },
     ];
   };
-  const alike = (one: PlannedMessage, other: PlannedMessage): boolean => fateOf(one) === fateOf(other);
+  const alike = (one: PlannedMessage, other: PlannedMessage): boolean => groupOf(one) === groupOf(other);
   const rows = foldedRows(plan.entries, { alike, from: 7, kept: 2, all, row, fold: foldedRow });
   const header = columnNames("", "role", "tokens", "what", "");
   return [
     ...table([header, ...rows], ["right", "left", "right", "left", "flexible"], terminal),
     "",
-    ...(rows.length < plan.entries.length ? ["  ⋮ stands for messages that --all shows.", ""] : []),
+    ...(rows.length < plan.entries.length ? ["  ⋮ marks messages that --all shows.", ""] : []),
     ...legend(plan, terminal),
     "",
     ...totals(plan).flatMap((text) => paragraph(text, terminal.width)),
@@ -108,7 +100,7 @@ function planView(
   ];
 }
 
-/** What the short words stand for: how many messages, how many tokens, and the plan's own reason. */
+/** Explains each short reason: number of messages, tokens, and the plan's sentence. */
 function legend(plan: CompactionPlan, terminal: Terminal): string[] {
   const groups = new Map<string, PlannedMessage[]>();
   for (const entry of plan.entries) {
@@ -130,15 +122,15 @@ function legend(plan: CompactionPlan, terminal: Terminal): string[] {
   ]);
 }
 
-/** Neighbours of one layer that all go, or all stay: what is cleared among what is kept does not end a run. */
-function fateOf({ action, layer }: PlannedMessage): string {
+/** Neighbors of one group fold together; a cleared message does not end a run of kept ones. */
+function groupOf({ action, layer }: PlannedMessage): string {
   return action === "summarize" || action === "elide" ? action : layer;
 }
 
 function shortReason({ action, layer }: PlannedMessage): string {
   if (action === "summarize") return "summarized";
   if (action === "elide") return "cut: too large";
-  return action === "clear" ? "output emptied" : `kept: ${SHORT_REASONS[layer]}`;
+  return action === "clear" ? "output cleared" : `kept: ${SHORT_REASONS[layer]}`;
 }
 
 function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
@@ -149,8 +141,7 @@ function tokensOf({ action, tokens, tokensAfter }: PlannedMessage): string {
 function foldedRow(run: readonly PlannedMessage[]): Row {
   const before = run.reduce((total, entry) => total + entry.tokens, 0);
   const after = run.reduce((total, entry) => total + entry.tokensAfter, 0);
-  const gone = run[0]?.action === "summarize";
-  const changed = !gone && before !== after;
+  const changed = run[0]?.action !== "summarize" && before !== after;
   return [
     { text: "⋮", style: "faint" },
     { text: `${formatCount(run.length)} more`, style: "faint" },
@@ -159,7 +150,7 @@ function foldedRow(run: readonly PlannedMessage[]): Row {
   ];
 }
 
-/** What happens to the messages of a run; how many of each where that differs. */
+/** The actions in a run, with counts if they differ. */
 function actionsOf(entries: readonly PlannedMessage[]): string[] {
   const counts = (Object.keys(ACTIONS) as PlannedAction[])
     .map((action) => ({ action, count: entries.filter((entry) => entry.action === action).length }))
@@ -172,7 +163,7 @@ function actionsOf(entries: readonly PlannedMessage[]): string[] {
 function totals(plan: CompactionPlan): string[] {
   const saved = plan.tokensBefore - plan.tokensAfter;
   return [
-    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), the summary up to ${formatCount(plan.summaryTokens)} of them.`,
-    "Nothing was changed: this is what compact would do.",
+    `${formatCount(plan.tokensBefore)} tokens now, at most ${formatCount(plan.tokensAfter)} after (−${formatPercent(Math.max(0, saved), plan.tokensBefore)}), of which the summary has up to ${formatCount(plan.summaryTokens)}.`,
+    "This is a dry run: nothing was changed.",
   ];
 }

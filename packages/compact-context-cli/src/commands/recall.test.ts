@@ -48,7 +48,7 @@ it("MEM-3 shows what answers, from channel and workspace, escaped, and writes no
   expect(readdirSync(join(cwd, "team"))).toEqual(["MEMORY.md", "log.jsonl"]);
 });
 
-it("MEM-3 nothing relevant is no failure; logs are searched with --all; --json has the block", async () => {
+it("MEM-3 nothing relevant is not a failure; logs are searched with --all; --json has the block", async () => {
   const query = ["recall", "What is the parrot called?", "--channel", "team"];
   expect(await run(...query)).toMatchObject({
     code: 0,
@@ -61,13 +61,13 @@ it("MEM-3 nothing relevant is no failure; logs are searched with --all; --json h
   expect(text).toMatch(/^<runtime_context>\n\[channel-log\]/);
 });
 
-it("--debug says of every section that was looked at its score and what became of it", async () => {
+it("--debug shows the score and the outcome of every candidate", async () => {
   const { out } = await run("recall", "when do we deploy?", "--channel", "team", "--debug");
-  expect(out).toMatch(/Looked at {2}\d of 2 sections/);
+  expect(out).toMatch(/Candidates {2}\d of 2 sections/);
   expect(out).toMatch(/\d\.\d\d\s+\d+% {2}channel-memory \/ Decisions {2}given to the model/);
 });
 
-it("wrong use is told apart from a channel that is not there", async () => {
+it("usage errors and a missing channel have different exit codes", async () => {
   expect(await run("recall", "--channel", "team")).toMatchObject({ code: 2 });
   expect(await run("recall", "x")).toMatchObject({ code: 2, err: expect.stringContaining("--channel DIR") });
   expect(await run("recall", "x", "--channel", "none")).toMatchObject({ code: 1 });

@@ -6,12 +6,12 @@ import {
   recallRelevantMemory,
 } from "compact-context/memory";
 import { channelFolders } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { columnNames, type Row, table } from "../render/table.ts";
 import { formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 
-const MEMORY: readonly MemorySource[] = [
+const NOTES: readonly MemorySource[] = [
   "channel-session",
   "channel-memory",
   "workspace-memory",
@@ -25,13 +25,15 @@ export async function recallMemory(invocation: Invocation): Promise<number> {
   const result = await recallRelevantMemory({
     query: queryOf(words),
     ...folders,
-    sources: flags.all === true ? [...MEMORY, ...LOGS] : MEMORY,
+    sources: flags.all === true ? [...NOTES, ...LOGS] : NOTES,
     now: ports.now().getTime(),
     warn: (text) => terminal.warn(text),
   });
-  if (flags.json === true) terminal.printJson(result);
-  else terminal.print(["", ...linesOf(result.items, result.candidates, invocation)]);
-  if (flags.json !== true && flags.debug === true) terminal.print(decisionLines(result, terminal));
+  printResult(invocation, result, () => [
+    "",
+    ...linesOf(result.items, result.candidates, terminal),
+    ...(flags.debug === true ? decisionLines(result, terminal) : []),
+  ]);
   return 0;
 }
 
@@ -43,17 +45,12 @@ function queryOf(words: readonly string[]): string {
   });
 }
 
-function linesOf(items: readonly RecalledMemory[], candidates: number, { terminal }: Invocation): string[] {
-  if (items.length === 0) {
-    return [
-      `  Nothing in ${candidates === 1 ? "one section" : `${candidates} sections`} speaks to that.`,
-      "",
-    ];
-  }
+function linesOf(items: readonly RecalledMemory[], candidates: number, terminal: Terminal): string[] {
+  if (items.length === 0) return [`  Nothing in ${plural(candidates, "section")} is relevant.`, ""];
   return items.flatMap(({ path, timestamp, content, ...item }) => {
-    const noted = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
+    const date = timestamp === undefined ? "" : `  ${timestamp.slice(0, 10)}`;
     return [
-      `  ${terminal.paint("strong", nameOf(item))}${noted}`,
+      `  ${terminal.paint("strong", nameOf(item))}${date}`,
       `    ${terminal.paint("faint", oneLine(path))}`,
       ...safeLines(content).flatMap((line) => paragraph(line, terminal.width, 4)),
       "",
@@ -63,18 +60,18 @@ function linesOf(items: readonly RecalledMemory[], candidates: number, { termina
 
 type RecallDecision = RecallResult["decisions"][number];
 
-const WHY: Readonly<Record<RecallDecision["outcome"], string>> = {
+const REASONS: Readonly<Record<RecallDecision["outcome"], string>> = {
   injected: "given to the model",
   clipped: "given to the model, cut to fit",
-  folded: "left out: one above says the same",
-  "no-room": "left out: those above fill the room there is",
-  weak: "left out: it has too few of the question's words",
-  unsure: "left out: none has many of the question's words, so the best alone is given",
-  live: "left out: the conversation has it already",
-  "not-meant": "left out: the model that ranks them did not choose it",
+  folded: "left out: the same as one above",
+  "no-room": "left out: those above use the whole budget",
+  weak: "left out: too few of the question's words",
+  unsure: "left out: no section has many of the question's words, so only the best is given",
+  live: "left out: already in the conversation",
+  "not-meant": "left out: not chosen by the ranking model",
 };
 
-/** Every section that was looked at, with its score, how many of the query's words it has, and what became of it. */
+/** All candidates with their score, their share of the query's words, and the outcome. */
 function decisionLines(result: RecallResult, terminal: Terminal): string[] {
   const { decisions, renderedText, candidates } = result;
   const rows = decisions.map(
@@ -83,29 +80,29 @@ function decisionLines(result: RecallResult, terminal: Terminal): string[] {
       formatPercent(one.coverage, 1),
       nameOf(one),
       {
-        text: WHY[one.outcome],
+        text: REASONS[one.outcome],
         style: one.outcome === "injected" || one.outcome === "clipped" ? "good" : "faint",
       },
     ],
   );
-  const said = (text: string): string[] =>
+  const note = (text: string): string[] =>
     paragraph(text, terminal.width).map((line) => terminal.paint("faint", line));
-  if (rows.length === 0) return [...said("No section has a word of the question."), ""];
+  if (rows.length === 0) return [...note("No section has a word of the question."), ""];
   const given =
     renderedText === ""
       ? "nothing"
-      : `${plural(renderedText.length, "character")}, before the user's own words`;
+      : `${plural(renderedText.length, "character")}, before the user's message`;
   return [
-    `  ${terminal.paint("strong", "Looked at")}  ${decisions.length} of ${plural(candidates, "section")}, the best first`,
+    `  ${terminal.paint("strong", "Candidates")}  ${decisions.length} of ${plural(candidates, "section")}, the best first`,
     "",
     ...table(
-      [columnNames("score", "words", "section", "what became of it"), ...rows],
+      [columnNames("score", "words", "section", "outcome"), ...rows],
       ["right", "right", "wrapped", "wrapped"],
       terminal,
     ),
     "",
-    ...said(
-      `Words: how much of the question the section has; rare words count more. The model is given ${given}.`,
+    ...note(
+      `Words: share of the question's words in the section; rare words count more. The model is given ${given}.`,
     ),
     "",
   ];

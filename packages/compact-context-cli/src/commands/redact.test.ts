@@ -70,11 +70,11 @@ async function* piped(...pieces: readonly (string | Uint8Array)[]): AsyncGenerat
 }
 
 describe("compact redact", () => {
-  it("RED-2 prints the text without its secrets, and on stderr what was taken out", async () => {
+  it("RED-2 prints the text without its secrets, and on stderr what was redacted", async () => {
     put("env", ENV);
     const { code, out, err } = await redact(["env"]);
     expect(out).toBe(CLEAN_ENV);
-    expect(err).toBe("2 taken out\n       1  named-value\n       1  token:GitHub\n");
+    expect(err).toBe("2 redacted\n       1  named-value\n       1  token:GitHub\n");
     expect(code).toBe(0);
     expect(read("env")).toBe(ENV);
   });
@@ -95,11 +95,11 @@ describe("compact redact", () => {
     expect(shown.map((line) => JSON.parse(line).role)).toEqual(["user", "assistant", "tool"]);
     expect(JSON.parse(shown[1] ?? "").tool_calls[0].function.arguments).toBe(`{"password":"${R}"}`);
     expect(out).not.toContain(BODY.slice(0, 8));
-    expect(err).toContain("3 taken out\n");
+    expect(err).toContain("3 redacted\n");
     for (const kind of ["named-value", "token:GitHub", "private-key"]) expect(err).toContain(`1  ${kind}\n`);
   });
 
-  it("RED-2 takes out a private key of many lines, whatever the pieces that it arrives in", async () => {
+  it("RED-2 redacts a multi-line private key, however it is split into chunks", async () => {
     const text = `before\n${KEY}\nafter\n`;
     const bytes = new TextEncoder().encode(text);
     const pieces = Array.from({ length: bytes.length }, (_, at) => bytes.slice(at, at + 1));
@@ -126,12 +126,12 @@ describe("compact redact", () => {
     expect((await redact(["note", "--config", "own.yaml"])).out).toBe(`badge ${R}\n`);
   });
 
-  it("-o writes a file for its owner alone, says so, and replaces another one with --force only", async () => {
+  it("-o writes a file only its owner can read, and replaces an existing one only with --force", async () => {
     put("env", ENV);
     put("taken", "mine");
     const { out, err, code } = await redact(["env", "-o", "clean"]);
     expect([code, out, read("clean")]).toEqual([0, "", CLEAN_ENV]);
-    expect(err).toContain("2 taken out; written to clean\n");
+    expect(err).toContain("2 redacted; written to clean\n");
     expect(statSync(join(folder, "clean")).mode & 0o777).toBe(0o600);
     const refused = await redact(["env", "-o", "taken"]);
     expect([refused.code, read("taken")]).toEqual([2, "mine"]);
@@ -160,13 +160,13 @@ describe("compact redact", () => {
     }
   });
 
-  it("escapes what would steer the terminal where somebody looks, and leaves it elsewhere", async () => {
+  it("escapes control characters on a terminal only", async () => {
     put("log", "\u001b]52;c;aGk=\u0007x\n");
     expect((await redact(["log"])).out).toBe("\u001b]52;c;aGk=\u0007x\n");
     expect((await redact(["log"], { onScreen: true })).out).not.toContain("\u001b");
   });
 
-  it("RED-4 says when a part was left out because it took too long, and fails", async () => {
+  it("RED-4 reports a part that was left out after a timeout, and fails", async () => {
     let now = 0;
     const clock = performance.now;
     performance.now = () => {
@@ -184,7 +184,7 @@ describe("compact redact", () => {
   });
 });
 
-it("begins its counts on a line of their own where text without a last newline is seen beside them", async () => {
+it("starts its counts on a new line after a text without a final newline on a terminal", async () => {
   put("notes.txt", "no newline at the end");
   let seen = "";
   const screen: CliPorts["stdout"] = {
@@ -207,11 +207,11 @@ describe("compact redact refuses in words", () => {
     ["binary.dat", 1, "is a binary file"],
     ["packed.gz", 1, "is a binary file", "unpack"],
     ["utf16.txt", 1, "is UTF-16 text"],
-    ["latin1.txt", 1, "no UTF-8 text", "iconv"],
-    ["cut.txt", 1, "no UTF-8 text"],
+    ["latin1.txt", 1, "not UTF-8", "iconv"],
+    ["cut.txt", 1, "not UTF-8"],
     ["-", 1, "cannot be read here"],
-    ["env two", 2, "one word too many"],
-    ["env --target 3k", 2, "--target is no flag"],
+    ["env two", 2, "one argument too many"],
+    ["env --target 3k", 2, "--target is not a flag"],
     ["env -o no/such/file", 1, "there is no folder"],
   ];
 
@@ -243,6 +243,6 @@ describe("compact redact refuses in words", () => {
     chmodSync(join(folder, "env"), 0);
     const { code, err } = await redact(["env"]);
     expect(code).toBe(1);
-    expect(err).toContain("you may not read it");
+    expect(err).toContain("permission denied");
   });
 });

@@ -7,7 +7,7 @@ import { WITHHELD } from "compact-context/internal/redaction/redactor";
 import { createRedactor, type Redactor } from "compact-context/redaction";
 import { readConfig } from "../files/config.ts";
 import { checkDestination, writeOutput } from "../files/output.ts";
-import { binaryKind, type Source, STDIN, unreadable } from "../files/source.ts";
+import { binaryKind, decoded, type Source, STDIN, unreadable } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import type { CliPorts } from "../ports.ts";
 import { oneLine } from "../render/text.ts";
@@ -16,24 +16,24 @@ export async function redactText(invocation: Invocation): Promise<number> {
   const { flags, ports, words } = invocation;
   const source = await openText(words[0] ?? "", ports);
   const { config } = readConfig(invocation);
-  const found = { kinds: new Map<string, number>(), withheld: 0 };
+  const counts = { kinds: new Map<string, number>(), withheld: 0 };
   const redactor = createRedactor({
     patterns: config.redaction.patterns,
     personal: flags.pii === true || config.redaction.personal,
-    onFinding: (kind) => found.kinds.set(kind, (found.kinds.get(kind) ?? 0) + 1),
+    onFinding: (kind) => counts.kinds.set(kind, (counts.kinds.get(kind) ?? 0) + 1),
   });
   const pieces = redacted(source, redactor, () => {
-    found.withheld += 1;
+    counts.withheld += 1;
   });
   await write(pieces, source, invocation);
-  // Counts of a part would be taken for those of the whole.
-  if (ports.stdout.isLeft !== true) report(found, invocation);
-  return found.withheld > 0 ? 1 : 0;
+  // If the reader left, the counts would be incomplete.
+  if (ports.stdout.isClosed !== true) report(counts, invocation);
+  return counts.withheld > 0 ? 1 : 0;
 }
 
-interface Found {
+interface Counts {
   readonly kinds: ReadonlyMap<string, number>;
-  /** Parts that could not be searched in time. */
+  /** Number of parts that could not be searched in time. */
   readonly withheld: number;
 }
 
@@ -51,7 +51,7 @@ async function* redacted(
   yield blocks.end();
 }
 
-/** With -o to that file, which is put in place when all is written; else to stdout, escaped where somebody looks. */
+/** Writes atomically to the file of `-o`, else to stdout, escaped on a terminal. */
 async function write(pieces: AsyncIterable<string>, source: Source, invocation: Invocation): Promise<void> {
   const { flags, ports } = invocation;
   const destination = await checkDestination(invocation, source);
@@ -61,18 +61,18 @@ async function write(pieces: AsyncIterable<string>, source: Source, invocation: 
     if (flags.json === true) continue;
     ports.stdout.write(ports.stdout.isTerminal ? escapeControl(piece) : piece);
     last = piece.at(-1) ?? last;
-    if (ports.stdout.isLeft === true) return;
+    if (ports.stdout.isClosed === true) return;
   }
-  // The counts that follow begin on a line of their own, where both are seen.
+  // On a terminal the counts on stderr follow on a new line.
   if (last !== "\n" && ports.stdout.isTerminal && ports.stderr.isTerminal) ports.stderr.write("\n");
 }
 
-function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocation): void {
+function report({ kinds, withheld }: Counts, { flags, ports, terminal }: Invocation): void {
   const sorted = [...kinds].toSorted(([, one], [, other]) => other - one);
   const total = sorted.reduce((sum, [, count]) => sum + count, 0);
   if (withheld > 0) {
     const what = withheld === 1 ? "one part" : `${withheld} parts`;
-    terminal.warn(`${what} could not be searched in time and left out as a whole: look for ${WITHHELD}`);
+    terminal.warn(`${what} could not be searched in time and left out: look for ${WITHHELD}`);
   }
   if (flags.json === true) {
     const output = flags.output ?? null;
@@ -81,7 +81,7 @@ function report({ kinds, withheld }: Found, { flags, ports, terminal }: Invocati
   }
   const written = flags.output === undefined ? "" : `; written to ${oneLine(flags.output)}`;
   const lines = sorted.map(([kind, count]) => `  ${String(count).padStart(6)}  ${oneLine(kind)}`);
-  const first = total === 0 ? "no secrets found" : `${total} taken out`;
+  const first = total === 0 ? "no secrets found" : `${total} redacted`;
   ports.stderr.write(`${[`${first}${written}`, ...lines].join("\n")}\n`);
 }
 
@@ -89,8 +89,8 @@ const CHUNK_BYTES = 1 << 20;
 const CHECK = `Check the path; ${STDIN} reads standard input.`;
 
 /**
- * Any UTF-8 text: a file, a pipe, or standard input for `-`; it may be empty. Throws `NotFound` or
- * `InvalidArgument`; what turns out to be no text throws while it is read.
+ * Any UTF-8 text, possibly empty: a file, a pipe, or standard input for `-`. Throws `NotFound` or `InvalidArgument`; a
+ * file that is not UTF-8 throws while it is read.
  */
 async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "stdin">): Promise<Source> {
   if (name === STDIN) {
@@ -113,29 +113,24 @@ async function openText(name: string, { cwd, stdin }: Pick<CliPorts, "cwd" | "st
   };
 }
 
-async function* textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<string> {
-  const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
-  const decode = (piece?: Uint8Array): string => {
-    try {
-      return piece === undefined ? decoder.decode() : decoder.decode(piece, { stream: true });
-    } catch {
-      throw refused(
-        name,
-        "holds bytes that are no UTF-8 text",
-        "Convert it first, such as with iconv -f latin1 -t utf-8.",
-      );
-    }
-  };
+/** Decodes the text; throws for binary files and for bytes that are not UTF-8. */
+function textOf(bytes: AsyncIterable<Uint8Array>, name: string): AsyncIterable<string> {
+  return decoded(textOnly(bytes, name), {
+    onMalformed() {
+      const hint = "Convert it first, such as with iconv -f latin1 -t utf-8.";
+      throw refused(name, "holds bytes that are not UTF-8", hint);
+    },
+  });
+}
+
+async function* textOnly(bytes: AsyncIterable<Uint8Array>, name: string): AsyncGenerator<Uint8Array> {
   let isFirst = true;
   for await (const piece of bytes) {
-    if (isFirst) {
-      const [problem, hint] = binaryKind(piece) ?? [];
-      if (problem !== undefined) throw refused(name, problem, hint ?? "");
-    }
+    const binary = isFirst ? binaryKind(piece) : undefined;
+    if (binary !== undefined) throw refused(name, ...binary);
     isFirst = false;
-    yield decode(piece);
+    yield piece;
   }
-  yield decode();
 }
 
 function refused(name: string, problem: string, hint: string): CompactError {

@@ -1,4 +1,4 @@
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { headline, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
@@ -6,7 +6,7 @@ import { bar, columnNames, labelled, type Row, table } from "../render/table.ts"
 import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural } from "../render/text.ts";
 import type { PolicyCost, PricedModel } from "../replay/cost.ts";
 import { type Economy, type Replay, replaySession } from "../replay/replay.ts";
-import type { Round } from "../replay/session.ts";
+import type { ReplayCompaction } from "../replay/session.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
@@ -23,19 +23,17 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
         : replayWatched(transcript, settings, { ...replayPorts, store });
     const replay = await playing.finally(() => progress.end());
     const { problems } = transcript;
-    if (flags.json === true) terminal.printJson({ ...replayJson(replay, settings), problems });
-    else
-      terminal.print([
-        ...headline(transcript, settings, terminal),
-        ...problemLines(transcript, terminal),
-        ...replayView(replay, settings, terminal),
-      ]);
+    printResult(invocation, { ...replayJson(replay, settings), problems }, () => [
+      ...headline(transcript, settings, terminal),
+      ...problemLines(transcript, terminal),
+      ...replayView(replay, settings, terminal),
+    ]);
     return replay.overBudget === 0 ? 0 : 1;
   };
   return flags.view === true ? watch(invocation, play) : play();
 }
 
-/** Plays as soon as a page looks on, and serves it until the reader has enough. */
+/** Plays as soon as a page is connected, and serves it until the user stops the command. */
 async function watch(invocation: Invocation, play: (store: ViewStore) => Promise<number>): Promise<number> {
   const store = createViewStore();
   let code = 0;
@@ -60,9 +58,9 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
     budget: settings.budget,
     calls: replay.calls,
     messages: replay.messages,
-    rounds: replay.rounds.map((round) => ({ ...round, elapsedMs: tenths(round.elapsedMs) })),
-    most_tokens_sent: replay.mostSent,
-    most_tokens_without: replay.mostRaw,
+    rounds: replay.compactions.map((one) => ({ ...one, elapsedMs: tenths(one.elapsedMs) })),
+    most_tokens_sent: replay.maxSent,
+    most_tokens_without: replay.maxRaw,
     calls_over_budget: replay.overBudget,
     calls_over_budget_without: replay.rawOverBudget,
     prompt_tokens: replay.promptTokens,
@@ -77,9 +75,9 @@ function replayJson(replay: Replay, settings: Settings): Record<string, unknown>
   };
 }
 
-const ROUNDS_SHOWN = 12;
+const COMPACTIONS_SHOWN = 12;
 
-/** What a person sees of a replay: how far it got without and with, the rounds, time and cache. */
+/** The report of a replay: largest requests without and with compaction, compactions, time and cache. */
 function replayView(replay: Replay, settings: Settings, terminal: Terminal): string[] {
   const calls = `${plural(replay.calls, "model call")} over ${plural(replay.messages, "message")}`;
   return [
@@ -87,13 +85,13 @@ function replayView(replay: Replay, settings: Settings, terminal: Terminal): str
     ...(settings.reported === undefined
       ? []
       : paragraph(
-          "Counted are the messages of the file: system prompt and tools that it does not hold are left out.",
+          "The counts are of the messages in the file; a system prompt and tools that it does not hold are left out.",
           terminal.width,
         )),
     "",
     ...comparison(replay, settings, terminal),
     "",
-    ...rounds(replay.rounds, settings, terminal),
+    ...compactionLines(replay.compactions, settings, terminal),
     ...costs(replay, terminal),
     "",
     ...economyView(replay.economy, terminal),
@@ -102,7 +100,7 @@ function replayView(replay: Replay, settings: Settings, terminal: Terminal): str
 }
 
 function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
-  const most = Math.max(replay.mostRaw, settings.budget);
+  const most = Math.max(replay.maxRaw, settings.budget);
   const cells = Math.max(4, Math.min(40, terminal.width - 58));
   const row = (label: string, tokens: number, over: number, style: Style): Row => [
     label,
@@ -116,42 +114,42 @@ function comparison(replay: Replay, settings: Settings, terminal: Terminal): str
   return table(
     [
       columnNames("", "largest request", "", ""),
-      row("without", replay.mostRaw, replay.rawOverBudget, "remainder"),
-      row("with compact", replay.mostSent, replay.overBudget, "good"),
+      row("without", replay.maxRaw, replay.rawOverBudget, "remainder"),
+      row("with compact", replay.maxSent, replay.overBudget, "good"),
     ],
     ["left", "right", "left", "left"],
     terminal,
   );
 }
 
-function rounds(all: readonly Round[], settings: Settings, terminal: Terminal): string[] {
+function compactionLines(all: readonly ReplayCompaction[], settings: Settings, terminal: Terminal): string[] {
   if (all.length === 0) return ["  No compaction was needed.", ""];
   const cells = Math.max(4, Math.min(30, terminal.width - 66));
   const rows = all
-    .slice(0, ROUNDS_SHOWN)
+    .slice(0, COMPACTIONS_SHOWN)
     .map(
-      (round, index): Row => [
+      (one, index): Row => [
         { text: `${index + 1}`, style: "faint" },
-        `call ${formatCount(round.call)}`,
-        `${formatCount(round.tokensBefore)} → ${formatCount(round.tokensAfter)}`,
-        { text: padEnd(bar(round.tokensAfter, settings.window, cells), cells), style: "good" },
-        `${formatCount(round.messagesBefore)} → ${formatCount(round.messagesAfter)}`,
-        formatDuration(round.elapsedMs),
+        `call ${formatCount(one.call)}`,
+        `${formatCount(one.tokensBefore)} → ${formatCount(one.tokensAfter)}`,
+        { text: padEnd(bar(one.tokensAfter, settings.window, cells), cells), style: "good" },
+        `${formatCount(one.messagesBefore)} → ${formatCount(one.messagesAfter)}`,
+        formatDuration(one.elapsedMs),
       ],
     );
-  const header = columnNames("", "round", "tokens", "window", "messages", "took");
+  const header = columnNames("", "before", "tokens", "window", "messages", "took");
   const more = all.length - rows.length;
   return [
     ...table([header, ...rows], ["right", "left", "right", "left", "right", "right"], terminal),
     ...(more > 0
-      ? [terminal.paint("faint", `     and ${plural(more, "more round")} (--json has all of them)`)]
+      ? [terminal.paint("faint", `     and ${plural(more, "more compaction")} (--json has all of them)`)]
       : []),
     "",
   ];
 }
 
 function costs(replay: Replay, terminal: Terminal): string[] {
-  const quiet = replay.calls - replay.rounds.length;
+  const quiet = replay.calls - replay.compactions.length;
   const quietMs = quiet === 0 ? 0 : (replay.preflightMs - replay.compactionMs) / quiet;
   const lasted =
     replay.sessionMs === undefined ? "" : `; the session itself lasted ${formatDuration(replay.sessionMs)}`;
@@ -163,27 +161,27 @@ function costs(replay: Replay, terminal: Terminal): string[] {
     ],
     [
       "cache",
-      `${formatPercent(replay.cachedTokens, replay.promptTokens)} of them repeat the call before, which a prefix cache serves`,
+      `${formatPercent(replay.cachedTokens, replay.promptTokens)} of them repeat the previous call, so a prefix cache serves them`,
     ],
     [
       "compacting",
-      `${formatDuration(replay.compactionMs)} in ${plural(replay.rounds.length, "round")}${lasted}`,
+      `${formatDuration(replay.compactionMs)} in ${plural(replay.compactions.length, "compaction")}${lasted}`,
     ],
     ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
   ];
   return rows.flatMap(([label, text]) => labelled(label, text, 12, terminal));
 }
 
-/** What the session costs under each policy, and what the figures rest on. */
+/** Cost of the session under each policy, and what the figures are based on. */
 export function economyView({ model, clock, policies, cold }: Economy, terminal: Terminal): string[] {
   const header = columnNames("policy", "rewrites", "mean", "cached", "cost", "factor");
   const [own, ...others] = policies;
   if (own === undefined) return [];
   const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
-  const same = policies.every(({ dollars, promptTokens, rewrites }) => {
+  const isSame = policies.every(({ dollars, promptTokens, rewrites }) => {
     return dollars === own.dollars && promptTokens === own.promptTokens && rewrites === own.rewrites;
   });
-  if (same && cold === undefined) {
+  if (isSame && cold === undefined) {
     const rows = [header, row(own, "any of them", digits)];
     return [...layOut(rows, terminal), "", ...paragraph(basis(model, clock), terminal.width)];
   }
@@ -220,37 +218,37 @@ function formatDollars(dollars: number | undefined, digits: number): string {
   return dollars === undefined ? "no price" : `$${dollars.toFixed(digits)}`;
 }
 
-/** Cents where there are dollars, else hundredths of them. */
+/** Cents from a dollar on, else hundredths of a cent. */
 function digitsFor(dollars: number): number {
   return dollars >= 1 ? 2 : 4;
 }
 
-/** Told only where the simulated variant really is cheaper. */
+/** Shown only if the simulated variant is cheaper. */
 function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): string[] {
   if (cold?.cost.dollars === undefined || own.dollars === undefined) return [];
   const saved = own.dollars - cold.cost.dollars;
   if (saved <= 0) return [];
   const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
   return [
-    `Compacting also where the provider's cache had expired anyway would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} opened after a pause of over ${lifetime} with more than half of the window full. The library's manualCompact does it, called before such a turn.`,
+    `Compacting also where the provider's cache had expired anyway would have saved ${formatDollars(saved, digitsFor(saved))} (${formatPercent(saved, own.dollars)}): ${plural(cold.rewrites, "turn")} started after a pause of over ${lifetime} with more than half of the window full. To do so, call the library's manualCompact before such a turn.`,
   ];
 }
 
 function legend(cold: Economy["cold"]): string {
-  const own = cold === undefined ? "" : "+ cold also compacts before a turn whose cache has lapsed anyway; ";
+  const own = cold === undefined ? "" : "+ cold also compacts before a turn whose cache has expired anyway; ";
   return `${own}trim drops the oldest exchanges whenever the list would overflow; mask clears all tool results but the newest ten at every call; summarize lets the model sum up once half of the window is full; none sends everything.`;
 }
 
 const CLOCKS: Readonly<Record<Economy["clock"], string>> = {
   recorded: "the session's own times",
-  assumed: "assumed times: 15 s a call, 2 min before a user speaks",
-  mixed: "the session's own times where it has them, else 15 s a call, 2 min before a user speaks",
+  assumed: "assumed times: 15 s a call, 2 min before a user message",
+  mixed: "the session's own times where it has them, else 15 s a call, 2 min before a user message",
 };
 
 function basis(model: PricedModel, clock: Economy["clock"]): string {
   const { rules, assumed, asOf } = model;
   if (rules === undefined)
-    return "Nothing is known of this model's prompt cache or prices (--model names one).";
+    return "The prompt cache and the prices of this model are unknown (--model names one).";
   const cache =
     rules.kind === "none"
       ? "This model has no automatic prompt cache."
@@ -259,12 +257,12 @@ function basis(model: PricedModel, clock: Economy["clock"]): string {
 }
 
 function pricesNote(asOf: string | undefined): string {
-  if (asOf === undefined) return "No price of this model is known.";
+  if (asOf === undefined) return "This model's prices are unknown.";
   const which = asOf === "configuration" ? "your configuration" : asOf;
   return `Prices of ${which}; factor: what a prompt token costs as a share of the list price.`;
 }
 
-/** The economy of a replay for machines; dollars are null where a price is not known or a call is refused. */
+/** The economy of a replay as JSON; dollars are null if a price is unknown or a call is refused. */
 export function economyJson({ model, clock, policies, cold }: Economy): Record<string, unknown> {
   const { rules, assumed, asOf } = model;
   return {

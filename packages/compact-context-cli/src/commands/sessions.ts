@@ -1,35 +1,37 @@
 import { CompactError } from "compact-context/internal/errors";
 import type { Source } from "../files/source.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, printResult } from "../flags.ts";
 import { type Row, table } from "../render/table.ts";
 import { firstWords, formatAge, formatBytes, formatShort, oneLine, plural } from "../render/text.ts";
+import { discoverSessions, hasOpencodeDatabase } from "../sessions/discovery.ts";
 import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
-import { discoverSessions, hasOpencodeDatabase } from "../sessions/tools.ts";
 
-/** The newest sessions that are listed unless all are asked for. */
+/** Sessions listed without `--all`. */
 const LISTED = 15;
-/** Files that are open at once. */
-const AT_ONCE = 16;
+/** Limit of concurrently open files. */
+const CONCURRENCY = 16;
 
-/** A session of the list: its number there, and what its file says. */
+/** A session with its number in the list. */
 interface Listed {
   readonly number: number;
   readonly session: FoundSession;
   readonly facts: SessionFacts;
 }
 
-/** `compact sessions`: what agents left on this computer. */
+/** `compact sessions`: the agent sessions on this computer. */
 export async function listSessions(invocation: Invocation): Promise<number> {
-  const { flags, ports, terminal } = invocation;
+  const { flags, ports } = invocation;
   const found = await discoverSessions(ports);
   const isWhole = flags.all === true || flags.json === true;
   const listed = await withFacts(found, isWhole ? found.length : LISTED);
-  if (flags.json === true) terminal.printJson({ sessions: listed.map(sessionJson) });
-  else terminal.print([...listLines(found, listed, invocation), ...(found.length === 0 ? [] : nextLines())]);
+  printResult(invocation, { sessions: listed.map(sessionJson) }, () => [
+    ...listLines(found, listed, invocation),
+    ...(found.length === 0 ? [] : nextLines()),
+  ]);
   return 0;
 }
 
-/** Lists the newest sessions; on a terminal asks for one and opens it. */
+/** Lists the newest sessions; on a terminal asks which one to open. */
 export async function chooseSession(invocation: Invocation): Promise<Source | undefined> {
   const { ports, terminal } = invocation;
   const found = await discoverSessions(ports);
@@ -42,11 +44,11 @@ export async function chooseSession(invocation: Invocation): Promise<Source | un
 
 async function withFacts(found: readonly FoundSession[], most: number): Promise<Listed[]> {
   const listed: Listed[] = [];
-  const wanted = found.slice(0, most).map((session, index) => ({ number: index + 1, session }));
-  for (let start = 0; start < wanted.length; start += AT_ONCE) {
-    const some = wanted.slice(start, start + AT_ONCE);
+  const numbered = found.slice(0, most).map((session, index) => ({ number: index + 1, session }));
+  for (let start = 0; start < numbered.length; start += CONCURRENCY) {
+    const batch = numbered.slice(start, start + CONCURRENCY);
     listed.push(
-      ...(await Promise.all(some.map(async (one) => ({ ...one, facts: await one.session.facts() })))),
+      ...(await Promise.all(batch.map(async (one) => ({ ...one, facts: await one.session.facts() })))),
     );
   }
   return listed;
@@ -70,7 +72,7 @@ function listLines(
     terminal.paint("strong", "  The agent sessions on this computer, the newest first"),
     ...[...folders].flatMap(([folder, indexes]) => [
       "",
-      `  ${terminal.paint("faint", folder === "" ? "folder not known" : oneLine(shortFolder(folder, ports.home)))}`,
+      `  ${terminal.paint("faint", folder === "" ? "unknown folder" : oneLine(shortFolder(folder, ports.home)))}`,
       ...indexes.map((index) => lines[index] ?? ""),
     ]),
     "",
@@ -80,13 +82,13 @@ function listLines(
 }
 
 function row({ number, session, facts }: Listed, now: number): Row {
-  const words = facts.ask ?? facts.title;
+  const text = facts.lastRequest ?? facts.title;
   return [
     { text: String(number), style: "strong" },
     { text: formatAge(now - session.changed), style: "faint" },
     facts.tokens === undefined ? formatBytes(session.bytes) : `${formatShort(facts.tokens)} tokens`,
     session.tool,
-    words === undefined ? { text: oneLine(session.id), style: "faint" } : firstWords(words),
+    text === undefined ? { text: oneLine(session.id), style: "faint" } : firstWords(text),
   ];
 }
 
@@ -100,11 +102,11 @@ function sessionJson({ number, session, facts }: Listed): object {
     bytes: session.bytes,
     tokens: facts.tokens ?? null,
     title: facts.title === undefined ? null : firstWords(facts.title),
-    last_ask: facts.ask === undefined ? null : firstWords(facts.ask),
+    last_ask: facts.lastRequest === undefined ? null : firstWords(facts.lastRequest),
   };
 }
 
-/** `~` for the user's own folder. */
+/** The path with `~` for the user's folder. */
 function shortFolder(folder: string, home: string): string {
   return folder === home || folder.startsWith(`${home}/`) ? `~${folder.slice(home.length)}` : folder;
 }
@@ -126,7 +128,7 @@ async function askFor(
   if (answer === "") return undefined;
   const session = /^\d+$/.test(answer) ? sessions[Number(answer) - 1] : undefined;
   if (session !== undefined) return session.open();
-  throw new CompactError("InvalidUsage", `${firstWords(answer, 40)} is no number of the list`, {
+  throw new CompactError("InvalidUsage", `${firstWords(answer, 40)} is not a number of the list`, {
     hint: `Give a number from 1 to ${sessions.length}.`,
   });
 }

@@ -49,7 +49,7 @@ it("prints what tables of an earlier version lack, in the schema of the settings
   expect(out).not.toMatch(/create table[^;]*"chats"\.documents/i);
 });
 
-it("refuses a version that is no number", async () => {
+it("refuses a version that is not a number", async () => {
   const { code, err } = await ddl("compact_app", "two");
   expect(code).not.toBe(0);
   expect(err).toContain("whole number");

@@ -12,18 +12,18 @@ import type { CliPorts, Terminal } from "../ports.ts";
 import { oneLine } from "../render/text.ts";
 
 export interface CliConfig extends Pick<LoadedConfig, "config" | "origins"> {
-  /** The file that was read, if any. */
+  /** The configuration file, if any. */
   readonly path: string | undefined;
 }
 
-/** What decides the settings, and who is told what is odd about them; every `Invocation` is one. */
+/** The part of an `Invocation` that reading the settings needs. */
 export interface ConfigRequest {
   readonly flags: Pick<Flags, "config">;
   readonly ports: Pick<CliPorts, "cwd" | "env">;
   readonly terminal: Pick<Terminal, "warn">;
 }
 
-/** Settings from `--config`, `COMPACT_CONFIG` or compact.yaml here, with the environment over them. */
+/** Settings from `--config`, `COMPACT_CONFIG` or compact.yaml here, overridden by the environment. Warns about them. */
 export function readConfig({ flags: { config: file }, ports, terminal }: ConfigRequest): CliConfig {
   const { cwd, env } = ports;
   const found = file === undefined && env.COMPACT_CONFIG === undefined ? findConfig(cwd) : undefined;
@@ -39,7 +39,7 @@ export function readConfig({ flags: { config: file }, ports, terminal }: ConfigR
   return { config, origins, path };
 }
 
-/** What is wrong with a file's settings and the environment over them, for the model that they name. */
+/** Problems of a file's settings and the environment, measured against the model that they name. */
 export async function configProblems(
   text: string,
   name: string,
@@ -49,9 +49,9 @@ export async function configProblems(
   const problems = problemsOf(layers);
   if (problems.length > 0) return problems;
   const { policy } = mergeLayers(layers);
-  const isUsual = policy.hardCapBuffer === defaultConfig.policy.hardCapBuffer;
-  // A window limits these two alone; the table of models is large.
-  if (isUsual && policy.targetContextTokens === undefined) return [];
+  const isDefault = policy.hardCapBuffer === defaultConfig.policy.hardCapBuffer;
+  // Only these two depend on the window; loading the table of models is slow.
+  if (isDefault && policy.targetContextTokens === undefined) return [];
   const { lookUpModel } = await import("compact-context/internal/tokens/models");
   return problemsOf(layers, ({ model, models }) => lookUpModel(model ?? "", models).window);
 }
@@ -59,13 +59,12 @@ export async function configProblems(
 interface ChannelFolders {
   readonly channelDir: string;
   readonly workspaceDir: string;
-  /** Who asks. */
   readonly user: string | undefined;
 }
 
 /**
- * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, with
- * `NotFound` where it is no folder.
+ * The folders of `--channel` and `--workspace` for a command. Rejects with `InvalidUsage` without `--channel`, and with
+ * `NotFound` if it is not a folder.
  */
 export async function channelFolders(
   command: string,

@@ -9,23 +9,23 @@ import type { CliPorts } from "../ports.ts";
 import type { CompactedSession, Transcript, WrittenTranscript } from "../transcripts/transcript.ts";
 import type { Source } from "./source.ts";
 
-/** Where a result goes, checked before any work is done. */
+/** The file of `-o`, checked before any work is done. */
 export interface Destination {
   /** As the user wrote it. */
   readonly name: string;
   readonly path: string;
-  /** It is the file that was read. */
+  /** True if it is the file that is read. */
   readonly isInput: boolean;
   readonly mode: number;
-  /** The input as it was before it was read; it must still be so when it is replaced. */
-  readonly inputMark: string | undefined;
-  /** False where nothing stood there, so that nothing may stand there either when the result is put in place. */
+  /** Identifies the state of the input before it was read, to detect a change. */
+  readonly inputState: string | undefined;
+  /** False if the file must still not exist when the result is moved there. */
   readonly replaces: boolean;
 }
 
 /**
- * Checks that a result may be written to the file of `-o`, where one is named; throws `InvalidUsage` for a file that is
- * there already, the input too.
+ * Checks that the file of `-o`, if given, can be written. Throws `InvalidUsage` for an existing file without `--force`,
+ * even the input.
  */
 export async function checkDestination(
   { flags, ports: { cwd } }: Pick<Invocation, "flags" | "ports">,
@@ -35,11 +35,11 @@ export async function checkDestination(
   if (name === undefined) return undefined;
   const path = await realpath(resolve(cwd, name)).catch(() => resolve(cwd, name));
   const input = source.path === undefined ? undefined : await realpath(source.path);
-  const inputMark = source.path === undefined ? undefined : await markOf(source.path);
+  const inputState = source.path === undefined ? undefined : await stateOf(source.path);
   const facts = await stat(path).catch(() => undefined);
   if (facts === undefined) {
-    await checkNothingThere(path, name);
-    return { name, path, isInput: false, mode: 0o600, inputMark, replaces: force };
+    await checkNew(path, name);
+    return { name, path, isInput: false, mode: 0o600, inputState, replaces: force };
   }
   if (facts.isDirectory()) {
     throw new CompactError("InvalidUsage", `-o ${name} is a folder`, {
@@ -48,25 +48,25 @@ export async function checkDestination(
     });
   }
   if (!facts.isFile()) {
-    throw new CompactError("InvalidUsage", `-o ${name} is no regular file`, {
+    throw new CompactError("InvalidUsage", `-o ${name} is not a regular file`, {
       place: "-o",
-      hint: "Results go to files: name one that is not there yet.",
+      hint: "Name a file that does not exist yet.",
     });
   }
   const isInput = path === input;
   if (!force) {
-    const what = isInput ? "is the file that is read" : "is there already";
+    const what = isInput ? "is the input file" : "exists already";
     throw new CompactError("InvalidUsage", `-o ${name} ${what}`, {
       place: "-o",
       hint: "Add --force to replace it, or name another file.",
     });
   }
-  return { name, path, isInput, mode: facts.mode & 0o777, inputMark, replaces: true };
+  return { name, path, isInput, mode: facts.mode & 0o777, inputState, replaces: true };
 }
 
-async function checkNothingThere(path: string, name: string): Promise<void> {
-  if (await isTaken(path)) {
-    throw new CompactError("InvalidUsage", `-o ${name} is a link that leads nowhere`, {
+async function checkNew(path: string, name: string): Promise<void> {
+  if (await exists(path)) {
+    throw new CompactError("InvalidUsage", `-o ${name} is a broken link`, {
       place: "-o",
       hint: "Remove the link, or name another file.",
     });
@@ -75,30 +75,34 @@ async function checkNothingThere(path: string, name: string): Promise<void> {
   if (folder?.isDirectory() === true) return;
   throw new CompactError("NotFound", `-o ${name}: there is no folder ${dirname(path)}`, {
     place: "-o",
-    hint: "Make the folder first.",
+    hint: "Create the folder first.",
   });
 }
 
-function isTaken(path: string): Promise<boolean> {
+function exists(path: string): Promise<boolean> {
   return lstat(path).then(
     () => true,
     () => false,
   );
 }
 
-async function markOf(path: string): Promise<string> {
+async function stateOf(path: string): Promise<string> {
   const { ino, size, mtimeMs } = await stat(path);
   return `${ino} ${size} ${mtimeMs}`;
 }
 
-/** Writes the session as it is now, in its own format; where that is undefined, as it was. */
+/** Writes the compacted session in its own format; a copy of the input if it is undefined. */
 export async function writeTranscript(
   destination: Destination,
-  now: CompactedSession | undefined,
+  compacted: CompactedSession | undefined,
   { transcript, source, ports }: { transcript: Transcript; source: Source; ports: CliPorts },
 ): Promise<void> {
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-  await writeOutput(destination, now === undefined ? undefined : transcript.write(now, stamps), source);
+  await writeOutput(
+    destination,
+    compacted === undefined ? undefined : transcript.write(compacted, stamps),
+    source,
+  );
 }
 
 type Written = Pick<WrittenTranscript, "mode"> & {
@@ -106,8 +110,8 @@ type Written = Pick<WrittenTranscript, "mode"> & {
 };
 
 /**
- * Writes beside the destination and renames: a crash leaves the old file or the new one, never half of one.
- * Without `written` the output is a copy of the input, which itself stays as it is.
+ * Writes a temporary file and renames it, so that a crash leaves the old file or the new one. Without `written` the
+ * output is a copy of the input.
  */
 export async function writeOutput(
   destination: Destination,
@@ -120,8 +124,8 @@ export async function writeOutput(
     const out = createWriteStream(temp, { flags: "wx", mode: destination.mode, flush: true });
     await pipeline(bytesOf(written, source), out);
     await checkInputUnchanged(destination, source);
-    if (!destination.replaces && (await isTaken(destination.path))) {
-      throw new CompactError("Conflict", `${destination.name} was made by somebody else meanwhile`, {
+    if (!destination.replaces && (await exists(destination.path))) {
+      throw new CompactError("Conflict", `${destination.name} was created by another program meanwhile`, {
         place: destination.name,
         hint: "Name another file, or add --force to replace it; nothing was changed.",
       });
@@ -140,19 +144,19 @@ export async function writeOutput(
   }
 }
 
-/** In append mode the bytes of the input come first, as they are. */
+/** In append mode the unchanged bytes of the input come first. */
 async function* bytesOf(written: Written | undefined, source: Source): AsyncGenerator<string | Buffer> {
   if (written?.mode !== "replace")
     yield* source.path === undefined ? source.chunks() : createReadStream(source.path);
   if (written !== undefined) yield* written.chunks;
 }
 
-/** A live agent may have added to its session meanwhile: that must not be lost. */
+/** A running agent may have extended its session meanwhile, which must not be lost. */
 async function checkInputUnchanged(destination: Destination, source: Source): Promise<void> {
-  if (source.path === undefined || destination.inputMark === undefined) return;
-  if ((await markOf(source.path)) === destination.inputMark) return;
+  if (source.path === undefined || destination.inputState === undefined) return;
+  if ((await stateOf(source.path)) === destination.inputState) return;
   throw new CompactError("Conflict", `${source.name} changed while it was read`, {
     place: source.name,
-    hint: "End the program that writes to it, then run compact again; nothing was changed.",
+    hint: "Stop the program that writes to it, then run compact again; nothing was changed.",
   });
 }

@@ -16,7 +16,7 @@ async function read(bytes: Buffer): Promise<{ text: string; garbled: boolean }> 
   let garbled = false;
   const listener = {
     onBytes: () => undefined,
-    onGarbled: () => {
+    onMalformed: () => {
       garbled = true;
     },
   };
@@ -28,7 +28,7 @@ async function read(bytes: Buffer): Promise<{ text: string; garbled: boolean }> 
 const PIECE = 1 << 20;
 
 describe("the text of a file", () => {
-  it("is whole where a character lies across two pieces", async () => {
+  it("is intact if a character is split across two chunks", async () => {
     for (const before of [PIECE - 1, PIECE - 2, PIECE - 3]) {
       const text = `${"x".repeat(before)}🚢 and é`;
       expect(await read(Buffer.from(text))).toEqual({ text, garbled: false });

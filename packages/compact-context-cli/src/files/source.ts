@@ -3,39 +3,39 @@ import { open, stat } from "node:fs/promises";
 import { basename, resolve } from "node:path";
 import { CompactError } from "compact-context/internal/errors";
 
-/** A transcript that can be read: a file, or a session that its tool keeps in many. */
+/** A readable transcript: a file, standard input, or a session that its tool keeps in several files. */
 export interface Source {
-  /** What errors and screens call it. */
+  /** Name for errors and output. */
   readonly name: string;
-  /** How the command line finds it again, where that is not by its name. */
+  /** The argument that names it on the command line, if not `name`. */
   readonly word?: string;
-  /** The file itself; absent where the session is put together from many. */
+  /** Absent if the session is not one file. */
   readonly path?: string;
-  /** Bytes, for progress; 0 where not known. */
+  /** Size in bytes, for progress; 0 if unknown. */
   readonly bytes: number;
-  /** Its text in pieces. */
+  /** The text in chunks. */
   chunks(listener?: ReadListener): AsyncIterable<string>;
 }
 
 interface ReadListener {
-  /** Hears how many bytes were read so far. */
-  onBytes(bytes: number): void;
-  /** Hears that bytes are no UTF-8: `U+FFFD` stands in the text for them. */
-  onGarbled(): void;
+  /** `bytes` counts from the start. */
+  onBytes?(bytes: number): void;
+  /** Called for invalid UTF-8, which the text replaces with `U+FFFD`. */
+  onMalformed(): void;
 }
 
 const CHUNK_BYTES = 1 << 20;
 const HEAD_BYTES = 4096;
 const CHECK = "Check the path; `compact` alone lists the newest sessions on this computer.";
 
-/** A file as a source; throws `NotFound` or `InvalidTranscript` for what can be no transcript. */
+/** Opens a file; throws `NotFound`, or `InvalidTranscript` for one that cannot be a transcript. */
 export async function openFile(name: string, cwd: string): Promise<Source> {
   const path = resolve(cwd, name);
   const facts = await stat(path).catch((error: NodeJS.ErrnoException) => {
     throw unreadable(name, error, CHECK);
   });
   if (facts.isDirectory()) throw refused(name, "is a folder", "Name the session file in it.");
-  if (!facts.isFile()) throw refused(name, "is no regular file", "Copy its content to a file first.");
+  if (!facts.isFile()) throw refused(name, "is not a regular file", "Copy its content to a file first.");
   if (facts.size === 0) {
     throw refused(name, "is empty", "Check that the session was saved; export it again if need be.");
   }
@@ -56,10 +56,10 @@ export async function openFile(name: string, cwd: string): Promise<Source> {
   };
 }
 
-/** What stands for standard input. */
+/** The argument for standard input. */
 export const STDIN = "-";
 
-/** A session that is piped in, held whole: it may be read twice. Throws `InvalidTranscript` as for a file. */
+/** Reads standard input into memory, so that it can be read twice. Throws `InvalidTranscript` as for a file. */
 export async function openStdin(stdin: AsyncIterable<Uint8Array> | undefined): Promise<Source> {
   const name = "standard input";
   if (stdin === undefined) throw refused(name, "cannot be read here", "Name a file.");
@@ -71,29 +71,30 @@ export async function openStdin(stdin: AsyncIterable<Uint8Array> | undefined): P
   return { name, word: STDIN, bytes, chunks: (listener) => decoded(pieces, listener) };
 }
 
-/** What a session is called after its file when it says nothing itself. */
+/** The name of a session without an id, from its file's name. */
 export function stemOf(name: string): string {
   return basename(name).replace(/\.(?:jsonl?|traj|md|messages|txt)$/i, "") || "session";
 }
 
-async function* decoded(
+/** Decodes UTF-8; `onMalformed` is called before the chunk with the invalid bytes is passed on. */
+export async function* decoded(
   pieces: AsyncIterable<Uint8Array> | Iterable<Uint8Array>,
   listener?: ReadListener,
 ): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
-  const isSound = createUtf8Check();
+  const isValid = createUtf8Check();
   let bytes = 0;
   for await (const chunk of pieces) {
     bytes += chunk.length;
-    listener?.onBytes(bytes);
-    if (!isSound(chunk)) listener?.onGarbled();
+    listener?.onBytes?.(bytes);
+    if (!isValid(chunk)) listener?.onMalformed();
     yield decoder.decode(chunk, { stream: true });
   }
-  if (!isSound()) listener?.onGarbled();
+  if (!isValid()) listener?.onMalformed();
   yield decoder.decode();
 }
 
-/** Told the pieces of a file one after the other, at last nothing; false where they are no UTF-8, cut at the end too. */
+/** Checks the chunks of a file in order, and its end when called without one; false for invalid UTF-8. */
 function createUtf8Check(): (piece?: Uint8Array) => boolean {
   const decoder = new TextDecoder("utf-8", { fatal: true });
   return (piece) => {
@@ -110,10 +111,10 @@ function refuseUnreadable(head: Buffer, name: string): void {
   const binary = binaryKind(head);
   if (binary !== undefined) throw refused(name, ...binary);
   if (head.toString("utf8").trim() !== "" || head.length === HEAD_BYTES) return;
-  throw refused(name, "holds nothing but white space", "Check that the session was saved.");
+  throw refused(name, "holds only white space", "Check that the session was saved.");
 }
 
-/** What a file that begins so is, and what can be done, where it is no UTF-8 text. */
+/** Detects UTF-16 and binary files by their first bytes. */
 export function binaryKind(head: Uint8Array): readonly [problem: string, hint: string] | undefined {
   const [first, second] = head;
   if ((first === 0xff && second === 0xfe) || (first === 0xfe && second === 0xff))
@@ -121,7 +122,7 @@ export function binaryKind(head: Uint8Array): readonly [problem: string, hint: s
   if (!head.includes(0) && !(first === 0x1f && second === 0x8b)) return undefined;
   return [
     "is a binary file",
-    "Only text is read, such as JSON, JSON lines or Markdown; unpack it if it is compressed.",
+    "Use a text file, such as JSON, JSON lines or Markdown; unpack it if it is compressed.",
   ];
 }
 
@@ -129,7 +130,7 @@ function refused(name: string, problem: string, hint: string): CompactError {
   return new CompactError("InvalidTranscript", `${name} ${problem}`, { place: name, hint });
 }
 
-/** Why the system does not give a file; `check` is what to do where there is none. */
+/** The error for a file that cannot be opened; `check` is the hint if it does not exist. */
 export function unreadable(name: string, error: NodeJS.ErrnoException, check: string): CompactError {
   if (error.code === "ENOENT" || error.code === "ENOTDIR") {
     return new CompactError("NotFound", `there is no file ${name}`, {
@@ -137,7 +138,7 @@ export function unreadable(name: string, error: NodeJS.ErrnoException, check: st
       hint: check,
     });
   }
-  const reason = error.code === "EACCES" ? "you may not read it" : (error.code ?? error.message);
+  const reason = error.code === "EACCES" ? "permission denied" : (error.code ?? error.message);
   return new CompactError("NotFound", `${name} cannot be read: ${reason}`, {
     place: name,
     hint: "Check the permissions of the file and its folders.",

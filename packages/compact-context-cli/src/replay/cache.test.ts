@@ -18,7 +18,7 @@ const system: CacheSegment = { hash: "system", tokens: 2000, blocks: 1 };
 const said = (name: string, tokens = 1000, blocks = 1): CacheSegment => ({ hash: name, tokens, blocks });
 const numbered = (count: number): CacheSegment[] =>
   Array.from({ length: count }, (_, index) => said(`m${index}`));
-/** One breakpoint behind the system prompt, one behind everything. */
+/** One breakpoint after the system prompt, one after everything. */
 const ask = (time: number, ...messages: CacheSegment[]): CacheRequest => ({
   segments: [system, ...messages],
   breakpoints: [0, messages.length],
@@ -27,7 +27,7 @@ const ask = (time: number, ...messages: CacheSegment[]): CacheRequest => ({
 const use = (cached: number, written: number, uncached = 0) => ({ cached, written, uncached });
 
 describe("a cache of breakpoints", () => {
-  it("writes, reads, misses behind 27 new blocks and lapses after 940 s", () => {
+  it("writes, reads, misses after 27 new blocks and expires after 940 s", () => {
     const requests = [
       ask(0, ...numbered(1)),
       ask(15, ...numbered(3)),
@@ -52,18 +52,18 @@ describe("a cache of breakpoints", () => {
     }
   });
 
-  it("without a limit of blocks finds what any number of new ones stand behind", () => {
+  it("without a lookback limit finds a prefix before any number of new blocks", () => {
     const requests = [ask(0, ...numbered(3)), ask(1, ...numbered(60))];
     const unlimited = { ...breakpoints, lookback: Number.POSITIVE_INFINITY };
     expect(simulateCache(requests, unlimited)[1]).toEqual(use(5000, 57_000));
   });
 
-  it("lives on when it is read, up to its last second", () => {
+  it("is refreshed by a read, and expires after its last second", () => {
     const requests = [0, 300, 600, 901].map((time) => ask(time, said("a")));
     expect(simulateCache(requests, breakpoints).map(({ cached }) => cached)).toEqual([0, 3000, 3000, 0]);
   });
 
-  it("keeps only what stands before a changed message, and only where a breakpoint was", () => {
+  it("reuses only prefixes before a changed message that end at a breakpoint", () => {
     const requests = [ask(0, said("a"), said("b"), said("c")), ask(1, said("a"), said("cleared"), said("c"))];
     expect(simulateCache(requests, breakpoints)[1]).toEqual(use(2000, 3000));
   });

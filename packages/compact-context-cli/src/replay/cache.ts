@@ -1,49 +1,50 @@
 import type { PromptUse } from "compact-context/internal/tokens/models";
-/** A stretch of a request that is always sent as a whole: one message, or the system prompt with the tools. */
+
+/** The smallest unit of a request that is cached: one message, or the system prompt with the tools. */
 export interface CacheSegment {
-  /** Equal for equal content. */
+  /** Content hash. */
   readonly hash: string;
   readonly tokens: number;
-  /** Content blocks, which some providers count when they look back for a stored prefix. */
+  /** Content blocks; some providers limit the lookback from a breakpoint by them. */
   readonly blocks: number;
 }
 
 export interface CacheRequest {
   readonly segments: readonly CacheSegment[];
-  /** Indexes of the segments after which the caller asks for the prefix to be stored, ascending. */
+  /** Indexes of the segments that end a prefix to store, ascending. */
   readonly breakpoints: readonly number[];
-  /** Seconds; must not fall from one request to the next. */
+  /** Seconds; never decreases from one request to the next. */
   readonly time: number;
 }
 
-/** How a provider's cache finds and keeps a prefix. */
+/** How a provider's cache matches and expires prefixes. */
 export interface SimulatedRules {
-  /** `breakpoints`: only where one was set; `prefix`: after any segment, in steps of 128 tokens; `none`: never. */
+  /** What is cached: `breakpoints` only marked prefixes, `prefix` any prefix in steps of 128 tokens, `none` nothing. */
   readonly kind: "breakpoints" | "prefix" | "none";
-  /** Fewest tokens of a stored prefix. */
+  /** Minimum tokens of a stored prefix. */
   readonly minimum: number;
-  /** Seconds that a prefix lives after it was last written or read; infinite for one that stays. */
+  /** Seconds from the last write or read of an entry until it expires; infinite if it never does. */
   readonly lifetime: number;
-  /** Blocks before a breakpoint within which a stored prefix is found; infinite for no limit. */
+  /** Blocks before a breakpoint that are searched for a stored prefix; infinite for no limit. */
   readonly lookback: number;
 }
 
 const PREFIX_STEP = 128;
 
-/** A cache, empty at first, that is asked one request at a time, in order of time: where the prompt tokens came from. */
+/** An empty cache. Each request, in order of time, returns where its prompt tokens came from. */
 export function createCache(rules: SimulatedRules): (request: CacheRequest) => PromptUse {
   const expiries = new Map<number, number>();
   return (request) => {
     const prefixes = prefixesOf(request.segments);
     if (rules.kind === "none") return { cached: 0, written: 0, uncached: prefixes.at(-1)?.tokens ?? 0 };
-    const ask = rules.kind === "prefix" ? askPrefix : askBreakpoints;
-    return ask(prefixes, request, { rules, expiries });
+    const lookUp = rules.kind === "prefix" ? lookUpPrefix : lookUpBreakpoints;
+    return lookUp(prefixes, request, { rules, expiries });
   };
 }
 
 interface Store {
   readonly rules: SimulatedRules;
-  /** Second until which a prefix lives, by its key. */
+  /** Expiry in seconds, by prefix key. */
   readonly expiries: Map<number, number>;
 }
 
@@ -53,7 +54,7 @@ interface Prefix {
   readonly blocks: number;
 }
 
-/** The prefixes that end behind each segment. Keys mix the hashes as cyrb53 does (bryc, public domain). */
+/** The prefix that ends after each segment. Keys mix the hashes as cyrb53 does (bryc, public domain). */
 function prefixesOf(segments: readonly CacheSegment[]): Prefix[] {
   let high = 0xdeadbeef;
   let low = 0x41c6ce57;
@@ -77,7 +78,7 @@ function isAlive({ key }: Prefix, time: number, { expiries }: Store): boolean {
   return (expiries.get(key) ?? Number.NEGATIVE_INFINITY) >= time;
 }
 
-function askPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: Store): PromptUse {
+function lookUpPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: Store): PromptUse {
   const { minimum, lifetime } = store.rules;
   const missing = prefixes.findIndex((prefix) => !isAlive(prefix, time, store));
   const known = prefixes.at(missing < 0 ? -1 : missing - 1);
@@ -88,7 +89,7 @@ function askPrefix(prefixes: readonly Prefix[], { time }: CacheRequest, store: S
   return { cached, written: (prefixes.at(-1)?.tokens ?? 0) - cached, uncached: 0 };
 }
 
-function askBreakpoints(
+function lookUpBreakpoints(
   prefixes: readonly Prefix[],
   { breakpoints, time }: CacheRequest,
   store: Store,
@@ -114,7 +115,6 @@ function askBreakpoints(
   return { cached, written: end - cached, uncached: total - end };
 }
 
-/** Tokens of all segments together. */
 export function tokensOf(segments: readonly CacheSegment[]): number {
   return segments.reduce((total, segment) => total + segment.tokens, 0);
 }

@@ -32,7 +32,7 @@ it("takes the session's own times: the newest message before the call, never bac
   expect(callTimes(history, [1, 3, 5, 7]).map(({ time }) => time)).toEqual([0, 180, 240, 1800]);
 });
 
-it("a time stamp in the midst of a session without them is no pause of decades", () => {
+it("a first timestamp in the middle of a session is not a pause of decades", () => {
   const history = [
     at("user"),
     at("assistant"),

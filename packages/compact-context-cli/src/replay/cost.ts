@@ -7,34 +7,33 @@ import {
   type Prices,
   type PromptUse,
 } from "compact-context/internal/tokens/models";
-
 import { type CacheRequest, type CacheSegment, createCache, type SimulatedRules, tokensOf } from "./cache.ts";
 import type { PlayedCall } from "./policies.ts";
 import type { RecordedSession } from "./session.ts";
 
-/** What a session comes to under one policy. */
+/** What a session costs under one policy. */
 export interface PolicyCost {
   readonly name: string;
   readonly calls: number;
-  /** Calls whose request does not begin with the whole request before. */
+  /** Calls whose request does not extend the previous one. */
   readonly rewrites: number;
-  /** Calls that the model would refuse: their request is larger than its window. */
+  /** Calls that the model would refuse, because the request exceeds its window. */
   readonly overWindow: number;
-  /** Prompt tokens of all calls; those of summarizing calls are beside them. */
+  /** Prompt tokens of all calls without the summarizing ones. */
   readonly promptTokens: number;
   readonly meanTokens: number;
   readonly summarizingCalls: number;
   readonly summarizingTokens: number;
-  /** Prompt tokens by where they came from; undefined where the model's cache is not known. */
+  /** Prompt tokens by origin; undefined if the model's cache is unknown. */
   readonly use: PromptUse | undefined;
-  /** Dollars of the whole session, summarizing calls included; undefined where a price is not known or a call is refused. */
+  /** Of the whole session, summarizing calls included; undefined if a price is unknown or a call is refused. */
   readonly dollars: number | undefined;
-  /** What a prompt token cost on average, answers left out, as a share of the list price of input. */
+  /** Average cost of a prompt token as a share of the list price of input; answers are excluded. */
   readonly priceFactor: number | undefined;
 }
 
 interface CostTally {
-  /** Hears the calls of the session in order. */
+  /** Takes the calls of the session in order. */
   add(call: PlayedCall): void;
   cost(): PolicyCost;
 }
@@ -46,7 +45,7 @@ export function createCostTally(name: string, session: RecordedSession, model: P
   const summarizing = { calls: 0, tokens: 0 };
   const use = { cached: 0, written: 0, uncached: 0 };
   let dollars: number | undefined = 0;
-  let answers: number | undefined = 0;
+  let answerCost: number | undefined = 0;
   let previous: readonly CacheSegment[] = [];
 
   const pay = (request: CacheRequest, outputTokens: number): PromptUse | undefined => {
@@ -56,16 +55,19 @@ export function createCostTally(name: string, session: RecordedSession, model: P
   };
 
   return {
-    add({ segments, summarizing: own }) {
+    add({ segments, summarizing: summaryCall }) {
       const { time = 0, outputTokens = 0 } = session.calls[sums.calls] ?? {};
-      if (own !== undefined) {
+      if (summaryCall !== undefined) {
         summarizing.calls += 1;
-        summarizing.tokens += tokensOf(own.segments);
-        pay({ segments: own.segments, breakpoints: [], time }, own.outputTokens);
+        summarizing.tokens += tokensOf(summaryCall.segments);
+        pay({ segments: summaryCall.segments, breakpoints: [], time }, summaryCall.outputTokens);
       }
       const tokens = tokensOf(segments);
       const found = pay({ segments, breakpoints: breakpointsOf(segments, session), time }, outputTokens);
-      answers = plus(answers, found === undefined ? undefined : answerDollars(found, outputTokens, model));
+      answerCost = plus(
+        answerCost,
+        found === undefined ? undefined : answerDollars(found, outputTokens, model),
+      );
       use.cached += found?.cached ?? 0;
       use.written += found?.written ?? 0;
       use.uncached += found?.uncached ?? 0;
@@ -77,7 +79,7 @@ export function createCostTally(name: string, session: RecordedSession, model: P
     },
     cost: () => {
       const paid = sums.overWindow > 0 ? undefined : dollars;
-      const prompts = paid === undefined || answers === undefined ? undefined : paid - answers;
+      const prompts = paid === undefined || answerCost === undefined ? undefined : paid - answerCost;
       return {
         name,
         ...sums,
@@ -97,14 +99,14 @@ function factorOf(dollars: number, tokens: number, { prices }: PricedModel): num
   return listed === 0 ? undefined : dollars / listed;
 }
 
-/** The part of a call's price that its answer has; the size of the prompt decides which tier it is in. */
+/** The answer's part of a call's price; the prompt's size decides the price tier. */
 function answerDollars(use: PromptUse, outputTokens: number, model: PricedModel): number | undefined {
   const whole = dollarsOf(use, outputTokens, model);
   const prompt = dollarsOf(use, 0, model);
   return whole === undefined || prompt === undefined ? undefined : whole - prompt;
 }
 
-/** One behind what never changes at the front, one behind everything: what agents commonly set. */
+/** One after the constant front, one after everything, as agents commonly set them. */
 function breakpointsOf(segments: readonly CacheSegment[], { headLength }: RecordedSession): number[] {
   const last = segments.length - 1;
   return headLength > 0 && headLength <= last ? [headLength - 1, last] : [last];
@@ -118,15 +120,15 @@ function plus(sum: number | undefined, more: number | undefined): number | undef
   return sum === undefined || more === undefined ? undefined : sum + more;
 }
 
-/** What a model's provider keeps and charges, as far as it is known. */
+/** Cache rules and prices of a model, as far as they are known. */
 export interface PricedModel {
-  /** Undefined where nothing is known of the model's cache: then none is simulated. */
+  /** Undefined if the model's cache is unknown; then none is simulated. */
   readonly rules: SimulatedRules | undefined;
-  /** What the simulation takes for granted because no figure is published, one clause each. */
+  /** Assumptions of the simulation where no figure is published, one clause each. */
   readonly assumed: readonly string[];
   readonly prices: Prices;
   readonly tier: ModelFacts["tier"];
-  /** Date of the prices, ISO 8601; `configuration` for prices that the caller set. */
+  /** ISO 8601 date of the prices; `configuration` for prices that the caller set. */
   readonly asOf: string | undefined;
 }
 
@@ -135,18 +137,18 @@ const LOOKBACK: Readonly<Record<string, number>> = { anthropic: 20 };
 /** The most common of the published minima. */
 const ASSUMED_MINIMUM = 1024;
 
-/** Rules and prices of a model from the table and the caller's overrides; nothing is taken from a sibling's prices. */
+/** Rules and prices of a model from the table and the caller's overrides; never the prices of a related model. */
 export function pricedModel(name: string | undefined, overrides: ModelOverrides = {}): PricedModel {
   const model = lookUpModel(name ?? "", overrides);
   const listed = lookUpModel(name ?? "");
-  const own = model.prices !== listed.prices || model.tier !== listed.tier;
-  const dated = own && model.asOf === listed.asOf ? "configuration" : model.asOf;
+  const isOverridden = model.prices !== listed.prices || model.tier !== listed.tier;
+  const asOf = isOverridden && model.asOf === listed.asOf ? "configuration" : model.asOf;
   return {
     rules: model.known ? rulesOf(model) : undefined,
     assumed: model.known ? assumptionsOf(model.cache) : [],
     prices: model.prices,
     tier: model.tier,
-    asOf: dated ?? undefined,
+    asOf: asOf ?? undefined,
   };
 }
 
@@ -162,7 +164,7 @@ function rulesOf({ cache, provider }: ModelFacts): SimulatedRules {
 function assumptionsOf({ kind, min, ttl }: CacheRules): string[] {
   const assumed: string[] = [];
   if (kind === "none") return assumed;
-  if (min === null) assumed.push("prompts of 1,024 tokens and more are taken to be cacheable");
-  if (ttl === null) assumed.push("entries are taken never to lapse");
+  if (min === null) assumed.push("prompts of 1,024 tokens and more are assumed to be cacheable");
+  if (ttl === null) assumed.push("entries are assumed never to expire");
   return assumed;
 }

@@ -11,30 +11,30 @@ import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import type { PricedModel } from "./cost.ts";
-import type { RecordedSession } from "./session.ts";
+import type { CallListener, RecordedSession } from "./session.ts";
 
 export interface ReplayPorts {
   clock(): number;
   onWarning(text: string): void;
-  /** Hears how far the replay is, 0 to 1. */
+  /** `share` is 0 to 1. */
   onProgress(share: number): void;
-  /** Looks on while the session is played as configured. */
-  readonly watcher?: ReplayWatcher;
+  /** Follows the replay of the configured policy. */
+  readonly observer?: ReplayObserver;
 }
 
-/** Somebody who looks at a replay while it runs. */
-export interface ReplayWatcher {
-  /** Every message of the session: the raw lists begin with them, and are these very objects. */
+/** Follows a replay while it runs. */
+export interface ReplayObserver {
+  /** All messages of the session; the raw lists hold the same objects. */
   readonly history: readonly Message[];
-  /** Where the originals go. */
+  /** Archive of the originals. */
   readonly storage: StorageDriver;
   readonly exporter: Exporter;
-  /** After each call; the replay goes on when it resolves. */
-  hear(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): Promise<void>;
+  /** Called after each model call; the replay waits for it. */
+  onCall(raw: readonly Message[], result: CompactionResult<Message>, elapsedMs: number): Promise<void>;
 }
 
-/** Everything that one run over the session needs. */
-export interface Stage {
+/** Inputs of one run over the session. */
+export interface ReplayRun {
   readonly transcript: Transcript;
   readonly settings: Settings;
   readonly ports: ReplayPorts;
@@ -42,22 +42,18 @@ export interface Stage {
   readonly model: PricedModel;
 }
 
-/** What the manager calls the session. */
-export const REPLAYED = "replay";
+/** The manager's id of the session. */
+export const REPLAY_ID = "replay";
 
-type Played = { readonly call: number; readonly elapsedMs: number };
-/** Hears each call: the raw list, and what the manager made of it. */
-export type Hear = (raw: readonly Message[], result: CompactionResult<Message>, played: Played) => void;
-
-/** One manager, one preflight per call; with `whileCold` a rewrite besides where the cache has lapsed anyway. */
-export async function playManager(stage: Stage, hear: Hear, whileCold = false): Promise<void> {
-  const { transcript, settings, ports, session } = stage;
-  const watcher = whileCold ? undefined : ports.watcher;
+/** One manager, one preflight per call; with `whileCold` it also compacts where the cache has expired anyway. */
+export async function playManager(run: ReplayRun, onCall: CallListener, whileCold = false): Promise<void> {
+  const { transcript, settings, ports, session } = run;
+  const observer = whileCold ? undefined : ports.observer;
   const clock = createSessionClock();
-  const manager = managerOf(stage, watcher, whileCold, clock);
+  const manager = managerOf(run, observer, whileCold, clock);
   const { targetContextTokens: target } = settings.config.policy;
   const request = {
-    // Neutral messages do not say it, and a model that is not known is counted by it.
+    // Neutral messages do not carry it, and it decides how the tokens of an unknown model are counted.
     format: transcript.list,
     system: transcript.system,
     tools: transcript.tools,
@@ -66,35 +62,35 @@ export async function playManager(stage: Stage, hear: Hear, whileCold = false): 
     const raw = session.messages.slice(0, end);
     clock.advance(time);
     const before = ports.clock();
-    let result = await manager.preflight<Message>(REPLAYED, raw, request);
-    // What was prepared in a pause of minutes is ready by now.
+    let result = await manager.preflight<Message>(REPLAY_ID, raw, request);
+    // A compaction that started in a pause of minutes would be ready by now.
     while (result.report.refused === "in_background") {
       await new Promise((resolve) => setTimeout(resolve, 1));
-      result = await manager.preflight<Message>(REPLAYED, raw, { ...request, cacheCold: true });
+      result = await manager.preflight<Message>(REPLAY_ID, raw, { ...request, cacheCold: true });
     }
-    if (whileCold && !result.report.compacted && opensCold(stage, number, result.messages)) {
-      result = await manager.manualCompact<Message>(REPLAYED, raw, { ...request, targetTokens: target });
+    if (whileCold && !result.report.compacted && hasColdCache(run, number, result.messages)) {
+      result = await manager.manualCompact<Message>(REPLAY_ID, raw, { ...request, targetTokens: target });
     }
     const elapsedMs = ports.clock() - before;
-    hear(raw, result, { call: number + 1, elapsedMs });
-    await watcher?.hear(raw, result, elapsedMs);
+    onCall(raw, result, { call: number + 1, elapsedMs });
+    await observer?.onCall(raw, result, elapsedMs);
   }
-  // What was told to the watcher is on its way until then.
+  // Delivers the last events to the observer.
   await manager.flush();
 }
 
 function managerOf(
-  { settings, ports }: Stage,
-  watcher: ReplayWatcher | undefined,
+  { settings, ports }: ReplayRun,
+  observer: ReplayObserver | undefined,
   whileCold: boolean,
   { now, later }: SessionClock,
 ): CompactManager {
   const { coldTriggerPct, beforeCacheLapse } = settings.config.policy;
-  // Only these settings look at the pauses of a session; events have the time of the replay otherwise.
+  // Only these settings depend on the session's pauses; otherwise events carry the time of the replay.
   const times = coldTriggerPct === undefined && beforeCacheLapse === undefined ? {} : { now, later };
   return new CompactManager(managerConfig(settings), {
-    storage: watcher?.storage ?? createMemoryDriver(),
-    exporters: watcher === undefined ? [] : [watcher.exporter],
+    storage: observer?.storage ?? createMemoryDriver(),
+    exporters: observer === undefined ? [] : [observer.exporter],
     clock: ports.clock,
     ...times,
     onWarning: whileCold ? () => undefined : ports.onWarning,
@@ -102,11 +98,11 @@ function managerOf(
 }
 
 interface SessionClock extends Required<Pick<ManagerPorts, "now" | "later">> {
-  /** Goes to a time of the session, in seconds, and runs what is due until then. */
+  /** Moves to a time of the session, in seconds, and runs the timers due until then. */
   advance(time: number): void;
 }
 
-/** The time of the session that is played, with timers on it. */
+/** A virtual clock with the session's time. */
 function createSessionClock(): SessionClock {
   const timers = new Map<() => void, number>();
   let seconds = 0;
@@ -127,11 +123,15 @@ function createSessionClock(): SessionClock {
   };
 }
 
-/** Share of the window from which a rewrite on a lapsed cache is tried. */
+/** Share of the window above which a compaction on an expired cache is tried. */
 const COLD_ABOVE = 0.5;
 
-/** True for a call that opens a turn after a pause in which the whole cache lapsed, with a list worth rewriting. */
-export function opensCold({ session, model }: Stage, number: number, messages: readonly Message[]): boolean {
+/** True for the first call of a turn if the cache expired in the pause before it and the list is worth compacting. */
+export function hasColdCache(
+  { session, model }: ReplayRun,
+  number: number,
+  messages: readonly Message[],
+): boolean {
   const [before, call] = [session.calls[number - 1], session.calls[number]];
   if (before === undefined || call === undefined || model.rules === undefined) return false;
   if (!call.opensTurn || call.time - before.time <= model.rules.lifetime) return false;
@@ -139,7 +139,7 @@ export function opensCold({ session, model }: Stage, number: number, messages: r
   return model.rules.kind !== "none" && tokens > session.window * COLD_ABOVE;
 }
 
-/** The request that such a list makes. */
+/** The request for a list. */
 export function segmentsOf(messages: readonly Message[], session: RecordedSession): CacheSegment[] {
   return [...session.fixed, ...messages.map(session.segmentOf)];
 }

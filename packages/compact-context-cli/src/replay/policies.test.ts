@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Settings } from "../settings.ts";
 import { type CacheSegment, tokensOf } from "./cache.ts";
 import { createCostTally, pricedModel } from "./cost.ts";
-import { type PlayedCall, RIVALS } from "./policies.ts";
+import { BASELINES, type PlayedCall } from "./policies.ts";
 import { type RecordedSession, recordedSession } from "./session.ts";
 
 const counter = createTokenCounter({ encoding: "o200k_base" });
@@ -45,8 +45,8 @@ function session(messages: readonly Message[] = history, window = BUDGET + 500):
   return recordedSession(messages, settings as Settings);
 }
 
-function play(name: keyof typeof RIVALS, of: RecordedSession = session()): PlayedCall[] {
-  const policy = RIVALS[name](of);
+function play(name: keyof typeof BASELINES, of: RecordedSession = session()): PlayedCall[] {
+  const policy = BASELINES[name](of);
   return of.calls.map(({ end }) => policy(end));
 }
 
@@ -122,17 +122,17 @@ describe("the policies of others", () => {
   it("summarize writes a summary above half of the window, and ends at a quarter of it", () => {
     const of = session();
     const calls = play("summarize", of);
-    const rounds = calls.filter(({ summarizing }) => summarizing !== undefined);
-    expect(rounds.length).toBeGreaterThan(3);
+    const compactions = calls.filter(({ summarizing }) => summarizing !== undefined);
+    expect(compactions.length).toBeGreaterThan(3);
     for (const call of calls) {
       const tokens = tokensOf(call.segments);
       expect(tokens).toBeLessThanOrEqual(call.summarizing === undefined ? 2250 : 1125);
     }
-    expect(rounds[1]?.summarizing?.segments.map(({ hash }) => hash).slice(0, 2)).toEqual([
+    expect(compactions[1]?.summarizing?.segments.map(({ hash }) => hash).slice(0, 2)).toEqual([
       "summarize this",
       "summary 1",
     ]);
-    expect(shown(of, rounds[1] as PlayedCall).slice(0, 3)).toEqual([
+    expect(shown(of, compactions[1] as PlayedCall).slice(0, 3)).toEqual([
       "system and tools",
       "rules",
       "summary 2",
@@ -153,7 +153,7 @@ describe("the policies of others", () => {
 
 describe("createCostTally", () => {
   const model = pricedModel("claude-opus-5");
-  const cost = (name: keyof typeof RIVALS, of: RecordedSession) => {
+  const cost = (name: keyof typeof BASELINES, of: RecordedSession) => {
     const tally = createCostTally(name, of, model);
     for (const call of play(name, of)) tally.add(call);
     return tally.cost();

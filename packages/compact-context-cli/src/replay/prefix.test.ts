@@ -8,12 +8,12 @@ import { generateNativeList } from "../../../../test/support/native-lists.ts";
 import { readTranscript } from "../transcripts/read.ts";
 
 interface Played {
-  readonly rounds: number;
+  readonly compactions: number;
   /** Calls whose request was compared with the one before. */
   readonly compared: number;
 }
 
-/** A preflight with the raw native list before each entry; each request must begin with the one before it, to the byte. */
+/** A preflight with the raw native list before each entry; each request must start with the previous one, byte for byte. */
 async function playNative(list: readonly unknown[], format: Format, window: number): Promise<Played> {
   const manager = new CompactManager(
     {
@@ -24,11 +24,11 @@ async function playNative(list: readonly unknown[], format: Format, window: numb
     { onWarning: () => undefined },
   );
   let previous: readonly unknown[] = [];
-  let rounds = 0;
+  let compactions = 0;
   let compared = 0;
   for (let end = 1; end <= list.length; end += 1) {
     const { messages, report } = await manager.preflight("s", list.slice(0, end), { format });
-    if (report.compacted) rounds += 1;
+    if (report.compacted) compactions += 1;
     else {
       expect(messages.length).toBeGreaterThan(previous.length);
       for (const [index, entry] of previous.entries()) {
@@ -39,14 +39,14 @@ async function playNative(list: readonly unknown[], format: Format, window: numb
     }
     previous = messages;
   }
-  return { rounds, compared };
+  return { compactions, compared };
 }
 
 describe("between two compactions a request only grows", () => {
   it.each(FORMATS)("a generated session in %s", async (format) => {
     const options = { turns: 30, parallelCalls: 3, reasoning: true, system: true, protect: true };
-    const { rounds, compared } = await playNative(generateNativeList(format, 7, options), format, 2000);
-    expect(rounds).toBeGreaterThan(1);
+    const { compactions, compared } = await playNative(generateNativeList(format, 7, options), format, 2000);
+    expect(compactions).toBeGreaterThan(1);
     expect(compared).toBeGreaterThan(40);
   });
 
@@ -59,8 +59,8 @@ describe("between two compactions a request only grows", () => {
     const transcript = await readTranscript(readFileSync(folder + file, "utf8"), { name: file });
     const format = transcript.list;
     if (format === undefined) throw new Error("a session with native entries is needed here");
-    const { rounds, compared } = await playNative(encode(transcript.messages, format), format, 32_000);
-    expect(rounds).toBeGreaterThan(1);
+    const { compactions, compared } = await playNative(encode(transcript.messages, format), format, 32_000);
+    expect(compactions).toBeGreaterThan(1);
     expect(compared).toBeGreaterThan(40);
   });
 });

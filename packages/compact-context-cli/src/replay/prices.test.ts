@@ -34,7 +34,7 @@ describe("pricedModel", () => {
     expect(pricedModel("gpt-6-sol").rules?.lookback).toBe(Number.POSITIVE_INFINITY);
   });
 
-  it("says what it takes for granted", () => {
+  it("lists its assumptions", () => {
     const { rules, assumed } = pricedModel("grok-4.7");
     expect(rules).toMatchObject({ minimum: 1024, lifetime: Number.POSITIVE_INFINITY });
     expect(assumed).toHaveLength(2);

@@ -100,7 +100,7 @@ const text = (economy: Economy, width = 80) => economyView(economy, terminal(wid
 const costs = ({ policies }: Economy) => new Map(policies.map((cost) => [cost.name, cost]));
 
 describe("replaySession", () => {
-  it("plays every policy on the same calls, and says the same each time", async () => {
+  it("plays every policy on the same calls, deterministically", async () => {
     const [first, second] = [
       await replay(conversation(6, 60), FLAGS),
       await replay(conversation(6, 60), FLAGS),
@@ -117,18 +117,18 @@ describe("replaySession", () => {
     const byName = costs(played.economy);
     expect(byName.get("compact")?.promptTokens).toBe(played.promptTokens);
     expect(byName.get("none")?.promptTokens).toBe(played.rawPromptTokens);
-    expect(byName.get("compact")?.rewrites).toBe(played.rounds.length);
-    expect(played.rounds.length).toBeGreaterThan(1);
+    expect(byName.get("compact")?.rewrites).toBe(played.compactions.length);
+    expect(played.compactions.length).toBeGreaterThan(1);
   });
 
-  it("counts a model that nobody knows as the manager does: no call is over the budget", async () => {
+  it("counts an unknown model as the manager does: no call is over the budget", async () => {
     const played = await replay(conversation(6, 60), { model: "some-lab/unheard-of", window: "20k" });
-    expect(played.rounds.length).toBeGreaterThan(1);
-    expect([played.overBudget, played.mostSent > 20_000 * 0.85]).toEqual([0, false]);
+    expect(played.compactions.length).toBeGreaterThan(1);
+    expect([played.overBudget, played.maxSent > 20_000 * 0.85]).toEqual([0, false]);
     expect(played.rawOverBudget).toBeGreaterThan(0);
   });
 
-  it("takes what each of many agents says for a call of its own", async () => {
+  it("takes each message of several agents as a call", async () => {
     const say = (role: string, words: string) => ({ role, content: `${words} `.repeat(400) });
     const history = [
       say("human", "question"),
@@ -142,7 +142,7 @@ describe("replaySession", () => {
     );
     const played = await replayOf(transcript, FLAGS);
     expect([played.calls, played.messages]).toEqual([4, 5]);
-    expect(played.mostRaw).toBeGreaterThan(4 * 400);
+    expect(played.maxRaw).toBeGreaterThan(4 * 400);
   });
 
   it("a policy that rewrites at every call pays more for a token than one that rewrites seldom", async () => {
@@ -170,8 +170,8 @@ describe("policy.beforeCacheLapse", () => {
     const without = await replay(conversation(4, 1200), flags);
     const long = await replay(conversation(4, 1200), flags, env);
     const short = await replay(conversation(4, 120), flags, env);
-    expect(short.rounds.length).toBe(without.rounds.length);
-    expect(long.rounds.length).toBeGreaterThan(without.rounds.length);
+    expect(short.compactions.length).toBe(without.compactions.length);
+    expect(long.compactions.length).toBeGreaterThan(without.compactions.length);
     const dollars = ({ economy }: Replay) => costs(economy).get("compact")?.dollars ?? Number.NaN;
     expect(dollars(long)).toBeLessThan(dollars(without));
   });

@@ -2,88 +2,94 @@ import type { Message } from "compact-context";
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 import { createCostTally, type PolicyCost, type PricedModel, pricedModel } from "./cost.ts";
-import { opensCold, playManager, type ReplayPorts, type Stage, segmentsOf } from "./live.ts";
-import { RIVALS } from "./policies.ts";
-import { createTally, type RecordedSession, recordedSession, stampsOf, type Tallied } from "./session.ts";
+import { hasColdCache, playManager, type ReplayPorts, type ReplayRun, segmentsOf } from "./live.ts";
+import { BASELINES } from "./policies.ts";
+import {
+  createTotals,
+  type RecordedSession,
+  type ReplayTotals,
+  recordedSession,
+  stampsOf,
+} from "./session.ts";
 
-// Plays a whole session call by call, as if Compact had been there, and counts what it would have cost.
+// Plays a recorded session call by call under Compact and under other policies, and counts what it would have cost.
 
-/** What a session came to when it was played. */
-export interface Replay extends Tallied {
+/** The result of a replay. */
+export interface Replay extends ReplayTotals {
   /** Model calls of the whole session. */
   readonly calls: number;
   readonly messages: number;
-  /** Milliseconds of the whole replay, what is played besides for comparison left out. */
+  /** Milliseconds of the replay, without the policies that are played for comparison. */
   readonly elapsedMs: number;
-  /** Milliseconds that the session itself lasted, where its messages say so. */
+  /** Milliseconds that the recorded session lasted; undefined if its messages carry no times. */
   readonly sessionMs: number | undefined;
   readonly economy: Economy;
 }
 
-/** What the session costs with the provider's cache simulated. */
+/** Cost of the session with the provider's prompt cache simulated. */
 export interface Economy {
   readonly model: PricedModel;
-  /** Where the time between calls comes from: the session's time stamps, fixed steps, or both. */
+  /** Source of the time between calls: the session's timestamps, fixed steps, or both. */
   readonly clock: "recorded" | "assumed" | "mixed";
-  /** `compact` as configured, then what others do. */
+  /** `compact` as configured, then the baselines. */
   readonly policies: readonly PolicyCost[];
   /**
-   * `compact` that also rewrites before a turn that opens on a lapsed cache with the window more than half full.
-   * Undefined where no turn did, or where entries are not known to lapse.
+   * `compact` that also compacts before a turn that starts with an expired cache and a window more than half full.
+   * Undefined if there is no such turn, or if cache entries are not known to expire.
    */
   readonly cold: { readonly cost: PolicyCost; readonly rewrites: number } | undefined;
 }
 
-/** Every message in the order of the session, copies that its own compactions made left out. */
+/** All messages in order, without the copies that the session's own compactions made. */
 export function wholeHistory({ segments }: Transcript): Message[] {
   return segments.flatMap((segment, index) =>
     index === 0 ? segment.messages : segment.messages.slice(segment.carried),
   );
 }
 
-/** Plays the session as a live agent would have run it: a preflight with the raw list before each model call. */
+/** Plays the session as a live agent would run it: a preflight with the raw list before each model call. */
 export async function replaySession(
   transcript: Transcript,
   settings: Settings,
   ports: ReplayPorts,
 ): Promise<Replay> {
-  const history = ports.watcher?.history ?? wholeHistory(transcript);
+  const history = ports.observer?.history ?? wholeHistory(transcript);
   const session = recordedSession(history, settings, transcript.manyAgents);
   const model = pricedModel(settings.model, settings.config.models);
-  const stage = { transcript, settings, ports, session, model };
-  const tally = createTally(settings);
+  const run = { transcript, settings, ports, session, model };
+  const totals = createTotals(settings);
   const own = createCostTally("compact", session, model);
   let coldTurns = 0;
   const started = ports.clock();
-  await playManager(stage, (raw, result, played) => {
-    tally.add(raw, result, played);
+  await playManager(run, (raw, result, played) => {
+    totals.add(raw, result, played);
     own.add({ segments: segmentsOf(result.messages, session) });
-    if (!result.report.compacted && opensCold(stage, played.call - 1, result.messages)) coldTurns += 1;
+    if (!result.report.compacted && hasColdCache(run, played.call - 1, result.messages)) coldTurns += 1;
     ports.onProgress(played.call / session.calls.length);
   });
   const elapsedMs = ports.clock() - started;
   return {
     calls: session.calls.length,
     messages: history.length,
-    ...tally.sums(),
+    ...totals.sums(),
     elapsedMs,
     sessionMs: durationOf(history),
     economy: {
       model,
       clock: clockOf(session),
-      policies: [own.cost(), ...rivalCosts(session, model)],
-      cold: coldTurns === 0 ? undefined : await coldCost(stage),
+      policies: [own.cost(), ...baselineCosts(session, model)],
+      cold: coldTurns === 0 ? undefined : await coldCost(run),
     },
   };
 }
 
-async function coldCost(stage: Stage): Promise<Economy["cold"]> {
-  const tally = createCostTally("compact, also while cold", stage.session, stage.model);
+async function coldCost(run: ReplayRun): Promise<Economy["cold"]> {
+  const tally = createCostTally("compact, also while cold", run.session, run.model);
   let rewrites = 0;
   await playManager(
-    stage,
+    run,
     (_, { messages, report }) => {
-      tally.add({ segments: segmentsOf(messages, stage.session) });
+      tally.add({ segments: segmentsOf(messages, run.session) });
       if (report.compacted && report.reason === "manual") rewrites += 1;
     },
     true,
@@ -91,8 +97,8 @@ async function coldCost(stage: Stage): Promise<Economy["cold"]> {
   return { cost: tally.cost(), rewrites };
 }
 
-function rivalCosts(session: RecordedSession, model: PricedModel): PolicyCost[] {
-  return Object.entries(RIVALS).map(([name, policy]) => {
+function baselineCosts(session: RecordedSession, model: PricedModel): PolicyCost[] {
+  return Object.entries(BASELINES).map(([name, policy]) => {
     const tally = createCostTally(name, session, model);
     const play = policy(session);
     for (const { end } of session.calls) tally.add(play(end));
@@ -100,7 +106,7 @@ function rivalCosts(session: RecordedSession, model: PricedModel): PolicyCost[] 
   });
 }
 
-/** The first call has nothing before it: its time is no interval. */
+/** The first call is skipped: no interval precedes it. */
 function clockOf({ calls }: RecordedSession): Economy["clock"] {
   const later = calls.slice(1);
   if (later.length > 0 && later.every(({ recorded }) => recorded)) return "recorded";

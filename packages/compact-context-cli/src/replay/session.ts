@@ -7,21 +7,21 @@ import type { CacheSegment } from "./cache.ts";
 
 /** One model call of the recorded session. */
 interface RecordedCall extends CallTime {
-  /** How many of the session's messages stand before it. */
+  /** Number of the session's messages before it. */
   readonly end: number;
   /** Tokens of the recorded answer. */
   readonly outputTokens: number;
 }
 
-/** A recorded session as every policy is given it: the same lists, sizes and times. */
+/** A recorded session prepared for replay: every policy plays the same lists, sizes and times. */
 export interface RecordedSession {
   readonly messages: readonly Message[];
   readonly calls: readonly RecordedCall[];
-  /** What is dropped together or not at all, in order; the pinned ones are not in it. */
+  /** Units that are dropped as a whole, in order, without the pinned ones. */
   readonly droppable: readonly Unit[];
-  /** System prompt and tool schemas: one segment, or none where the file has neither. */
+  /** System prompt and tool schemas: one segment, or none if the file has neither. */
   readonly fixed: readonly CacheSegment[];
-  /** Segments at the front of every request that no policy touches: `fixed` and the pinned messages behind it. */
+  /** Leading segments of every request that no policy changes: `fixed` and the pinned messages after it. */
   readonly headLength: number;
   segmentOf(message: Message): CacheSegment;
   countText(text: string): number;
@@ -29,7 +29,7 @@ export interface RecordedSession {
   readonly budget: number;
 }
 
-/** Prepares a session's whole history for being played; `manyAgents` as a transcript says it. */
+/** Prepares a session's history for replay; `manyAgents` comes from its transcript. */
 export function recordedSession(
   messages: readonly Message[],
   settings: Settings,
@@ -47,7 +47,7 @@ export function recordedSession(
   };
   const pinned = messages.map((message) => isPinned(message, config.policy));
   const ends = callStarts(messages, manyAgents);
-  const firstLoose = pinned.indexOf(false);
+  const firstUnpinned = pinned.indexOf(false);
   const fixed = fixedTokens === 0 ? [] : [{ hash: "system and tools", tokens: fixedTokens, blocks: 1 }];
   const times = callTimes(messages, ends);
   return {
@@ -58,7 +58,7 @@ export function recordedSession(
     }),
     droppable: groupUnits(messages).filter((unit) => !unit.indexes.some((index) => pinned[index])),
     fixed,
-    headLength: fixed.length + (firstLoose < 0 ? messages.length : firstLoose),
+    headLength: fixed.length + (firstUnpinned < 0 ? messages.length : firstUnpinned),
     segmentOf,
     countText: (text) => counter.countText(text),
     window,
@@ -66,16 +66,16 @@ export function recordedSession(
   };
 }
 
-/** Where each model call's prompt ends: before an assistant message that is no more of the answer before it. */
+/** The end of each model call's prompt: before an assistant message that does not continue the previous answer. */
 function callStarts(history: readonly Message[], manyAgents: boolean): number[] {
   return history.flatMap((message, index) => {
-    const answers = message.role === "assistant" && message.meta?.summaryVersion === undefined;
-    const goesOn = !manyAgents && history[index - 1]?.role === "assistant";
-    return index > 0 && answers && !goesOn ? [index] : [];
+    const isAnswer = message.role === "assistant" && message.meta?.summaryVersion === undefined;
+    const continues = !manyAgents && history[index - 1]?.role === "assistant";
+    return index > 0 && isAnswer && !continues ? [index] : [];
   });
 }
 
-/** Of what stands from one call to the next, the assistant messages at its beginning. */
+/** Tokens of the leading assistant messages between one call and the next. */
 function answerTokens(messages: readonly Message[], segmentOf: (message: Message) => CacheSegment): number {
   let tokens = 0;
   for (const message of messages) {
@@ -85,29 +85,29 @@ function answerTokens(messages: readonly Message[], segmentOf: (message: Message
   return tokens;
 }
 
-/** Seconds that a model call and its tools take where the session does not say. */
+/** Assumed seconds of a model call and its tools if the session has no timestamps. */
 const CALL_SECONDS = 15;
-/** Seconds that pass before a user speaks, where the session does not say. */
+/** Assumed seconds before a user message if the session has no timestamps. */
 const USER_SECONDS = 120;
 
 /** When a model call was made. */
 interface CallTime {
   /** Seconds since the first call. */
   readonly time: number;
-  /** True when the interval before it comes from the session's own time stamps. */
+  /** True if the interval before it comes from the session's timestamps. */
   readonly recorded: boolean;
-  /** True when a user spoke since the call before. */
+  /** True if the user sent a message since the previous call. */
   readonly opensTurn: boolean;
 }
 
 /**
- * The clock of a session: a call is made when the newest message before it was, by its time stamp; without one
- * 15 s after the call before, and 2 min later when a user speaks first. It never runs backwards.
+ * The time of each call: that of the newest message before it; without timestamps 15 s after the previous call, and
+ * 2 min more after a user message. It never decreases.
  */
 export function callTimes(history: readonly Message[], ends: readonly number[]): CallTime[] {
   const times: CallTime[] = [];
   let before: number | undefined;
-  /** Seconds of our clock when the time stamps' clock was at zero. */
+  /** Seconds to add to a timestamp. */
   let offset: number | undefined;
   for (const [number, end] of ends.entries()) {
     const added = history.slice(ends[number - 1] ?? 0, end);
@@ -132,7 +132,7 @@ function opensATurn(message: Message): boolean {
   return isUserSpeech(message) && !message.parts.some((part) => part.type === "toolResult");
 }
 
-/** The times that messages say, in milliseconds. */
+/** Timestamps of messages in milliseconds. */
 export function stampsOf(messages: readonly Message[]): number[] {
   return messages.flatMap(({ meta }) => {
     const time = Date.parse(meta?.timestamp ?? "");
@@ -140,9 +140,9 @@ export function stampsOf(messages: readonly Message[]): number[] {
   });
 }
 
-/** One compaction in the course of a session. */
-export interface Round {
-  /** The model call before which it happened, from 1. */
+/** One compaction during a replay. */
+export interface ReplayCompaction {
+  /** The model call that it preceded, from 1. */
   readonly call: number;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
@@ -151,39 +151,40 @@ export interface Round {
   readonly elapsedMs: number;
 }
 
-/** What is counted while the manager plays. */
-export interface Tallied {
-  readonly rounds: readonly Round[];
-  /** Tokens of the largest request that was sent, and of the largest there would have been without compaction. */
-  readonly mostSent: number;
-  readonly mostRaw: number;
-  /** Calls whose request was over the budget: as sent (must be 0), and as it would have been. */
+/** Counts of a replay. `raw` is what would have been sent without compaction. */
+export interface ReplayTotals {
+  readonly compactions: readonly ReplayCompaction[];
+  /** Tokens of the largest request. */
+  readonly maxSent: number;
+  readonly maxRaw: number;
+  /** Calls whose request exceeded the budget; 0 as sent unless something is wrong. */
   readonly overBudget: number;
   readonly rawOverBudget: number;
-  /** Prompt tokens of all calls together, and those that a prefix cache had seen in the call before. */
+  /** Prompt tokens of all calls, and those that repeat the previous call's prefix. */
   readonly promptTokens: number;
   readonly cachedTokens: number;
   readonly rawPromptTokens: number;
-  /** Milliseconds in calls that compacted, and in all preflights. */
+  /** Milliseconds of the preflights that compacted, and of all. */
   readonly compactionMs: number;
   readonly preflightMs: number;
 }
 
-interface Tally {
-  add(
-    raw: readonly Message[],
-    result: CompactionResult<Message>,
-    played: { readonly call: number; readonly elapsedMs: number },
-  ): void;
-  sums(): Tallied;
-}
+/** Receives the raw list of a call and what the manager made of it; `call` counts from 1. */
+export type CallListener = (
+  raw: readonly Message[],
+  result: CompactionResult<Message>,
+  played: { readonly call: number; readonly elapsedMs: number },
+) => void;
 
-/** Counts requests, rounds and times, call by call. */
-export function createTally({ counter, fixedTokens, budget }: Settings): Tally {
-  const rounds: Round[] = [];
+/** Counts requests, compactions and times, call by call. */
+export function createTotals({ counter, fixedTokens, budget }: Settings): {
+  readonly add: CallListener;
+  sums(): ReplayTotals;
+} {
+  const compactions: ReplayCompaction[] = [];
   const sums = {
-    mostSent: 0,
-    mostRaw: 0,
+    maxSent: 0,
+    maxRaw: 0,
     overBudget: 0,
     rawOverBudget: 0,
     promptTokens: 0,
@@ -200,26 +201,26 @@ export function createTally({ counter, fixedTokens, budget }: Settings): Tally {
     add(raw, { messages, report }, { call, elapsedMs }) {
       const sent = size(messages);
       const whole = size(raw);
-      const known = commonPrefix(previous, messages);
-      sums.mostSent = Math.max(sums.mostSent, sent);
-      sums.mostRaw = Math.max(sums.mostRaw, whole);
+      const repeated = commonPrefix(previous, messages);
+      sums.maxSent = Math.max(sums.maxSent, sent);
+      sums.maxRaw = Math.max(sums.maxRaw, whole);
       sums.overBudget += sent > budget ? 1 : 0;
       sums.rawOverBudget += whole > budget ? 1 : 0;
       sums.promptTokens += sent;
       sums.rawPromptTokens += whole;
-      sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, known));
+      sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, repeated));
       sums.preflightMs += elapsedMs;
       previous = messages;
       if (!report.compacted) return;
       const { tokensBefore, tokensAfter, messagesBefore, messagesAfter } = report;
       sums.compactionMs += elapsedMs;
-      rounds.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
+      compactions.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
     },
-    sums: () => ({ ...sums, rounds }),
+    sums: () => ({ ...sums, compactions }),
   };
 }
 
-/** How many of the first messages are the very same: an edited message is another object. */
+/** Length of the common prefix by object identity: an edited message is a new object. */
 function commonPrefix(before: readonly Message[], now: readonly Message[]): number {
   let length = 0;
   while (length < before.length && length < now.length && before[length] === now[length]) length += 1;

@@ -13,12 +13,10 @@ import { createPlayedRecord, type PlayedSession } from "../view/played-session.t
 import type { Originals } from "../view/session-record.ts";
 import type { CostView } from "../view/session-view.ts";
 import type { ViewStore } from "../view/view-store.ts";
-import { REPLAYED, type ReplayPorts, type ReplayWatcher } from "./live.ts";
+import { REPLAY_ID, type ReplayObserver, type ReplayPorts } from "./live.ts";
 import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
 
-// The same, for the page to look on.
-
-/** Plays a session as `replaySession` does, for the page to look on. */
+/** Plays a session as `replaySession` does and records it in `store` for the page. */
 export async function replayWatched(
   transcript: Transcript,
   settings: Settings,
@@ -45,27 +43,27 @@ export async function replayWatched(
         counter: settings.counter,
         reported: reportedOf(transcript, history, settings),
         redactText: (text) => redactor.redactText(text),
-        search: searchOf(createArchive(unhurried(storage), { redact: redactor }), history, id),
+        search: searchOf(createArchive(yielding(storage), { redact: redactor }), history, id),
       },
       changed,
     ),
   );
-  const watcher: ReplayWatcher = {
+  const observer: ReplayObserver = {
     history,
     storage,
     exporter: { export: (event) => played.onEvent(event) },
-    async hear(raw, result, elapsedMs) {
+    async onCall(raw, result, elapsedMs) {
       played.onCall(raw, result, elapsedMs);
-      // The page is served by the same thread.
+      // The page's server runs in the same thread.
       await setImmediate();
     },
   };
-  const replay = await replaySession(transcript, settings, { ...ports, watcher });
+  const replay = await replaySession(transcript, settings, { ...ports, observer });
   played.end(costOf(replay.economy));
   return replay;
 }
 
-/** What the file says that the provider counted, by how many messages stood before the call. */
+/** The usage that the provider reported, by the number of messages before the call. */
 function reportedOf(
   { usage, segments }: Transcript,
   history: readonly Message[],
@@ -73,19 +71,19 @@ function reportedOf(
 ): PlayedSession["reported"] {
   const places = new Map(history.map((message, place) => [message, place]));
   const records = new Map(
-    usage.flatMap(({ segment, index, usage: record, dollars: told }) => {
+    usage.flatMap(({ segment, index, usage: record, dollars: recorded }) => {
       const answer = segments[segment]?.messages[index];
       const place = answer === undefined ? undefined : places.get(answer);
       const { inputTokens, cachedTokens, dollars } = spentOn(record, model ?? "", config.models);
       return place === undefined || inputTokens === 0
         ? []
-        : [[place, { reported: inputTokens, cached: cachedTokens, dollars: told ?? dollars }] as const];
+        : [[place, { reported: inputTokens, cached: cachedTokens, dollars: recorded ?? dollars }] as const];
     }),
   );
   return (messages) => records.get(messages);
 }
 
-/** Searches all messages: those that never left the prompt are archived for the first search. */
+/** Searches all messages; the first search archives those that never left the prompt. */
 function searchOf(
   archive: ReturnType<typeof createArchive>,
   history: Parameters<typeof archive.saveTranscript>[2],
@@ -94,10 +92,10 @@ function searchOf(
   let whole: Promise<unknown> | undefined;
   return async (text, limit) => {
     whole ??= archive
-      .steps(REPLAYED)
-      .then((steps) => archive.saveTranscript(REPLAYED, (steps.at(-1) ?? 0) + 1, history));
+      .steps(REPLAY_ID)
+      .then((steps) => archive.saveTranscript(REPLAY_ID, (steps.at(-1) ?? 0) + 1, history));
     await whole;
-    return searchArchive(archive, { sessionId: REPLAYED, session, text, limit });
+    return searchArchive(archive, { sessionId: REPLAY_ID, session, text, limit });
   };
 }
 
@@ -111,11 +109,11 @@ function costOf({ policies }: Economy): CostView | undefined {
   };
 }
 
-/** Characters that are written before others have their turn. */
+/** Characters written before yielding to the event loop. */
 const SLICE = 65_536;
 
-/** The same storage, which lets other work of this thread through whenever a stretch was read or written. */
-function unhurried(driver: StorageDriver): StorageDriver {
+/** A storage that yields to the event loop between reads and writes. */
+function yielding(driver: StorageDriver): StorageDriver {
   return {
     ...driver,
     async get(key) {

@@ -6,63 +6,68 @@ import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "../transc
 import { usageRecord } from "../transcripts/session.ts";
 import type { UsageSource } from "../transcripts/transcript.ts";
 
-// What the beginning and the end of a session file say of it, without reading the whole.
+// Facts about a session from the beginning and the end of its file, without reading all of it.
 
-/** What a list of sessions says about one; what its file does not say is left out. */
+/** A session's entry in a list, as far as its file provides it. */
 export interface SessionFacts {
   /** The folder that the agent worked in. */
   readonly folder?: string;
-  /** The session's own title, else how the first user message begins. */
+  /** The session's title, else its first user message. */
   readonly title?: string;
-  /** What the user asked last. */
-  readonly ask?: string;
-  /** Tokens of the newest prompt, as its provider reported them. */
+  /** The latest user message. */
+  readonly lastRequest?: string;
+  /** Tokens of the newest prompt, as reported by the provider. */
   readonly tokens?: number;
 }
 
-/** What one record of a session file says about the session. */
-export interface Hint {
+/** Facts from one record of a session file. */
+export interface RecordFacts {
   readonly folder?: string;
-  /** A title of the session's own. */
-  readonly name?: string;
-  /** Words of the user, or of a host that speaks in the user's place. */
-  readonly words?: string;
+  readonly title?: string;
+  /** Text of a user message, which a host may also have written. */
+  readonly userText?: string;
   readonly tokens?: number;
 }
 
-/** Enough for the instructions that some tools put before the first message. */
+/** Bytes; enough for the instructions that some tools put before the first message. */
 const EDGE_BYTES = 512 * 1024;
 
-/** The facts of a file of records, one a line, from its beginning and its end. */
+/** The facts of a JSON lines file. */
 export async function factsOfLines(
   path: string,
-  hintOf: (record: JsonRecord) => Hint,
+  factsOf: (record: JsonRecord) => RecordFacts,
 ): Promise<SessionFacts> {
-  const { head, tail } = await edgesOf(path, EDGE_BYTES);
-  const hints = (text: string): Hint[] => text.split("\n").map(parse).filter(isRecord).map(hintOf);
-  const [first, last] = [hints(head), hints(tail)];
+  const { head, tail } = await readEdges(path);
+  const [first = [], last = []] = [head, tail].map((text) =>
+    text.split("\n").map(parse).filter(isRecord).map(factsOf),
+  );
   const all = [...first, ...last];
   return {
     folder: all.find(({ folder }) => folder !== undefined)?.folder,
-    title: all.findLast(({ name }) => name !== undefined)?.name ?? spokenIn(first)[0],
-    ask: spokenIn(all).at(-1),
+    title: all.findLast(({ title }) => title !== undefined)?.title ?? requestsIn(first)[0],
+    lastRequest: requestsIn(all).at(-1),
     tokens: all.findLast(({ tokens }) => tokens !== undefined)?.tokens,
   };
 }
 
-const USER_WORDS =
+const USER_TEXT =
   /"type"\s*:\s*"user"[^{}]{0,400}?"(?:content|text)"\s*:\s*(?:\[\s*\{\s*"text"\s*:\s*)?("(?:[^"\\]|\\.)*")/g;
 
-/** The facts of one JSON document, which need not be read whole. */
+/** The facts of one JSON document, found by patterns because its edges cannot be parsed. */
 export async function factsOfDocument(path: string): Promise<SessionFacts> {
-  const { head, tail } = await edgesOf(path, EDGE_BYTES);
-  const own = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1];
-  const asks = (text: string): string[] =>
-    spokenIn(Array.from(text.matchAll(USER_WORDS), ([, words]) => ({ words: stringOf(parse(words ?? "")) })));
-  return { title: stringOf(parse(own ?? "")) ?? asks(head)[0], ask: asks(`${head}${tail}`).at(-1) };
+  const { head, tail } = await readEdges(path);
+  const title = /"title"\s*:\s*("(?:[^"\\]|\\.)*")/.exec(head)?.[1];
+  const requests = (text: string): string[] =>
+    requestsIn(
+      Array.from(text.matchAll(USER_TEXT), ([, quoted]) => ({ userText: stringOf(parse(quoted ?? "")) })),
+    );
+  return {
+    title: stringOf(parse(title ?? "")) ?? requests(head)[0],
+    lastRequest: requests(`${head}${tail}`).at(-1),
+  };
 }
 
-/** Tokens of the prompt that a provider's usage record reports. */
+/** Prompt tokens of a provider's usage record. */
 export function promptTokens(source: UsageSource, usage: unknown): number | undefined {
   return usageRecord(source, usage, { segment: 0, index: 0 })?.promptTokens;
 }
@@ -75,38 +80,38 @@ function parse(text: string): unknown {
   }
 }
 
-function spokenIn(hints: readonly Hint[]): string[] {
-  return hints.flatMap(({ words }) => spoken(words) ?? []);
+function requestsIn(records: readonly RecordFacts[]): string[] {
+  return records.flatMap(({ userText }) => requestOf(userText) ?? []);
 }
 
-/** The words themselves, unless a program put them there: those begin with a tag or a file's heading. */
-function spoken(words: string | undefined): string | undefined {
-  const text = words?.trim() ?? "";
+/** The text of a user message, unless a program inserted it: such text starts with a tag or a known heading. */
+function requestOf(userText: string | undefined): string | undefined {
+  const text = userText?.trim() ?? "";
   const isProgram = /^(?:<[a-z]|# AGENTS\.md|Caveat:|\[Request interrupted|\/[a-z:-]+$)/i.test(text);
   return text === "" || isProgram ? undefined : text;
 }
 
-/** The text of a message's content, whichever of the usual shapes it has. */
+/** The text of a message's content: a string or a list of blocks. */
 export function contentText(content: unknown): string | undefined {
   if (typeof content === "string") return content;
   const texts = listOf(content).flatMap((block) => stringOf(recordOf(block).text) ?? []);
-  return texts.length === 0 ? undefined : (texts.find((text) => spoken(text) !== undefined) ?? texts[0]);
+  return texts.length === 0 ? undefined : (texts.find((text) => requestOf(text) !== undefined) ?? texts[0]);
 }
 
-/** A session that an agent left on this computer. */
+/** A session of an agent on this computer. */
 export interface FoundSession {
-  /** The tool that wrote it, as people call it. */
+  /** Display name of the tool that wrote it. */
   readonly tool: string;
   readonly id: string;
   readonly bytes: number;
-  /** Milliseconds since 1970 of its last change. */
+  /** Time of the last change in epoch milliseconds. */
   readonly changed: number;
-  /** Read when asked for, and only so much of the file. */
+  /** Reads only the edges of the file. */
   facts(): Promise<SessionFacts>;
   open(): Promise<Source>;
 }
 
-/** Where to look: the user's folder and environment. */
+/** The user's folder and environment, which locate the session folders. */
 export interface Places {
   readonly home: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -118,22 +123,22 @@ export interface FoundFile {
   readonly changed: number;
 }
 
-/** The entries of a folder; none where it is missing or may not be read. */
+/** The entries of a folder; empty if it is missing or unreadable. */
 export async function entriesOf(folder: string): Promise<readonly Dirent[]> {
   return readdir(folder, { withFileTypes: true }).catch(() => []);
 }
 
-/** Files below a folder, at most `depth` folders down, whose name passes; links are not followed. */
+/** Non-empty files below a folder, at most `depth` folders down, filtered by name; links are not followed. */
 export async function filesBelow(
   folder: string,
   depth: number,
-  wanted: (name: string) => boolean,
+  isWanted: (name: string) => boolean,
 ): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
   for (const entry of await entriesOf(folder)) {
     const path = join(folder, entry.name);
-    if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, wanted)));
-    if (!entry.isFile() || !wanted(entry.name)) continue;
+    if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, isWanted)));
+    if (!entry.isFile() || !isWanted(entry.name)) continue;
     const facts = await stat(path).catch(() => undefined);
     if (facts !== undefined && facts.size > 0) {
       found.push({ path, bytes: facts.size, changed: facts.mtimeMs });
@@ -142,11 +147,8 @@ export async function filesBelow(
   return found;
 }
 
-/** The first and the last bytes of a file as text, which do not overlap; empty where it cannot be read. */
-async function edgesOf(
-  path: string,
-  bytes: number,
-): Promise<{ readonly head: string; readonly tail: string }> {
+/** The first and the last bytes of a file as text, without overlap; empty if it cannot be read. */
+async function readEdges(path: string): Promise<{ readonly head: string; readonly tail: string }> {
   const file = await open(path).catch(() => undefined);
   if (file === undefined) return { head: "", tail: "" };
   const read = async (from: number, to: number): Promise<string> => {
@@ -156,8 +158,8 @@ async function edgesOf(
   };
   try {
     const { size } = await file.stat();
-    const end = Math.min(bytes, size);
-    return { head: await read(0, end), tail: await read(Math.max(end, size - bytes), size) };
+    const end = Math.min(EDGE_BYTES, size);
+    return { head: await read(0, end), tail: await read(Math.max(end, size - EDGE_BYTES), size) };
   } catch {
     return { head: "", tail: "" };
   } finally {

@@ -4,13 +4,12 @@ import { decideTrigger, type TriggerDecision } from "compact-context/internal/co
 import type { TokenCounter } from "compact-context/internal/core/ports";
 import { type LayerName, type LayerSizes, layersOf } from "compact-context/internal/core/report";
 import { findMalformations } from "compact-context/internal/lint/generic";
-
-// A transcript from all sides, as `compact inspect` shows it.
-
 import type { Settings } from "../settings.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
 
-/** Tokens and messages under one heading. */
+// The figures that `compact inspect` shows.
+
+/** Tokens and messages of one role or tool. */
 export interface Share {
   readonly name: string;
   readonly tokens: number;
@@ -23,16 +22,15 @@ export interface Inspection {
   readonly decision: TriggerDecision;
   readonly layers: LayerSizes;
   readonly roles: readonly Share[];
-  /** Tokens of calls and results by the tool's name, most first. */
+  /** Tokens of calls and results by tool name, largest first. */
   readonly tools: readonly Share[];
   readonly largest: readonly { readonly index: number; readonly message: Message; readonly tokens: number }[];
   readonly callsWithoutResult: number;
-  /** Answers with more than one call. */
+  /** Assistant messages with more than one call. */
   readonly parallelBatches: number;
   readonly faults: ReturnType<typeof findMalformations>;
 }
 
-/** Looks at a transcript from all sides; pure. */
 export function inspect(transcript: Transcript, settings: Settings): Inspection {
   const { messages } = transcript;
   const { config, counter, tokensBefore, fixedTokens, window } = settings;
@@ -72,7 +70,7 @@ function sharesBy<T extends { readonly tokens: number }>(
   return [...shares.values()].toSorted((a, b) => b.tokens - a.tokens);
 }
 
-/** A part's tokens are counted as a message that holds it alone; its overhead is left out. */
+/** A part is counted as a message that holds only it, less the overhead of a message. */
 function toolShares(messages: readonly Message[], { counter }: Settings): Share[] {
   const names = new Map<string, string>();
   const empty = counter.countMessage({ id: "empty", role: "tool", parts: [] });
@@ -95,7 +93,7 @@ function unanswered(messages: readonly Message[]): number {
     .filter((call) => call.providerExecuted !== true && !answered.has(call.id)).length;
 }
 
-/** The layers as people call them, in the order of a prompt. */
+/** Display names of the layers, in prompt order. */
 export const LAYER_LABELS: Readonly<Record<LayerName, string>> = {
   pinned: "pinned",
   summary: "summary",

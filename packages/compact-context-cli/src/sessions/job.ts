@@ -22,49 +22,49 @@ import type { CompactedSession, Transcript } from "../transcripts/transcript.ts"
 import { outcomesToStore } from "../view/archived-steps.ts";
 import { sizesOf } from "./inspection.ts";
 
-// Compacts a transcript and archives what leaves it: what `compact FILE` does, without its screen.
+// The work of `compact FILE` without its output: compacts a transcript and archives the originals.
 
 export interface Job {
   /** As it was read. */
   readonly transcript: Transcript;
-  /** What is compacted: the transcript's messages, calls without a result closed. */
+  /** The transcript's messages, with a result added to each open call. */
   readonly messages: readonly Message[];
-  /** The file that it was read from, where it is one. */
+  /** The transcript's file, if it comes from one. */
   readonly path: string | undefined;
   readonly settings: Settings;
   readonly archive: Archive;
   readonly progress: Progress;
   readonly ports: CliPorts;
-  /** Asked first for the summary; the built-in one when left out. */
+  /** The built-in summarizer if undefined. */
   readonly summarizer?: Summarizer;
 }
 
-/** A transcript that was compacted, or one that was small enough already. */
+/** The result of a job, also of one that left the transcript as it was. */
 export interface Outcome {
   readonly result: CompactionResult<Message>;
   readonly sessionId: string;
-  /** False where the list is small enough already, or all of it must stay. */
+  /** False if the list is small enough, or nothing may leave it. */
   readonly changed: boolean;
   readonly layersBefore: LayerSizes;
   readonly layersAfter: LayerSizes;
-  /** Milliseconds from the read transcript to the archived, compacted list. */
+  /** Milliseconds of archiving and compaction. */
   readonly elapsedMs: number;
 }
 
-/** What people call the session: its own id, or its file's name. */
+/** Display name of a session: its id, else its file's name. */
 export function sessionNameOf(transcript: Transcript): string {
   return transcript.sessionId ?? stemOf(transcript.name ?? "session");
 }
 
-/** What the archive calls it. Files of one name are two sessions: where they lie, or how they begin, tells them apart. */
+/** Id of a session in the archive. A hash of the path, or of the first message, separates files of the same name. */
 function sessionIdOf(transcript: Transcript, path: string | undefined): string {
   if (transcript.sessionId !== undefined) return transcript.sessionId;
   const [first] = transcript.messages;
-  const mark = path ?? (first === undefined ? "" : contentHash(first));
-  return `${sessionNameOf(transcript)}-${createHash("sha256").update(mark).digest("hex").slice(0, 6)}`;
+  const identity = path ?? (first === undefined ? "" : contentHash(first));
+  return `${sessionNameOf(transcript)}-${createHash("sha256").update(identity).digest("hex").slice(0, 6)}`;
 }
 
-/** Archives and compacts; throws as `compact` does. */
+/** Archives and compacts; throws the errors of `compact`. */
 export async function runJob(job: Job): Promise<Outcome> {
   const { transcript, messages, path, settings, archive, progress, ports, summarizer } = job;
   const started = ports.clock();
@@ -83,7 +83,7 @@ export async function runJob(job: Job): Promise<Outcome> {
         save: async (originals) => {
           progress.show("archiving the originals", 0);
           const saved = await saver.save(originals);
-          progress.show(summarizer === undefined ? "writing the summary" : `asking ${summarizer.name}`);
+          progress.show(summarizer === undefined ? "writing the summary" : `waiting for ${summarizer.name}`);
           return saved;
         },
       },
@@ -105,7 +105,7 @@ export async function runJob(job: Job): Promise<Outcome> {
   }
 }
 
-/** The result with the tokens counted in that only the provider's report tells of. */
+/** Adds the tokens that only the provider's usage shows. */
 function withUnseen(result: CompactionResult<Message>, unseen: number): CompactionResult<Message> {
   if (unseen === 0) return result;
   const { report } = result;
@@ -121,12 +121,11 @@ function withUnseen(result: CompactionResult<Message>, unseen: number): Compacti
   };
 }
 
-/** What planning and compacting are told alike. */
+/** The options that planning and compacting share. */
 export function requestOf(transcript: Transcript, settings: Settings): Parameters<typeof planCompaction>[1] {
   const { config, budget, unseenTokens, model, onOverflow } = settings;
-  const { maxSummaryTokens } = config.summarizer;
   return {
-    // What stands beside the messages and is not in the file cannot be handed over: it has its room.
+    // Reserves room for system prompt and tools that are not in the file.
     maxTokens: Math.max(1, budget - unseenTokens),
     targetTokens: messagesTarget(settings),
     policy: config.policy,
@@ -137,11 +136,11 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
     model,
     system: transcript.system,
     tools: transcript.tools,
-    maxSummaryTokens,
+    maxSummaryTokens: config.summarizer.maxSummaryTokens,
   };
 }
 
-/** What a writer needs; undefined where nothing was done. */
+/** The session to write; undefined if nothing changed. */
 export function compactedSession(
   { result, changed }: Outcome,
   { tokensBefore }: Pick<Settings, "tokensBefore">,
@@ -159,10 +158,16 @@ export function compactedSession(
   };
 }
 
-/** What became of the archived list, beside it: the summary, and the outcome of each message. */
+/** Saves the summary and the action on each message beside the archived list. */
 async function saveRecord(
   archive: Archive,
-  more: {
+  {
+    transcript: { system, tools },
+    sessionId,
+    settings: { counter, model, strategy, unseenTokens },
+    result: { report, summary },
+    at,
+  }: {
     readonly transcript: Transcript;
     readonly sessionId: string;
     readonly settings: Settings;
@@ -170,22 +175,19 @@ async function saveRecord(
     readonly at: string;
   },
 ): Promise<void> {
-  const { report, summary } = more.result;
-  const { system, tools } = more.transcript;
-  const { counter, model, strategy } = more.settings;
   if (report.plan === undefined || report.archive === undefined) return;
-  await archive.saveSummary(more.sessionId, report.archive.step, {
+  await archive.saveSummary(sessionId, report.archive.step, {
     version: summary === undefined ? undefined : report.summaryVersion,
     text: summary,
     strategy,
     summarizer: report.summarizer ?? "none",
-    at: more.at,
+    at,
     model,
     tokens: report.summaryTokens,
     tokensBefore: report.tokensBefore,
     tokensAfter: report.tokensAfter,
     fixedTokens: {
-      system: counter.countSystem(system) + counter.perRequest + more.settings.unseenTokens,
+      system: counter.countSystem(system) + counter.perRequest + unseenTokens,
       tools: counter.countTools(tools),
     },
     fates: outcomesToStore(report.plan.entries),
@@ -193,8 +195,8 @@ async function saveRecord(
 }
 
 /**
- * Tells the archive, and the exporters that the settings name, what became of a session whose result was written;
- * resolves when all have it.
+ * Records the compaction of a written session in the archive, and sends its events to the configured exporters. Resolves
+ * once all are delivered.
  */
 export async function traceCompaction(
   { settings, archive, ports }: Job,
@@ -228,7 +230,7 @@ export async function traceCompaction(
   await recorder.flush();
 }
 
-/** What only plays or shows a compaction tells nobody: nothing of it happened. Says so where the settings name exporters. */
+/** The configuration without exporters, for a command that only simulates a compaction; warns if any are configured. */
 export function withoutTracing(
   config: CompactConfig,
   command: string,
@@ -236,7 +238,7 @@ export function withoutTracing(
 ): CompactConfig {
   const { console, opentelemetry, jsonl, ariadne } = config.tracing;
   if (console || opentelemetry || jsonl !== undefined || ariadne !== undefined) {
-    warn(`${command} sends no events: nothing of it happened`);
+    warn(`${command} sends no events: it changes nothing`);
   }
   return { ...config, tracing: { console: false, opentelemetry: false } };
 }

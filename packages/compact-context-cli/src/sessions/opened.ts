@@ -8,29 +8,29 @@ import { countedAlone, earlySettings, type Settings, settingsFor } from "../sett
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import { readTranscript } from "../transcripts/read.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
+import { openTranscript } from "./discovery.ts";
 import { withoutTracing } from "./job.ts";
-import { openTranscript } from "./tools.ts";
 
-// Reads the transcript that a command names, and its settings.
+// Opens the transcript that a command names, with its settings.
 
-/** Reads a source piece by piece; throws when it is no transcript or holds no message. */
+/** Reads a transcript in chunks; throws for an unknown format and for one without messages. */
 export async function readSource(
   source: Source,
   format: string | undefined,
   progress?: Progress,
 ): Promise<Transcript> {
   const known = oneOf(format, "--format", TRANSCRIPT_FORMATS);
-  let garbled = false;
+  let isMalformed = false;
   const chunks = source.chunks({
     onBytes: (bytes) =>
       progress?.show(`reading ${source.name}`, source.bytes > 0 ? bytes / source.bytes : undefined),
-    onGarbled: () => {
-      garbled = true;
+    onMalformed: () => {
+      isMalformed = true;
     },
   });
   try {
     const transcript = await readTranscript(chunks, { name: source.name, format: known });
-    if (transcript.messages.length > 0) return garbled ? withGarbled(transcript) : transcript;
+    if (transcript.messages.length > 0) return isMalformed ? withEncodingProblem(transcript) : transcript;
   } catch (error) {
     if (error instanceof RangeError) throw tooLarge(source, error);
     throw error;
@@ -43,32 +43,32 @@ export async function readSource(
   });
 }
 
-/** Text that is not what was written is told, whatever it is used for. */
-function withGarbled(transcript: Transcript): Transcript {
-  const message = "holds bytes that are no UTF-8 text; U+FFFD stands in their place";
+/** Reports the decoding error among the transcript's problems. */
+function withEncodingProblem(transcript: Transcript): Transcript {
+  const message = "holds bytes that are not UTF-8; U+FFFD replaces them";
   return { ...transcript, problems: [{ place: transcript.name ?? "file", message }, ...transcript.problems] };
 }
 
-/** A file of one JSON document must fit into one string, which has a limit; files of lines need not. */
+/** One JSON document must fit into one string, whose length is limited; JSON lines need not. */
 function tooLarge(source: Source, error: RangeError): CompactError {
   return new CompactError("InvalidTranscript", `${source.name} is too large to be read as one document`, {
     place: source.name,
-    hint: "Export the session as JSON lines: files of lines may have any size.",
+    hint: "Export the session as JSON lines, which can have any size.",
     cause: error,
   });
 }
 
-/** A session that was read for a command. */
+/** A session opened for a command. */
 export interface OpenedSession {
   readonly source: Source;
-  /** Where the result goes, with `-o`. */
+  /** The file of `-o`, if given. */
   readonly destination: Destination | undefined;
   readonly transcript: Transcript;
   readonly settings: Settings;
   readonly progress: Progress;
 }
 
-/** Reads the session that the first word names; what is wrong with flags and settings is said before. */
+/** Opens the session that the first argument names. Flags and settings are checked before it is read. */
 export async function openSession(invocation: Invocation): Promise<OpenedSession> {
   const { words, flags, ports } = invocation;
   const source = await openTranscript(words[0] ?? "", ports);
@@ -79,17 +79,17 @@ export async function openSession(invocation: Invocation): Promise<OpenedSession
   return { source, destination, transcript, settings: settingsFor(transcript, early, flags), progress };
 }
 
-/** The same for a command that only plays the session: counted as the file alone holds it, and told to nobody. */
+/** Opens a session for replay: counted without tokens that the file does not hold, and without tracing. */
 export async function openPlayed(
   invocation: Invocation,
   command: string,
 ): Promise<OpenedSession & { readonly replayPorts: ReplayPorts }> {
   const opened = await openSession(invocation);
   const { terminal, ports } = invocation;
-  const alone = countedAlone(opened.settings);
+  const settings = countedAlone(opened.settings);
   return {
     ...opened,
-    settings: { ...alone, config: withoutTracing(alone.config, command, terminal.warn) },
+    settings: { ...settings, config: withoutTracing(settings.config, command, terminal.warn) },
     replayPorts: {
       clock: ports.clock,
       onWarning: terminal.warn,

@@ -8,24 +8,23 @@ import { type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/js
 import {
   contentText,
   entriesOf,
-  type FoundFile,
   type FoundSession,
   factsOfDocument,
   factsOfLines,
   filesBelow,
-  type Hint,
   type Places,
   promptTokens,
+  type RecordFacts,
   type SessionFacts,
 } from "./facts.ts";
 
-// Where the tools of this computer keep their sessions: what `compact sessions` lists.
+// Finds the sessions that agent tools keep on this computer.
 
 /** A tool that keeps each session in one file. */
 interface FileTool {
   readonly name: string;
   folder(places: Places): string;
-  /** Folders between that folder and the files. */
+  /** Number of folder levels between that folder and the files. */
   readonly depth: number;
   isSession(file: string): boolean;
   factsOf(path: string): Promise<SessionFacts>;
@@ -42,23 +41,23 @@ const FILE_TOOLS: readonly FileTool[] = [
     name: "Claude Code",
     folder: ({ home, env }) => join(env.CLAUDE_CONFIG_DIR ?? join(home, ".claude"), "projects"),
     depth: 1,
-    // Files of sub-agents stand beside their session's.
+    // Files of sub-agents are beside that of their session.
     isSession: (file) => file.endsWith(".jsonl") && !file.startsWith("agent-"),
-    factsOf: (path) => factsOfLines(path, claudeHint),
+    factsOf: (path) => factsOfLines(path, claudeFacts),
   },
   {
     name: "Codex",
     folder: ({ home, env }) => join(env.CODEX_HOME ?? join(home, ".codex"), "sessions"),
     depth: 3,
     isSession: (file) => file.startsWith("rollout-") && file.endsWith(".jsonl"),
-    factsOf: (path) => factsOfLines(path, codexHint),
+    factsOf: (path) => factsOfLines(path, codexFacts),
   },
   {
     name: "pi",
     folder: ({ home }) => join(home, ".pi", "agent", "sessions"),
     depth: 3,
     isSession: (file) => file.endsWith(".jsonl"),
-    factsOf: (path) => factsOfLines(path, piHint),
+    factsOf: (path) => factsOfLines(path, piFacts),
   },
   {
     name: "Gemini CLI",
@@ -69,58 +68,56 @@ const FILE_TOOLS: readonly FileTool[] = [
   },
 ];
 
-/** True for a file that lies where a tool keeps its sessions, so that the tool resumes what is written there. */
+/** True for a file in a tool's session folder: the tool resumes what is written there. */
 export function isKeptByTool(path: string, places: Places): boolean {
   return FILE_TOOLS.some((tool) => path.startsWith(tool.folder(places) + sep));
 }
 
-/** The sessions of one tool, in no order. */
+/** The sessions of one tool, unordered. */
 async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[]> {
   const files = await filesBelow(tool.folder(places), tool.depth, tool.isSession);
-  return files.map((file) => sessionOf(tool, file));
+  return files.map(({ path, bytes, changed }) => {
+    const id = idIn(basename(path));
+    return {
+      tool: tool.name,
+      id,
+      bytes,
+      changed,
+      facts: () => tool.factsOf(path),
+      open: async () => ({ ...(await openFile(path, "/")), word: id }),
+    };
+  });
 }
 
-function sessionOf(tool: FileTool, { path, bytes, changed }: FoundFile): FoundSession {
-  const id = idIn(basename(path));
-  return {
-    tool: tool.name,
-    id,
-    bytes,
-    changed,
-    facts: () => tool.factsOf(path),
-    open: async () => ({ ...(await openFile(path, "/")), word: id }),
-  };
-}
-
-function claudeHint(record: JsonRecord): Hint {
+function claudeFacts(record: JsonRecord): RecordFacts {
   const folder = stringOf(record.cwd);
-  const name = stringOf(record.customTitle) ?? stringOf(record.aiTitle);
-  if (name !== undefined) return { folder, name };
-  if (record.type === "summary") return { name: stringOf(record.summary) };
+  const title = stringOf(record.customTitle) ?? stringOf(record.aiTitle);
+  if (title !== undefined) return { folder, title };
+  if (record.type === "summary") return { title: stringOf(record.summary) };
   const message = recordOf(record.message);
   if (record.isSidechain === true || record.isMeta === true) return { folder };
   if (record.type === "assistant") return { folder, tokens: promptTokens("anthropic", message.usage) };
-  const speaks = record.type === "user" && record.isCompactSummary !== true;
-  return { folder, words: speaks ? contentText(message.content) : undefined };
+  const isUser = record.type === "user" && record.isCompactSummary !== true;
+  return { folder, userText: isUser ? contentText(message.content) : undefined };
 }
 
-function codexHint(record: JsonRecord): Hint {
+function codexFacts(record: JsonRecord): RecordFacts {
   const payload = recordOf(record.payload);
   if (record.type === "session_meta") return { folder: stringOf(payload.cwd) };
-  if (payload.type === "user_message") return { words: stringOf(payload.message) };
+  if (payload.type === "user_message") return { userText: stringOf(payload.message) };
   if (payload.type === "token_count") {
     return { tokens: promptTokens("codex", recordOf(payload.info).last_token_usage) };
   }
-  const speaks = payload.type === "message" && payload.role === "user";
-  return speaks ? { words: contentText(payload.content) } : {};
+  const isUser = payload.type === "message" && payload.role === "user";
+  return isUser ? { userText: contentText(payload.content) } : {};
 }
 
-function piHint(record: JsonRecord): Hint {
+function piFacts(record: JsonRecord): RecordFacts {
   if (record.type === "session") return { folder: stringOf(record.cwd) };
-  if (record.type === "session_info") return { name: stringOf(record.name) };
+  if (record.type === "session_info") return { title: stringOf(record.name) };
   const message = recordOf(record.message);
   if (message.role === "assistant") return { tokens: promptTokens("pi", message.usage) };
-  return message.role === "user" ? { words: contentText(message.content) } : {};
+  return message.role === "user" ? { userText: contentText(message.content) } : {};
 }
 
 /** `storage/session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`. */
@@ -128,12 +125,12 @@ function opencodeFolder({ home, env }: Places): string {
   return join(env.XDG_DATA_HOME ?? join(home, ".local", "share"), "opencode");
 }
 
-/** Newer OpenCode keeps its sessions in a database, which only its own export opens. */
+/** Newer versions of OpenCode keep their sessions in a database, which only `opencode export` reads. */
 export function hasOpencodeDatabase(places: Places): boolean {
   return existsSync(join(opencodeFolder(places), "opencode.db"));
 }
 
-/** The sessions that OpenCode keeps in files, in no order. */
+/** The sessions that OpenCode keeps in files, unordered. */
 async function opencodeSessions(places: Places): Promise<FoundSession[]> {
   const storage = join(opencodeFolder(places), "storage");
   const files = await filesBelow(join(storage, "session"), 1, (name) => /^ses_.*\.json$/.test(name));
@@ -164,7 +161,7 @@ async function opencodeSessions(places: Places): Promise<FoundSession[]> {
   return sessions.flat();
 }
 
-/** The session as `opencode export` writes it: one document of the session, its messages and their parts. */
+/** The session as one JSON document, as `opencode export` writes it. */
 async function* exportChunks(storage: string, id: string, info: unknown): AsyncGenerator<string> {
   yield `{"info":${JSON.stringify(info)},"messages":[`;
   const names = await jsonNames(join(storage, "message", id));
@@ -179,7 +176,7 @@ async function* exportChunks(storage: string, id: string, info: unknown): AsyncG
   yield "]}\n";
 }
 
-/** Names sort by the time they were made: OpenCode's ids ascend. */
+/** In order of creation: OpenCode's ids ascend. */
 async function jsonNames(folder: string): Promise<string[]> {
   const entries = await entriesOf(folder);
   return entries
@@ -195,7 +192,7 @@ function isJson(name: string): boolean {
 async function readJson(path: string): Promise<unknown> {
   try {
     const { size } = await stat(path);
-    // A whole session of the tool is smaller than this; a single part never comes near.
+    // Larger than any real session, let alone one part of it.
     if (size > 256 * 1024 * 1024) return undefined;
     return JSON.parse(await readFile(path, "utf8"));
   } catch {
@@ -203,7 +200,7 @@ async function readJson(path: string): Promise<unknown> {
   }
 }
 
-/** Every session that known tools left on this computer, the newest first. */
+/** All sessions of known tools, the newest first. */
 export async function discoverSessions(places: Places): Promise<FoundSession[]> {
   const found = await Promise.all([
     ...FILE_TOOLS.map((tool) => sessionsOf(tool, places)),
@@ -213,8 +210,8 @@ export async function discoverSessions(places: Places): Promise<FoundSession[]> 
 }
 
 /**
- * The transcript that a word means: a file, `-` for standard input, the number of a session in the list, or the
- * beginning of a session's id. Throws `NotFound`, or `InvalidUsage` when several sessions are meant.
+ * Opens the transcript that an argument names: a file, `-` for standard input, a session's number in the list, or a
+ * prefix of its id. Throws `NotFound`, or `InvalidUsage` for an ambiguous prefix.
  */
 export async function openTranscript(
   word: string,
@@ -226,25 +223,25 @@ export async function openTranscript(
   } catch (error) {
     const missing = CompactError.isInstance(error) && error.code === "NotFound";
     if (!missing || /[/\\.]/.test(word)) throw error;
-    const session = pick(await discoverSessions(places), word);
+    const session = sessionNamed(await discoverSessions(places), word);
     if (session === undefined) throw error;
     return session.open();
   }
 }
 
-function pick(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
+function sessionNamed(sessions: readonly FoundSession[], word: string): FoundSession | undefined {
   const isNumber = /^\d{1,4}$/.test(word);
   const numbered = isNumber ? sessions[Number(word) - 1] : undefined;
   if (numbered !== undefined) return numbered;
-  const meant = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
-  if (meant.length === 0 && isNumber) {
+  const matches = sessions.filter((session) => session.id.toLowerCase().startsWith(word.toLowerCase()));
+  if (matches.length === 0 && isNumber) {
     throw new CompactError("NotFound", `there is no session ${word}: ${sessions.length} were found`, {
       hint: "`compact` alone lists them.",
     });
   }
-  if (meant.length <= 1) return meant[0];
-  throw new CompactError("InvalidUsage", `${word} is the beginning of ${meant.length} sessions`, {
-    hint: `Give more of the id: ${meant
+  if (matches.length <= 1) return matches[0];
+  throw new CompactError("InvalidUsage", `${word} matches ${matches.length} sessions`, {
+    hint: `Give more of the id: ${matches
       .slice(0, 4)
       .map((session) => session.id)
       .join(", ")}.`,
