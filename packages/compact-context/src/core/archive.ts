@@ -180,11 +180,30 @@ export interface SavedTranscript {
   readonly ids: readonly string[];
 }
 
+/** Where the messages of the transcript that a session wrote last have their originals: the next one need not read it. */
+export interface Originals {
+  step: number;
+  of: Map<Message, Original>;
+}
+
+interface Original {
+  readonly name: string;
+  readonly place: ArchivePlace;
+}
+
 /** Append-only originals of many sessions. */
 export interface ArchiveStore {
   readonly location: string;
-  /** Complete and durable when it resolves; saving the same messages again changes nothing. */
-  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<SavedTranscript>;
+  /**
+   * Complete and durable when it resolves; saving the same messages again changes nothing. `originals` are those of the
+   * transcript before, and then of this one.
+   */
+  saveTranscript(
+    sessionId: string,
+    step: number,
+    messages: readonly Message[],
+    originals?: Originals,
+  ): Promise<SavedTranscript>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
@@ -277,6 +296,7 @@ async function saveTranscript(
   sessionId: string,
   step: number,
   messages: readonly Message[],
+  originals?: Originals,
 ): Promise<SavedTranscript> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
@@ -288,10 +308,13 @@ async function saveTranscript(
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
       ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
-    const known = await knownPlaces(driver, session, free - 1);
+    const isKnown = originals?.step === free - 1;
+    const known = isKnown ? placesOf(originals) : await knownPlaces(driver, session, free - 1);
     const put = { ifVersion };
-    const write = () => driver.put(key, lines(messages, { idAt, known, redact }), put);
+    const of = new Map<Message, Original>();
+    const write = () => driver.put(key, lines(messages, { step: free, idAt, known, redact, of }), put);
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
+    if (isWritten && originals !== undefined) Object.assign(originals, { step: free, of });
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
     if (overlap === "extends") free -= 1;
@@ -323,25 +346,37 @@ async function knownPlaces(
   return places;
 }
 
+function placesOf({ of }: Originals): ReadonlyMap<string, ArchivePlace> {
+  return new Map([...of.values()].map(({ name, place }) => [name, place]));
+}
+
 function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): string {
   return JSON.stringify([hash, own, id]);
 }
 
 interface Writing {
+  readonly step: number;
   readonly idAt: (index: number) => string;
   readonly known: ReadonlyMap<string, ArchivePlace>;
   readonly redact: Redact;
+  /** Gets the place of each message. */
+  readonly of: Map<Message, Original>;
 }
 
-function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
+function* lines(
+  messages: readonly Message[],
+  { step, idAt, known, redact, of: originals }: Writing,
+): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
     const hash = idAt(index);
     const n = index + 1;
-    const own = known.size === 0 ? undefined : ownChecksum(message);
-    const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
+    const own = ownChecksum(message);
+    const name = nameOf({ hash, id: message.id, own });
+    const at = own === undefined ? undefined : known.get(name);
+    if (own !== undefined) originals.set(message, { name, place: at ?? [step, n] });
     yield at === undefined
-      ? archiveLine(message, n, of, redact)
+      ? archiveLine(message, n, of, redact, own)
       : referringLine(message, { n, of, hash, own, at });
   }
 }
