@@ -255,7 +255,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       return sorted(entries);
     },
     location: driver.location,
-    saveTranscript: (...transcript) => saveTranscript(driver, redact, ...transcript),
+    saveTranscript: (...transcript) => saveTranscript({ driver, redact }, ...transcript),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
@@ -291,12 +291,11 @@ async function readRecord(driver: StorageDriver, key: string): Promise<object | 
 }
 
 async function saveTranscript(
-  driver: StorageDriver,
-  redact: Redact,
+  { driver, redact }: { readonly driver: StorageDriver; readonly redact: Redact },
   sessionId: string,
   step: number,
   messages: readonly Message[],
-  originals?: Originals,
+  originals: Originals = { step: Number.NaN, of: new Map() },
 ): Promise<SavedTranscript> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
@@ -308,13 +307,14 @@ async function saveTranscript(
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
       ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
-    const isKnown = originals?.step === free - 1;
-    const known = isKnown ? placesOf(originals) : await knownPlaces(driver, session, free - 1);
+    const known = await knownPlaces(driver, session, free - 1, originals);
     const put = { ifVersion };
-    const of = new Map<Message, Original>();
-    const write = () => driver.put(key, lines(messages, { step: free, idAt, known, redact, of }), put);
+    const write = async () => {
+      const of = new Map<Message, Original>();
+      await driver.put(key, lines(messages, { step: free, idAt, known, redact, of }), put);
+      Object.assign(originals, { step: free, of });
+    };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
-    if (isWritten && originals !== undefined) Object.assign(originals, { step: free, of });
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
     if (overlap === "extends") free -= 1;
@@ -335,7 +335,10 @@ async function knownPlaces(
   driver: StorageDriver,
   session: string,
   step: number,
+  originals: Originals,
 ): Promise<ReadonlyMap<string, ArchivePlace>> {
+  if (step === originals.step)
+    return new Map([...originals.of.values()].map(({ name, place }) => [name, place]));
   const places = new Map<string, ArchivePlace>();
   if (step < 0) return places;
   let line = 0;
@@ -344,10 +347,6 @@ async function knownPlaces(
     if (head?.own !== undefined) places.set(nameOf(head), head.at ?? [step, line]);
   }
   return places;
-}
-
-function placesOf({ of }: Originals): ReadonlyMap<string, ArchivePlace> {
-  return new Map([...of.values()].map(({ name, place }) => [name, place]));
 }
 
 function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): string {
