@@ -40,6 +40,25 @@ it.each(FORMATS)("a growing %s list is found clean or broken as the whole list i
 });
 
 it.each(FORMATS)(
+  "a growing %s list of new objects is found clean or broken as the whole list is",
+  (format) => {
+    fc.assert(
+      fc.property(seeds, steps, fc.boolean(), (seed, sizes, broken) => {
+        const list = broken
+          ? breakList(seed, format)
+          : validList(format, seed, { turns: 4, reasoning: true });
+        const known = createGrowingList();
+        for (const given of growing(list, sizes)) {
+          const found = runAtOnce(known.check(structuredClone(given), () => format)) !== undefined;
+          expect(found).toBe(given.length > 0 && hasErrors(given, format));
+        }
+      }),
+      { numRuns },
+    );
+  },
+);
+
+it.each(FORMATS)(
   "a long %s list that is looked at in steps is found clean or broken as the whole is",
   (format) => {
     fc.assert(

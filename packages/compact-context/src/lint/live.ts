@@ -1,4 +1,4 @@
-import type { Format, Message } from "../core/message.ts";
+import { type Format, type Message, sameJson } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
@@ -63,9 +63,22 @@ export function createGrowingList(): GrowingList {
     return true;
   };
 
+  /** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
+  const begins = (list: readonly unknown[]): boolean => {
+    if (known === undefined) return false;
+    const { given, clean } = known;
+    if (startsWith(list, given)) return true;
+    if (clean !== given || list.length < given.length) return false;
+    const isSaid = (entry: unknown, index: number): boolean =>
+      entry !== list[index] && sameJson(entry, list[index]);
+    if (!given.every(isSaid)) return false;
+    for (const index of given.keys()) given[index] = list[index];
+    return true;
+  };
+
   /** Whether the list goes on from the known one without an error; it is then the known one. */
   const goesOn = (list: readonly unknown[]): boolean =>
-    known !== undefined && startsWith(list, known.given) && advance(known, list.slice(known.given.length));
+    known !== undefined && begins(list) && advance(known, list.slice(known.given.length));
 
   const begin = (read: ReadList, given: readonly unknown[], clean: readonly unknown[]): void => {
     const { format } = read;
@@ -86,7 +99,7 @@ export function createGrowingList(): GrowingList {
   };
 
   const formatOf = (list: readonly unknown[], format: ShownFormat): Format | undefined => {
-    const same = known !== undefined && startsWith(list, known.given) ? known.format : undefined;
+    const same = begins(list) ? known?.format : undefined;
     known = undefined;
     const found = list.length === 0 ? undefined : (same ?? format(list));
     unsure = found === undefined && list.length > 0 ? [...list] : undefined;
@@ -112,7 +125,7 @@ export function createGrowingList(): GrowingList {
   function* readAhead(list: readonly unknown[], format: ShownFormat): Steps<void> {
     const seen = known?.given.length ?? 0;
     if (list.length <= seen + STEP_ENTRIES) return;
-    const from = known !== undefined && startsWith(list, known.given) ? seen : 0;
+    const from = begins(list) ? seen : 0;
     for (const end of stopsIn(list, from)) {
       if (!isSound(list.slice(0, end), format)) return;
       yield;
