@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { FORMATS } from "../../packages/compact-context/src/codecs/formats.ts";
+import { FORMATS, listCodecs } from "../../packages/compact-context/src/codecs/formats.ts";
 import { runAtOnce } from "../../packages/compact-context/src/errors.ts";
 import { describeRules, lint, repair } from "../../packages/compact-context/src/lint/index.ts";
 import { createGrowingList } from "../../packages/compact-context/src/lint/live.ts";
@@ -40,6 +40,25 @@ it.each(FORMATS)("a growing %s list is found clean or broken as the whole list i
 });
 
 it.each(FORMATS)(
+  "a growing %s list of new objects is found clean or broken as the whole list is",
+  (format) => {
+    fc.assert(
+      fc.property(seeds, steps, fc.boolean(), (seed, sizes, broken) => {
+        const list = broken
+          ? breakList(seed, format)
+          : validList(format, seed, { turns: 4, reasoning: true });
+        const known = createGrowingList();
+        for (const given of growing(list, sizes)) {
+          const found = runAtOnce(known.check(structuredClone(given), () => format)) !== undefined;
+          expect(found).toBe(given.length > 0 && hasErrors(given, format));
+        }
+      }),
+      { numRuns },
+    );
+  },
+);
+
+it.each(FORMATS)(
   "a long %s list that is looked at in steps is found clean or broken as the whole is",
   (format) => {
     fc.assert(
@@ -67,4 +86,29 @@ it.each(FORMATS)("a growing %s list is mended to what the whole list is mended t
     }),
     { numRuns },
   );
+});
+
+it("a list of bare texts is looked at from the entry on that shows its format", () => {
+  const known = createGrowingList();
+  const asked: number[] = [];
+  const format = (entries: readonly unknown[]) => {
+    asked.push(entries.length);
+    const { certain, format: found } = listCodecs.forList(entries, undefined);
+    return certain ? found : undefined;
+  };
+  const list: unknown[] = Array.from({ length: 40 }, (_, index) => ({
+    role: index % 2 === 0 ? "user" : "assistant",
+    content: `text ${index}`,
+  }));
+  const check = () => runAtOnce(known.check(list, format));
+  expect(check()).toBeUndefined();
+  list.push({ role: "user", content: "and now" });
+  expect(check()).toBeUndefined();
+  list.push({ role: "tool", tool_call_id: "nobody", content: "a result without a call" });
+  expect(check()?.path).toBe("messages[41]");
+  expect(asked).toEqual([40, 1, 1, 42]);
+  list[1] = { role: "assistant", content: "another" };
+  list.length = 40;
+  expect(check()).toBeUndefined();
+  expect(asked.at(-1)).toBe(40);
 });

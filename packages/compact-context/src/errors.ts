@@ -278,7 +278,8 @@ export async function runInSteps<T>(work: Steps<T>, pause: Pause | undefined): P
   for (;;) {
     const step = work.next();
     if (step.done === true) return step.value;
-    await pause?.();
+    const due = pause?.();
+    if (due !== undefined) await due;
   }
 }
 

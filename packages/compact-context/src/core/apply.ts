@@ -1,4 +1,4 @@
-import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
+import { abortable, abortError, CompactError, flatMapInSteps, type Pause, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
@@ -423,7 +423,7 @@ export function* stateAfter(
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
   const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;
   const epoch = commit.rewrote
-    ? newEpoch(session, plan, outcome, commit.step)
+    ? yield* newEpoch(session, plan, outcome, commit.step)
     : { epochStart, tokensAfter, calibration, before: replaced, undone };
   yield;
   const state: SessionState = {
@@ -439,15 +439,15 @@ export function* stateAfter(
   return { state, entries };
 }
 
-function newEpoch(
+function* newEpoch(
   { activeState, entries, log }: Compacted,
   { tokensBefore }: CompactionPlan,
   { tokensAfter }: Outcome,
   step: number,
-): Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before"> {
+): Steps<Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before">> {
   const { summary, summaryCount, summarizedMessageIds, calibration, epochStart } = activeState;
   const before: ReplacedState = {
-    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    kept: yield* flatMapInSteps(entries, (entry) => keptMessage(entry, log)),
     summary,
     summaryCount,
     summarizedMessageIds,

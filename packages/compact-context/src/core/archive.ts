@@ -172,14 +172,30 @@ type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 // ---- the archive of a driver
 
+/** Where the messages of a session's newest transcript have their originals, so the next one need not read it. */
+export interface Originals {
+  step: number;
+  of: Map<Message, Original>;
+}
+
+interface Original {
+  readonly name: string;
+  readonly place: ArchivePlace;
+}
+
 /** Append-only originals of many sessions. */
 export interface ArchiveStore {
   readonly location: string;
   /**
    * Complete and durable when it resolves; saving the same messages again changes nothing. Its step is the requested one,
-   * or the next without another transcript.
+   * or the next without another transcript. `originals` are those of the transcript before, and then of this one.
    */
-  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
+  saveTranscript(
+    sessionId: string,
+    step: number,
+    messages: readonly Message[],
+    originals?: Originals,
+  ): Promise<ArchiveReceipt>;
   saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
@@ -231,7 +247,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
       return sorted(entries);
     },
     location: driver.location,
-    saveTranscript: (...transcript) => saveTranscript(driver, redact, ...transcript),
+    saveTranscript: (...transcript) => saveTranscript({ driver, redact }, ...transcript),
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
@@ -267,11 +283,11 @@ async function readRecord(driver: StorageDriver, key: string): Promise<object | 
 }
 
 async function saveTranscript(
-  driver: StorageDriver,
-  redact: Redact,
+  { driver, redact }: { readonly driver: StorageDriver; readonly redact: Redact },
   sessionId: string,
   step: number,
   messages: readonly Message[],
+  originals: Originals = { step: Number.NaN, of: new Map() },
 ): Promise<ArchiveReceipt> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
@@ -283,9 +299,13 @@ async function saveTranscript(
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
       ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
-    const known = await knownPlaces(driver, session, free - 1);
+    const known = await knownPlaces(driver, session, free - 1, originals);
     const put = { ifVersion };
-    const write = () => driver.put(key, lines(messages, { idAt, known, redact }), put);
+    const write = async () => {
+      const of = new Map<Message, Original>();
+      await driver.put(key, lines(messages, { step: free, idAt, known, redact, of }), put);
+      Object.assign(originals, { step: free, of });
+    };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
@@ -307,7 +327,10 @@ async function knownPlaces(
   driver: StorageDriver,
   session: string,
   step: number,
+  originals: Originals,
 ): Promise<ReadonlyMap<string, ArchivePlace>> {
+  if (step === originals.step)
+    return new Map([...originals.of.values()].map(({ name, place }) => [name, place]));
   const places = new Map<string, ArchivePlace>();
   if (step < 0) return places;
   let line = 0;
@@ -323,20 +346,28 @@ function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): strin
 }
 
 interface Writing {
+  readonly step: number;
   readonly idAt: (index: number) => string;
   readonly known: ReadonlyMap<string, ArchivePlace>;
   readonly redact: Redact;
+  /** Gets the place of each message. */
+  readonly of: Map<Message, Original>;
 }
 
-function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
+function* lines(
+  messages: readonly Message[],
+  { step, idAt, known, redact, of: originals }: Writing,
+): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
     const hash = idAt(index);
     const n = index + 1;
-    const own = known.size === 0 ? undefined : ownChecksum(message);
-    const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
+    const own = ownChecksum(message);
+    const name = nameOf({ hash, id: message.id, own });
+    const at = own === undefined ? undefined : known.get(name);
+    if (own !== undefined) originals.set(message, { name, place: at ?? [step, n] });
     yield at === undefined
-      ? archiveLine(message, n, of, redact)
+      ? archiveLine(message, n, of, redact, own)
       : referringLine(message, { n, of, hash, own, at });
   }
 }

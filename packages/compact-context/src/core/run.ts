@@ -192,7 +192,7 @@ async function archiveView(
 ): Promise<ArchiveReceipt | undefined> {
   const step = session.state.step + 1;
   try {
-    const saved = await archive.saveTranscript(session.id, step, session.view);
+    const saved = await archive.saveTranscript(session.id, step, session.view, session.originals);
     const { location, ids } = saved;
     announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
     return saved;

@@ -1,5 +1,6 @@
 import { type CompactError, type Steps, startsWith } from "../errors.ts";
 import type { NextView } from "./apply.ts";
+import type { Originals } from "./archive.ts";
 import {
   callsOfTools,
   hashesOf,
@@ -107,6 +108,8 @@ export class Session {
   stored: SessionState = this.state;
   /** Version of the stored state; null where nothing is stored. */
   storedVersion: string | null = null;
+  /** Of the transcript that was saved last, as far as its messages are in the view; of no step where others come back. */
+  readonly originals: Originals = { step: 0, of: new Map() };
   /** Why the stored state could not be read: what is here then says nothing of earlier compactions. */
   unread: CompactError | undefined;
   /** The newest list cannot go out as it is: its compaction waits for the storage. */
@@ -321,6 +324,7 @@ export class Session {
     this.asGiven = projection.asGiven;
     this.reset = projection.reset;
     this.leftBehind = projection.reset;
+    if (projection.reset) this.originals.step = Number.NaN;
     const shape = { summaryRole: context.summaryRole, format: context.codec.format };
     this.#setView(assemble(projection.kept, projection.summary, shape), projection.kept, context.counter);
     this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
@@ -504,6 +508,12 @@ export class Session {
     this.setState(state);
     this.log = [...state.log];
     this.#setView(view, entries, counter);
+    this.originals.of = new Map(
+      view.flatMap((message) => {
+        const original = this.originals.of.get(message);
+        return original === undefined ? [] : [[message, original]];
+      }),
+    );
     this.asGiven = false;
     this.leftBehind = false;
     this.#sources = [
@@ -520,6 +530,7 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
+    this.originals.step = Number.NaN;
     this.#sources = [];
   }
 

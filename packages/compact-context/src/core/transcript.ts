@@ -57,7 +57,13 @@ export function archiveId(message: Message): string {
 }
 
 /** One line of a transcript, newline included; `n` of `of`, both from 1. Throws `InvalidArgument` for parts that are no JSON. */
-export function archiveLine(message: Message, n: number, of: number, redactor: Redact): string {
+export function archiveLine(
+  message: Message,
+  n: number,
+  of: number,
+  redactor: Redact,
+  own: string | undefined = ownChecksum(message),
+): string {
   const { parts, meta, native, format } = message;
   const neutral = { parts, meta };
   const body = jsonOfParts(neutral, n, redactor);
@@ -69,7 +75,7 @@ export function archiveLine(message: Message, n: number, of: number, redactor: R
     id: message.id,
     hash: archiveId(message),
     role: message.role,
-    own: ownChecksum(message),
+    own,
     redacted: body.redacted || whole.redacted ? true : undefined,
     left_out: leftOut === "" ? undefined : leftOut,
     shared: whole.shared,

@@ -1,4 +1,4 @@
-import type { Format, Message } from "../core/message.ts";
+import { type Format, type Message, sameJson } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
@@ -11,11 +11,14 @@ import type { Mend } from "./rule.ts";
 
 /** A conversation's list that comes again and again with more behind it: only what is new is looked at. */
 export interface GrowingList {
-  /** The first error that `repair` would mend; `format` is asked for where the list is new. */
-  check(list: readonly unknown[], format: () => Format | undefined): Steps<LiveError | undefined>;
+  /** The first error that `repair` would mend. */
+  check(list: readonly unknown[], format: ShownFormat): Steps<LiveError | undefined>;
   /** The list without such errors; the very list where it has none. */
-  mend<T>(list: readonly T[], format: () => Format | undefined): Steps<LiveRepair<T>>;
+  mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>>;
 }
+
+/** The format that entries show: asked of a list that is new, then of what comes behind a list that showed none. */
+type ShownFormat = (entries: readonly unknown[]) => Format | undefined;
 
 export interface LiveError {
   readonly rule: string;
@@ -48,10 +51,34 @@ interface Known {
 
 export function createGrowingList(): GrowingList {
   let known: Known | undefined;
+  /** A list that could be of several formats, and is not looked at. */
+  let unsure: unknown[] | undefined;
+
+  /** Whether the list goes on from an unsure one with entries that show no format either: then the whole shows none. */
+  const staysUnsure = (list: readonly unknown[], format: ShownFormat): boolean => {
+    if (unsure === undefined || !startsWith(list, unsure)) return false;
+    const fresh = list.slice(unsure.length);
+    if (format(fresh.length > 0 ? fresh : list) !== undefined) return false;
+    for (const entry of fresh) unsure.push(entry);
+    return true;
+  };
+
+  /** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
+  const begins = (list: readonly unknown[]): boolean => {
+    if (known === undefined) return false;
+    const { given, clean } = known;
+    if (startsWith(list, given)) return true;
+    if (clean !== given || list.length < given.length) return false;
+    const isSaid = (entry: unknown, index: number): boolean =>
+      entry !== list[index] && sameJson(entry, list[index]);
+    if (!given.every(isSaid)) return false;
+    for (const index of given.keys()) given[index] = list[index];
+    return true;
+  };
 
   /** Whether the list goes on from the known one without an error; it is then the known one. */
   const goesOn = (list: readonly unknown[]): boolean =>
-    known !== undefined && startsWith(list, known.given) && advance(known, list.slice(known.given.length));
+    known !== undefined && begins(list) && advance(known, list.slice(known.given.length));
 
   const begin = (read: ReadList, given: readonly unknown[], clean: readonly unknown[]): void => {
     const { format } = read;
@@ -71,10 +98,12 @@ export function createGrowingList(): GrowingList {
     };
   };
 
-  const formatOf = (list: readonly unknown[], format: () => Format | undefined): Format | undefined => {
-    const same = known !== undefined && startsWith(list, known.given) ? known.format : undefined;
+  const formatOf = (list: readonly unknown[], format: ShownFormat): Format | undefined => {
+    const same = begins(list) ? known?.format : undefined;
     known = undefined;
-    return list.length === 0 ? undefined : (same ?? format());
+    const found = list.length === 0 ? undefined : (same ?? format(list));
+    unsure = found === undefined && list.length > 0 ? [...list] : undefined;
+    return found;
   };
 
   /** Reads a list anew, and knows it where nothing is wrong with it. */
@@ -86,17 +115,17 @@ export function createGrowingList(): GrowingList {
   };
 
   /** Whether the list is known now, because nothing is wrong with it. */
-  const isSound = (list: readonly unknown[], format: () => Format | undefined): boolean => {
+  const isSound = (list: readonly unknown[], format: ShownFormat): boolean => {
     if (goesOn(list)) return true;
     const found = formatOf(list, format);
     return found !== undefined && readAnew(list, found) === undefined && known !== undefined;
   };
 
   /** Looks at a list of which much is new part by part. What is wrong with a part may be right in the whole. */
-  function* readAhead(list: readonly unknown[], format: () => Format | undefined): Steps<void> {
+  function* readAhead(list: readonly unknown[], format: ShownFormat): Steps<void> {
     const seen = known?.given.length ?? 0;
     if (list.length <= seen + STEP_ENTRIES) return;
-    const from = known !== undefined && startsWith(list, known.given) ? seen : 0;
+    const from = begins(list) ? seen : 0;
     for (const end of stopsIn(list, from)) {
       if (!isSound(list.slice(0, end), format)) return;
       yield;
@@ -105,6 +134,7 @@ export function createGrowingList(): GrowingList {
 
   return {
     *check(list, format) {
+      if (staysUnsure(list, format)) return undefined;
       // A list that was mended has the errors that it had.
       if (known?.clean === known?.given) {
         yield* readAhead(list, format);
@@ -113,7 +143,8 @@ export function createGrowingList(): GrowingList {
       const found = formatOf(list, format);
       return found === undefined ? undefined : readAnew(list, found);
     },
-    *mend<T>(list: readonly T[], format: () => Format | undefined): Steps<LiveRepair<T>> {
+    *mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>> {
+      if (staysUnsure(list, format)) return { messages: list, mends: [] };
       yield* readAhead(list, format);
       if (goesOn(list) && known !== undefined)
         return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
@@ -275,7 +306,7 @@ export class LiveLists {
       this.#waiting.set(sessionId, { list, format });
       return list;
     }
-    const mending = session.list.mend(list, () => this.#options.formatOf(list, format));
+    const mending = session.list.mend(list, (entries) => this.#options.formatOf(entries, format));
     const { messages, mends } = await runInSteps(mending, this.#options.pause);
     for (const { rule, explanation } of mends) {
       if (session.reported.has(rule)) continue;
@@ -298,7 +329,7 @@ export class LiveLists {
     for (const [sessionId, { list, format }] of waiting) {
       const session = this.#sessions.get(sessionId);
       if (session === undefined) continue;
-      const checking = session.list.check(list, () => this.#options.formatOf(list, format));
+      const checking = session.list.check(list, (entries) => this.#options.formatOf(entries, format));
       const error = await runInSteps(checking, this.#options.pause);
       // Counts of the whole list say nothing of the list that goes out.
       if (error === undefined || error.rule === IMAGE_COUNT) continue;

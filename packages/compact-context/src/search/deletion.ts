@@ -46,16 +46,20 @@ function tombstoneKey(scope: string): string {
   return `${TOMBSTONES}${hash.slice(0, 2)}/${hash.slice(2)}.json`;
 }
 
-/** The folders whose deletion takes a session with it: its own, its user's, its tenant's. */
-function scopesOf(session: string): string[] {
+/** The tombstones of the folders whose deletion takes a session with it: its own, its user's, its tenant's. */
+function tombstonesOf(session: string): string[] {
   const owners = session.match(/^(?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?/)?.[0] ?? "";
   const tenant = /^~t\/[^/]+\//.exec(owners)?.[0];
-  return [...new Set([session, owners, tenant ?? ""])].filter((scope) => scope !== "");
+  const scopes = new Set([session, owners, tenant ?? ""]);
+  return [...scopes].filter((scope) => scope !== "").map(tombstoneKey);
 }
 
-async function isDeleted(driver: StorageDriver, session: string, now: () => Date): Promise<boolean> {
-  for (const scope of scopesOf(session)) {
-    const key = tombstoneKey(scope);
+async function isDeleted(
+  driver: StorageDriver,
+  tombstones: readonly string[],
+  now: () => Date,
+): Promise<boolean> {
+  for (const key of tombstones) {
     // The version alone is cheaper, and nearly always there is none.
     if ((await driver.version(key)) === undefined) continue;
     const at = Date.parse((JSON.parse((await driver.get(key))?.value ?? "{}") as { at?: string }).at ?? "");
@@ -72,7 +76,7 @@ function deletedError(): CompactError {
 
 /** A session whose tombstones were looked for so recently is not looked up again before a write, only behind it. */
 const FRESH_MS = 1000;
-const MOST_FRESH = 1000;
+const MOST_LOOKED_UP = 4096;
 const guarded = new WeakSet<StorageDriver>();
 
 /**
@@ -81,15 +85,18 @@ const guarded = new WeakSet<StorageDriver>();
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
   if (guarded.has(driver)) return driver;
-  const fresh = createLruMap<number>(MOST_FRESH);
+  const lookedUp = createLruMap<{ readonly tombstones: readonly string[]; readonly at: number }>(
+    MOST_LOOKED_UP,
+  );
   const check = async (session: string): Promise<boolean> => {
-    const gone = await isDeleted(driver, session, now);
-    fresh.set(session, gone ? 0 : now().getTime());
+    const tombstones = lookedUp.get(session)?.tombstones ?? tombstonesOf(session);
+    const gone = await isDeleted(driver, tombstones, now);
+    lookedUp.set(session, { tombstones, at: gone ? 0 : now().getTime() });
     return gone;
   };
   const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
     if (session === undefined) return work();
-    const since = now().getTime() - (fresh.get(session) ?? 0);
+    const since = now().getTime() - (lookedUp.get(session)?.at ?? 0);
     if (!(since >= 0 && since < FRESH_MS) && (await check(session))) throw deletedError();
     const done = await work();
     if (!(await check(session))) return done;
@@ -237,7 +244,7 @@ export async function sweep(
   for (const [session, facts] of oldestFirst) {
     const expired = days !== undefined && at - facts.at > days * DAY_MS;
     const tooMuch = maxBytes !== undefined && kept > maxBytes;
-    const isBuried = scopesOf(session).some((scope) => buried.has(tombstoneKey(scope)));
+    const isBuried = tombstonesOf(session).some((key) => buried.has(key));
     if (!expired && !tooMuch && !isBuried) continue;
     if (!dryRun && !(await expire(drivers, session, facts.at))) continue;
     sessions.push(session);

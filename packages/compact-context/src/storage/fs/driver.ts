@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, ListOptions, StorageDriver } from "../../core/ports.ts";
 import {
@@ -16,6 +16,7 @@ import {
   commitFirst,
   commitNext,
   dropTemp,
+  isThere,
   nameOfVersion,
   newestFile,
   type OpenFile,
@@ -29,6 +30,7 @@ import {
   textPieces,
   versionFile,
   versionNumbers,
+  versionPath,
   writeTemp,
 } from "./files.ts";
 import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
@@ -74,7 +76,8 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   return {
     location,
     get: (key, call) => guarded(key, () => at(key, readNewest), call),
-    version: (key, call) => guarded(key, () => at(key, readVersion), call),
+    version: (key, call) =>
+      guarded(key, async () => ((await isMissing(root, key)) ? undefined : at(key, readVersion)), call),
     async *stream(key) {
       const file = await guarded(key, () => openNewest(folders, key));
       if (file === undefined) return;
@@ -102,6 +105,22 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   async function at<T>(key: string, read: (place: Place) => Promise<T>): Promise<T | undefined> {
     checkKey(key);
     return folders.find(key, read);
+  }
+}
+
+/**
+ * True where one or three looks tell that nothing is at a key, as of most keys whose version is asked for. Links on the way
+ * are followed here, which can only make something look missing that whoever set the link could have removed as well.
+ */
+async function isMissing(root: string, key: string): Promise<boolean> {
+  checkKey(key);
+  const path = join(root, key);
+  const place = { folder: dirname(path), name: basename(path) };
+  try {
+    if (!(await isThere(place.folder))) return true;
+    return !(await isThere(versionPath(place, 0))) && !(await isThere(versionPath(place, 1)));
+  } catch {
+    return false;
   }
 }
 

@@ -195,7 +195,7 @@ export async function versionNumbers(place: Place): Promise<number[]> {
   return numbers.sort((a, b) => a - b);
 }
 
-async function isThere(path: string): Promise<boolean> {
+export async function isThere(path: string): Promise<boolean> {
   try {
     await lstat(path);
     return true;
@@ -225,12 +225,16 @@ async function unlinkIfThere(path: string): Promise<void> {
 
 /** The file that holds version `number`. */
 export function versionFile(place: Place, number: number): PlacedFile {
-  return { place, name: number === 0 ? place.name : `.${place.name}.v${number}` };
+  return { place, name: versionName(place, number) };
+}
+
+function versionName({ name }: Pick<Place, "name">, number: number): string {
+  return number === 0 ? name : `.${name}.v${number}`;
 }
 
 /** Where that file is while the place is held. */
-function versionPath(place: Place, number: number): string {
-  return join(place.folder, versionFile(place, number).name);
+export function versionPath(place: Pick<Place, "folder" | "name">, number: number): string {
+  return join(place.folder, versionName(place, number));
 }
 
 /** The key name behind a committed version's file name; nothing for other names. */

@@ -6,6 +6,7 @@ import { withoutHandedOver } from "./handed-over.ts";
 import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
+  createStanding,
   decisionsIn,
   leftIn,
   nextStepsIn,
@@ -14,7 +15,6 @@ import {
   reportsIn,
   rulesIn,
   type Sentence,
-  standing,
 } from "./statements.ts";
 import {
   type CallResult,
@@ -113,9 +113,11 @@ export function readConversation(messages: readonly Message[], context?: Summary
 
 export function* readInSteps(messages: readonly Message[], context?: SummaryContext): Steps<Reading> {
   const scene = sceneOf(messages, context);
+  yield;
   const steps = yield* readSteps(scene);
   const entries = yield* readEntries(scene, steps);
   const episodes = toEpisodes(entries);
+  yield;
   const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
   yield;
   const last = lastWords(entries);
@@ -123,6 +125,16 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   const rules = yield* standingRules(entries);
   const decisions = yield* readDecisions(entries);
   const reports = yield* openReports(entries);
+  const plan = readPlan(steps);
+  yield;
+  const verification = lastVerification(steps);
+  yield;
+  const openErrors = [...findOpenErrors(steps), ...reports];
+  yield;
+  const running = findRunning(steps, scene.messages.flatMap(noticesIn));
+  yield;
+  const repository = readRepository(steps);
+  yield;
   return {
     messages: scene.messages,
     episodes,
@@ -130,11 +142,11 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     requests,
     rules,
     decisions,
-    plan: readPlan(steps),
-    verification: lastVerification(steps),
-    openErrors: [...findOpenErrors(steps), ...reports],
-    running: findRunning(steps, scene.messages.flatMap(noticesIn)),
-    repository: readRepository(steps),
+    plan,
+    verification,
+    openErrors,
+    running,
+    repository,
     nextSteps: last.nextSteps,
     lastWords: last.closing === "" ? wordsAtWork(scene, requests) : [],
     questions: questionsIn(last.closing),
@@ -310,7 +322,8 @@ function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
     const found = own === text ? rulesIn(text, sentences) : rulesIn(own);
     return found.map((rule) => ({ text: oneLine(rule), id, stays }));
   });
-  return standing(rules).filter(({ stays }) => stays !== "whole");
+  const stands = createStanding();
+  return yield* flatMapInSteps(rules, (rule) => (stands(rule.text) && rule.stays !== "whole" ? [rule] : []));
 }
 
 function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<Speech, "message">[] {

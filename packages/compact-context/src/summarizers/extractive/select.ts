@@ -177,7 +177,7 @@ export function* createSelection(
     return itemAt(index).weight * Math.max(novelty, isTyped(itemAt(index)) ? TYPED_AGAIN : 0);
   };
   const rate = (index: number): number => worth(index) / (tokens(itemAt(index)) + BASE_TOKENS);
-  const open = createQueue(
+  const open = yield* createQueue(
     yield* flatMapInSteps(items, ({ text }, index): Entry[] => {
       const most = worth(index) / (text.length / MOST_CHARACTERS + BASE_TOKENS);
       return most > 0 ? [[index, most]] : [];
@@ -271,11 +271,29 @@ interface Queue {
   top(): number;
 }
 
+/** Entries that find their place in one step. */
+const PLACED_IN_A_STEP = 512;
+
 /** A binary heap: each entry goes before the two below it. */
-function createQueue(entries: Entry[]): Queue {
+function* createQueue(heap: Entry[]): Steps<Queue> {
   const before = ([index, value]: Entry, [other, worth]: Entry): boolean =>
     value > worth || (value === worth && index < other);
-  const heap = entries.sort((one, other) => (before(one, other) ? -1 : 1));
+  /** Puts an entry at a place, or below it behind those that go before it. */
+  const sink = (entry: Entry, place: number): void => {
+    let at = place;
+    for (let below = 2 * at + 1; below < heap.length; below = 2 * at + 1) {
+      const right = heap[below + 1];
+      if (right !== undefined && before(right, heap[below] as Entry)) below += 1;
+      if (!before(heap[below] as Entry, entry)) break;
+      heap[at] = heap[below] as Entry;
+      at = below;
+    }
+    heap[at] = entry;
+  };
+  for (let at = (heap.length >> 1) - 1; at >= 0; at--) {
+    sink(heap[at] as Entry, at);
+    if (at % PLACED_IN_A_STEP === 0) yield;
+  }
   return {
     push(entry) {
       let at = heap.push(entry) - 1;
@@ -288,16 +306,7 @@ function createQueue(entries: Entry[]): Queue {
     pop() {
       const [first] = heap;
       const last = heap.pop();
-      if (last === undefined || heap.length === 0) return first;
-      let at = 0;
-      for (let below = 1; below < heap.length; below = 2 * at + 1) {
-        const right = heap[below + 1];
-        if (right !== undefined && before(right, heap[below] as Entry)) below += 1;
-        if (!before(heap[below] as Entry, last)) break;
-        heap[at] = heap[below] as Entry;
-        at = below;
-      }
-      heap[at] = last;
+      if (last !== undefined && heap.length > 0) sink(last, 0);
       return first;
     },
     top: () => heap[0]?.[1] ?? Number.NEGATIVE_INFINITY,

@@ -229,14 +229,20 @@ const MOST_ALIKE = 64;
 
 /** The rules, newest first, without those that a newer one replaces. */
 export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
+  const stands = createStanding();
+  return rules.filter(({ text }) => stands(text));
+}
+
+/** Asked of rules from the newest on: whether no newer one replaces it. */
+export function createStanding(): (rule: string) => boolean {
   const byWord = new Map<string, readonly Topic[]>();
-  return rules.filter(({ text }) => {
-    const topic = topicOf(text);
+  return (rule) => {
+    const topic = topicOf(rule);
     const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
     if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return false;
     for (const key of keys) byWord.set(key, [...(byWord.get(key) ?? []), topic].slice(-MOST_ALIKE));
     return true;
-  });
+  };
 }
 
 /** True where two rules are about the same thing, so that the newer replaces the older. */
