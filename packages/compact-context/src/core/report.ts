@@ -384,8 +384,8 @@ export type Announce = (event: SessionEvent, times?: StepTimes) => void;
 export interface EventRecorder {
   announcer(sessionId: string): Announce;
   /**
-   * Resolves when the session's events are in the archive; where many wait, those of other sessions follow. Never rejects:
-   * what cannot be written causes a warning and is kept for the next time.
+   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
+   * written causes a warning and is kept for the next time.
    */
   write(sessionId: string): Promise<void>;
   /** Writes the events of all sessions and flushes the exporters; reports what was lost. */

@@ -215,9 +215,7 @@ function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "pr
 // ---- events beside the archive
 
 /** Most events that wait to be written, of all sessions. */
-const MAX_WAITING = 8000;
-/** With more than this, those that wait longest are written beside another session's; each session costs an append. */
-const MANY_WAITING = 4000;
+const MAX_WAITING = 1000;
 /** Failed sessions in a row after which the others are not tried. */
 const MAX_FAILURES = 3;
 
@@ -269,14 +267,14 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   /**
-   * Resolves when the session's events are in the archive; where many wait, those of other sessions follow. Never rejects:
-   * what cannot be written causes a warning and is kept for the next time.
+   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
+   * written causes a warning and is kept for the next time.
    */
   async write(sessionId: string): Promise<void> {
     const written = await this.#writeSession(sessionId);
-    if (this.#sweeping || !written || this.#waitingCount <= MANY_WAITING) return;
+    if (this.#sweeping || !written) return;
     this.#sweeping = true;
-    void this.#writeAll(MANY_WAITING / 2).finally(() => {
+    void this.#writeAll().finally(() => {
       this.#sweeping = false;
     });
   }
@@ -333,11 +331,10 @@ export class ArchivingRecorder implements EventRecorder {
     );
   }
 
-  /** Writes the events of one session after the other until no more than `most` wait. */
-  async #writeAll(most = 0): Promise<void> {
+  async #writeAll(): Promise<void> {
     let failures = 0;
     for (const sessionId of [...this.#waiting.keys()]) {
-      if (failures === MAX_FAILURES || this.#waitingCount <= most) return;
+      if (failures === MAX_FAILURES) return;
       failures = (await this.#writeSession(sessionId)) ? 0 : failures + 1;
     }
   }
