@@ -240,6 +240,18 @@ describe("a model", () => {
     expect(channel.holding(/2525/)).toEqual([]);
   });
 
+  it("merges items that one sentence says in their own words", async () => {
+    await run(
+      (id) => ({
+        merge: [
+          { ids: [id("staging"), id("mail")], text: "The staging port is 5433. The mail port is 2525." },
+        ],
+      }),
+      "What are the ports?",
+    );
+    expect(channel.items("MEMORY.md")).toEqual(["The staging port is 5433. The mail port is 2525."]);
+  });
+
   it("MEM-15 changes nothing by words that are not the user's own, nor by a merge that loses something", async () => {
     await run(
       (id) => ({

@@ -3,6 +3,7 @@ import { asData } from "../../summarizers/llm/prompts.ts";
 import { itemsOf, type MemoryOperation, type MemoryOrigin, type MemoryTrust } from "../changes/document.ts";
 import { ownStatements, saidIn } from "../learning/own-words.ts";
 import { type DurableSection, isSaidByUser, isTransient } from "../learning/statements.ts";
+import { heldBy } from "../learning/terms.ts";
 import { forgetWishes } from "../learning/wishes.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/llm.ts";
@@ -31,6 +32,7 @@ The object has these fields; each may be left out:
 - "supersede": list of {"id": of an item of the memory that the user says is out of date, "text": what holds now, in the user's words, "record"}. Two rules about different things both stand.
 - "invalidate": list of {"id": of an item that the user says is no longer true, "why", "record"}.
 - "forget": list of {"id": of an item that the user asks to forget, "record"}.
+- "merge": list of {"ids": of items that say the same, "text": one sentence with all that they say}.
 - "history": {"title": at most 80 characters, "lines": at most 8 sentences, what was done and how it ended, oldest first}. No transcript.`;
 
 const MOST_SESSION = 4_000;
@@ -63,7 +65,7 @@ function consolidationTask(
 type Fields = Readonly<Record<string, unknown>>;
 
 function readConsolidation(value: Fields, input: Asked): Consolidation {
-  const known = ["add", "supersede", "invalidate", "forget", "history"];
+  const known = ["add", "supersede", "invalidate", "forget", "merge", "history"];
   if (!known.some((field) => field in value))
     throw new Error(`it has none of the fields ${known.join(", ")}`);
   const items = itemsOf(input.memory);
@@ -76,6 +78,7 @@ function readConsolidation(value: Fields, input: Asked): Consolidation {
         ? about(entry).map((target) => ({ op: "forget", target, why: "the user asked for it" }) as const)
         : [],
     ),
+    ...entriesOf(value.merge, "merge").flatMap((entry) => merging(entry, texts)),
     ...entriesOf(value.supersede, "supersede").flatMap((entry) => {
       const origin = personsOrigin(entry, textIn(entry), input);
       return origin === undefined
@@ -118,6 +121,20 @@ function personsOrigin(
 function asksToForget(record: unknown, messages: readonly Message[]): boolean {
   const message = messageOf(record, messages);
   return message !== undefined && forgetWishes([message]).length > 0;
+}
+
+/** Items of which one sentence says all, in their own words. */
+function merging(entry: Fields, texts: ReadonlyMap<string, string>): MemoryOperation[] {
+  const ids = (Array.isArray(entry.ids) ? entry.ids : []).map(String).filter((id) => texts.has(id));
+  const [first, ...others] = ids;
+  const text = textIn(entry);
+  const all = ids.map((id) => texts.get(id) ?? "");
+  if (first === undefined || others.length === 0) return [];
+  if (all.some((item) => heldBy(item, text) < 1) || heldBy(text, all.join("\n")) < 1) return [];
+  return [
+    { op: "supersede", target: first, text, trust: "person" },
+    ...others.map((target) => ({ op: "invalidate", target, why: `it stands in "${text}"` }) as const),
+  ];
 }
 
 function addition(entry: Fields, input: Asked): MemoryOperation[] {
