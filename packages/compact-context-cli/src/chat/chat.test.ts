@@ -153,7 +153,7 @@ describe("a chat", () => {
     );
     const chat = await start();
     chat.type("Where is the staging server, and when is staging deployed?\n");
-    await chat.shows(/recalled[^·]+The staging server is stage-3/);
+    await chat.shows(/recalled[^·]+The staging\s+server is stage-3/);
     expect(chat.shown().match(/Staging:/g)).toHaveLength(1);
     await chat.shows(/context [\d,]+ of/);
     chat.type("/quit\n");

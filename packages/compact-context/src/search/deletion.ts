@@ -76,7 +76,7 @@ function deletedError(): CompactError {
 
 /** A session whose tombstones were looked for so recently is not looked up again before a write, only behind it. */
 const FRESH_MS = 1000;
-const MOST_LOOKED_UP = 4096;
+const MOST_FRESH = 1000;
 const guarded = new WeakSet<StorageDriver>();
 
 /**
@@ -85,18 +85,15 @@ const guarded = new WeakSet<StorageDriver>();
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
   if (guarded.has(driver)) return driver;
-  const lookedUp = createLruMap<{ readonly tombstones: readonly string[]; readonly at: number }>(
-    MOST_LOOKED_UP,
-  );
+  const fresh = createLruMap<number>(MOST_FRESH);
   const check = async (session: string): Promise<boolean> => {
-    const tombstones = lookedUp.get(session)?.tombstones ?? tombstonesOf(session);
-    const gone = await isDeleted(driver, tombstones, now);
-    lookedUp.set(session, { tombstones, at: gone ? 0 : now().getTime() });
+    const gone = await isDeleted(driver, tombstonesOf(session), now);
+    fresh.set(session, gone ? 0 : now().getTime());
     return gone;
   };
   const write = async <T>(session: string | undefined, work: () => Promise<T>, undo: () => Promise<void>) => {
     if (session === undefined) return work();
-    const since = now().getTime() - (lookedUp.get(session)?.at ?? 0);
+    const since = now().getTime() - (fresh.get(session) ?? 0);
     if (!(since >= 0 && since < FRESH_MS) && (await check(session))) throw deletedError();
     const done = await work();
     if (!(await check(session))) return done;
