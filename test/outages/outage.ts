@@ -22,13 +22,16 @@ export interface Setting {
 
 export const TIMEOUT_MS = 300;
 
-export function managerOver(storage: StorageDriver, onFailure: "stop" | "continue" = "stop"): Setting {
+export function managerOver(
+  storage: StorageDriver,
+  { onFailure = "stop", timeoutMs = TIMEOUT_MS }: { onFailure?: "stop" | "continue"; timeoutMs?: number } = {},
+): Setting {
   const warnings: string[] = [];
   const manager = new CompactManager(
     {
       maxContextTokens: 6000,
       policy: { hardCapBuffer: 200, keepRecentTurns: 2, triggerPct: 0.5 },
-      storage: { timeoutMs: TIMEOUT_MS, onFailure },
+      storage: { timeoutMs, onFailure },
     },
     { storage, onWarning: (message) => warnings.push(message) },
   );
@@ -59,7 +62,7 @@ export interface Outage {
  * missing.
  */
 export async function expectListsGoOut({ storage, begin, silent, onFailure }: Outage): Promise<void> {
-  const { manager, warnings } = managerOver(storage, onFailure);
+  const { manager, warnings } = managerOver(storage, { onFailure: onFailure });
   await manager.preflight("known", turns(0, 2));
   const end = await begin();
   const slack = 1200;

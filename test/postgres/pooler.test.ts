@@ -23,6 +23,9 @@ afterAll(async () => {
   server?.stop();
 });
 
+/** On a busy machine a connection may take a while. */
+const PATIENT = { timeoutMs: 20_000 };
+
 /** The URL of another role, which has no password. */
 const as = (url: string | undefined, role: string): string =>
   (url ?? "").replace(/^(postgres(?:ql)?:\/\/)(?:[^@/]*@)?/, `$1${role}@`);
@@ -37,10 +40,10 @@ describe.skipIf(pooler === undefined)("ARC-3 behind pgbouncer in transaction mod
   }, async () => {
     const schema = newSchema();
     const [one, other] = [open(pooler?.url, schema), open(pooler?.url, schema)].map((driver) =>
-      managerOver(driver),
+      managerOver(driver, PATIENT),
     );
     for (let n = 2; n <= 20; n += 2) {
-      const { manager } = (n % 4 === 0 ? one : other) ?? managerOver(open(pooler?.url, schema));
+      const { manager } = (n % 4 === 0 ? one : other) ?? managerOver(open(pooler?.url, schema), PATIENT);
       await Promise.all(["a", "b", "c", "d", "e", "f"].map((id) => manager.preflight(id, turns(0, n))));
     }
     expect([...(one?.warnings ?? []), ...(other?.warnings ?? [])]).toEqual([]);
