@@ -24,7 +24,10 @@ export const TIMEOUT_MS = 300;
 
 export function managerOver(
   storage: StorageDriver,
-  { onFailure = "stop", timeoutMs = TIMEOUT_MS }: { onFailure?: "stop" | "continue"; timeoutMs?: number } = {},
+  {
+    onFailure = "stop",
+    timeoutMs = TIMEOUT_MS,
+  }: { onFailure?: "stop" | "continue"; timeoutMs?: number } = {},
 ): Setting {
   const warnings: string[] = [];
   const manager = new CompactManager(
@@ -62,7 +65,7 @@ export interface Outage {
  * missing.
  */
 export async function expectListsGoOut({ storage, begin, silent, onFailure }: Outage): Promise<void> {
-  const { manager, warnings } = managerOver(storage, { onFailure: onFailure });
+  const { manager, warnings } = managerOver(storage, { onFailure });
   await manager.preflight("known", turns(0, 2));
   const end = await begin();
   const slack = 1200;
