@@ -3,12 +3,12 @@ import { type Finder, REDACTED } from "./finding.ts";
 import { isHintingName, isPasswordName, isSecretName } from "./lexicon.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import { isGiven, isQuotedSecret, looksGenerated } from "./values.ts";
+import { isGiven, isHintedAt, isQuotedSecret } from "./values.ts";
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
 const isNamedValue = (key: string): boolean => key.endsWith("alue") && /^(?:\w{0,12}Value|value)$/.test(key);
-const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
+const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+(?=\S+$)/i;
 
 /** A string of structured data and where it stands. */
 interface NamedString {
@@ -41,7 +41,7 @@ function redactByName({ value, name }: NamedString): string | undefined {
   const isSecret =
     meaning === "secret"
       ? isQuotedSecret(bare, name)
-      : /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare);
+      : /^[\w.+/=~-]{12,4096}$/.test(bare) && isHintedAt(bare, name);
   return isSecret ? scheme + REDACTED : undefined;
 }
 

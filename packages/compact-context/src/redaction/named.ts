@@ -2,6 +2,7 @@ import type { Finding, Span } from "./finding.ts";
 import { isPasswordWord, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import {
   isBareSecret,
+  isExpression,
   isFilledIn,
   isGiven,
   isQuotedSecret,
@@ -87,7 +88,7 @@ const RELATIONS: readonly Relation[] = [
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
   {
     between:
-      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
     // Jenkins keeps what it encrypted in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
@@ -97,7 +98,7 @@ const RELATIONS: readonly Relation[] = [
   {
     between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
-    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, isFilledIn),
+    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, (value) => isFilledIn(value) && !isExpression(value)),
   },
   // The value one level below: password:\n  value: x, variable "password" { default = "x" }
   {
@@ -123,7 +124,7 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: behind a call, a default, the comma of a pair
   {
     between:
-      /(?![_-]?(?:hash|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to six words and what gives a value
@@ -158,7 +159,8 @@ const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
 const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of a secret at AWS, or of its checksum. */
-const RESOURCE = /(?:checksum|hash|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+const RESOURCE =
+  /(?:checksum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -170,10 +172,32 @@ export function* findKeyValues(text: string): Generator<Finding> {
   const names = new RegExp(NAMES);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const span = valueBeside(text, match[0], match.index);
-    if (span === undefined) continue;
+    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span)) continue;
     yield { ...span, kind: "named-value" };
     names.lastIndex = Math.max(span.end, match.index + 1);
   }
+}
+
+const HASHES =
+  /(?:checksum|commit|fingerprint|digest|hash|hashe|revision|sha\d*(?:sum)?)s?["']?:?[ \t]*[{[]?[ \t]*$/i;
+
+/** True for a hash below a heading that says so: `SPEC CHECKSUMS:` and its lines. */
+export function isUnderHashes(text: string, { start, end }: Span): boolean {
+  if (!/^[\da-f]{32,128}$/i.test(text.slice(start, end))) return false;
+  const above = text.slice(Math.max(0, start - 4000), start).split("\n");
+  const depth = (above.pop() ?? "").search(/\S/);
+  return HASHES.test(above.findLast((line) => line.trim() !== "" && line.search(/\S/) < depth) ?? "");
+}
+
+const USER = /user(?:_?name)?["'\])]{0,3}[ \t]{0,4}(?:[=:,(]|=>)[ \t]{0,4}["']?([a-z_-]{2,16})(?![\w-])/gi;
+
+/** True for a word that is the name of the user as well: the default of a database that runs on one's own machine. */
+function isUsersName(text: string, { start, end }: Span): boolean {
+  const value = text.slice(start, end);
+  if (!/^[a-z_-]{2,16}$/.test(value)) return false;
+  return [...text.slice(Math.max(0, start - 160), end + 160).matchAll(USER)].some(
+    ([, user]) => user === value,
+  );
 }
 
 function valueBeside(text: string, name: string, start: number): Span | undefined {
@@ -286,7 +310,7 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   for (const { line, isSecret } of linesOfManifests(text)) {
     if (endsBlock(line, indent)) indent = undefined;
     const entry = indent === undefined ? null : ENTRY.exec(line);
-    if (entry !== null && !/^\s*(?:\w*user(?:name)?|login|host|port):/i.test(line)) {
+    if (entry !== null && !/^\s*(?:[\w.-]*user(?:name)?|login|host|port):/i.test(line)) {
       const start = offset + (entry[1]?.length ?? 0);
       yield { start, end: start + (entry[2]?.length ?? 0), kind: "kubernetes-secret" };
     }

@@ -1,6 +1,6 @@
 // What values of secrets look like, and what only looks like one.
 
-import { isPasswordName, PASSWORD_WORDS } from "./lexicon.ts";
+import { isHintingName, isLabel, isPasswordName, isSecretName, PASSWORD_WORDS } from "./lexicon.ts";
 
 /** Words that name a password as well as a test that passed, a page's width or a method: the value has to tell. */
 const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
@@ -21,7 +21,7 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 /** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
@@ -47,10 +47,12 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
+  // The id of a key, alone or in what it signed
+  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
-  /^(?:ENC[[(]|AgB[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
-  // A checksum, also behind the name of what is cached
-  /^sha\d{3}-|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
+  /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  // A checksum, also behind the name of what is cached or released; a package; a key that is to be published
+  /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=[^=]/,
   // The range of a version, a selector
@@ -61,7 +63,8 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
   /^\^.+\$$|\(\?[=!:]/,
-  /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
+  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
+  /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMED_ITSELF = new RegExp(
   `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd))$`,
@@ -92,7 +95,12 @@ const WEAK =
 /** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
-  if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
+  if (
+    SPECIFIED.test(name) &&
+    WEAK.test(value) &&
+    !/(?:^|-)your-|-here$/i.test(value) &&
+    !/[(.<]/.test(context.next)
+  )
     return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   // `BASIC_AUTH=ann:…`
@@ -129,7 +137,8 @@ export function isShuffled(value: string, least = 12): boolean {
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
-    const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+    const signed =
+      /[!@#$%^&*?+=~]/.test(value.replace(/\?$/, "")) && /[a-z]/.test(value) && /[A-Z]/.test(value);
     return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{8,}$/.test(value)));
   }
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
@@ -137,6 +146,7 @@ export function isMixed(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
+  if (isLabel(value)) return true;
   if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
     return true;
   if (plainName(value) === plainName(name)) return true;
@@ -146,6 +156,7 @@ export function isStandIn(value: string, name: string): boolean {
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
   if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
+  if (isLabel(value)) return false;
   return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(
     value,
   );
@@ -212,6 +223,12 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   return context.joint === "flag"
     ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
     : context.ownLine;
+}
+
+/** True for what a machine drew beside a name that hints. A UUID is mostly an id: the name has to say more. */
+export function isHintedAt(value: string, name: string): boolean {
+  if (!looksGenerated(value) || !isHintingName(name)) return false;
+  return !UUID.test(value) || isSecretName(name) || /[a-z\d][_-]?key$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
