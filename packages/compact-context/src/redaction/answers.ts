@@ -7,7 +7,7 @@ import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
 // server, the keyword of a network device.
 
 const { raw } = String;
-const isGivenWord = (value: string): boolean => isGiven(value, "password");
+export const isGivenWord = (value: string): boolean => isGiven(value, "password");
 
 export const DIALOGUES: readonly Place[] = [
   // Routers and switches: a keyword, sometimes the number of an encryption, the secret.

@@ -30,19 +30,26 @@ export const KEY_WORDS =
   "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
 /** What secrets are called on the screens of programs: a value that is one of these words translates its name. */
-const LABELS = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[\\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$`,
-  "iu",
+const LABELS =
+  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
+
+/** The word for a password in any spelling; `client_secret`, which is a name as well. */
+const NAMED_ITSELF = new RegExp(
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
+  "i",
 );
 
 /** True for a label of a program: the word for a secret, or a text in a script of its own that has no digits. */
 export function isLabel(value: string): boolean {
   if (/[\u0400-\u9fff\uac00-\ud7af]/.test(value))
     return !/[a-z\d@#$%^&*=_]/i.test(value.replace(/\b(?:api|pin|id|wi-?fi|oauth|ssh|url)/gi, ""));
-  return /^\p{Lu}/u.test(value) && LABELS.test(value);
+  return NAMED_ITSELF.test(value) || (/^\p{Lu}/u.test(value) && LABELS.test(value));
 }
 
-const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
+const WHOLE_NAME = new RegExp(
+  `(?<!hashed[_-]?)(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`,
+  "i",
+);
 
 /**
  * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
@@ -64,7 +71,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /publi[cs]|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
@@ -81,11 +88,7 @@ export function hasSecretName(text: string): boolean {
 
 /** True for a field name such as `dbPassword`, `X-Api-Key` or `GITHUB_TOKEN`; false for `max_tokens`. */
 export function isSecretName(name: string): boolean {
-  return (
-    name.length <= 200 &&
-    !/hashed/i.test(name) &&
-    (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name))
-  );
+  return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
 }
 
 /** True for a name beside which a value that looks generated is a secret: `datadogId`, `keys`, `tokenForProd`. */

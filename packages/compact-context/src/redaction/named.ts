@@ -159,8 +159,7 @@ const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
 const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of a secret at AWS, or of its checksum. */
-const RESOURCE =
-  /(?:checksum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -179,7 +178,7 @@ export function* findKeyValues(text: string): Generator<Finding> {
 }
 
 const HASHES =
-  /(?:checksum|commit|fingerprint|digest|hash|hashe|revision|sha\d*(?:sum)?)s?["']?:?[ \t]*[{[]?[ \t]*$/i;
+  /(?:checksum|commit|fingerprint|digest|hash|revision|sha\d*(?:sum)?)(?:e?s)?["']?:?\s*[{[]?\s*$/i;
 
 /** True for a hash below a heading that says so: `SPEC CHECKSUMS:` and its lines. */
 export function isUnderHashes(text: string, { start, end }: Span): boolean {
@@ -298,7 +297,7 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
   return pattern.exec(text)?.[0];
 }
 
-const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?(\w+)/;
+const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;
 const BLOCK = /^(\s{0,20})(?:data|stringData):\s*$/;
 const ENTRY = /^(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/;
 
@@ -326,13 +325,9 @@ function endsBlock(line: string, indent: number | undefined): boolean {
 
 /** Every line and whether its manifest, from `---` to `---`, is a Secret. */
 function linesOfManifests(text: string): { line: string; isSecret: boolean }[] {
-  const lines = text.split("\n");
-  const manifests: { line: string; manifest: { isSecret: boolean } }[] = [];
-  let manifest = { isSecret: false };
-  for (const line of lines) {
-    if (/^---/.test(line)) manifest = { isSecret: false };
-    if (MANIFEST_KIND.exec(line)?.[1] === "Secret") manifest.isSecret = true;
-    manifests.push({ line, manifest });
-  }
-  return manifests.map(({ line, manifest: { isSecret } }) => ({ line, isSecret }));
+  return text.split(/\n(?=---)/).flatMap((manifest) => {
+    const lines = manifest.split("\n");
+    const isSecret = lines.some((line) => MANIFEST_KIND.test(line));
+    return lines.map((line) => ({ line, isSecret }));
+  });
 }

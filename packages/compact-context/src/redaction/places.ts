@@ -1,4 +1,4 @@
-import { DIALOGUES, findAnswers } from "./answers.ts";
+import { DIALOGUES, findAnswers, isGivenWord } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
 import { createPlaceFinder, places } from "./place.ts";
@@ -157,7 +157,7 @@ const NAMED_CELL = new RegExp(
   `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
-const HEADING = /^[\w .:-]{0,40}(?<!:)$/;
+const HEADING = /^[\w .-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
 
@@ -242,8 +242,4 @@ function isKey(value: string): boolean {
 /** What is typed behind `-p`: a port or a path is no password. */
 function isTyped(value: string): boolean {
   return isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value);
-}
-
-function isGivenWord(value: string): boolean {
-  return isGiven(value, "password");
 }

@@ -66,13 +66,12 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
-const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd))$`,
-  "i",
-);
 const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
 const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
-const NAMES_A_SECRET = new RegExp(`token|secret|passw|api.?key|credential|令牌|${PASSWORD_WORDS}`, "i");
+const NAMES_A_SECRET = new RegExp(
+  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|${PASSWORD_WORDS}`,
+  "i",
+);
 
 /** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -80,7 +79,11 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
-  if ((words > 1 || /[\u3000-\uffff]/.test(value)) && NAMES_A_SECRET.test(value) && !/\d/.test(value))
+  if (
+    (words > 1 || /[\u3000-\uffff]/.test(value)) &&
+    NAMES_A_SECRET.test(value) &&
+    !/\d/.test(value.replace(/(?<!\S)\d{1,2}(?!\S)/g, ""))
+  )
     return false;
   if (isPasswordName(name)) return true;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
@@ -90,18 +93,12 @@ export function isQuotedSecret(value: string, name: string): boolean {
 /** The names of specification 001, and what people choose who choose badly. */
 const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
-  /^(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+  /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
 /** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
-  if (
-    SPECIFIED.test(name) &&
-    WEAK.test(value) &&
-    !/(?:^|-)your-|-here$/i.test(value) &&
-    !/[(.<]/.test(context.next)
-  )
-    return true;
+  if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.<]/.test(context.next)) return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   // `BASIC_AUTH=ann:…`
   if (AMBIGUOUS.test(name))
@@ -137,8 +134,7 @@ export function isShuffled(value: string, least = 12): boolean {
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
-    const signed =
-      /[!@#$%^&*?+=~]/.test(value.replace(/\?$/, "")) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+    const signed = /[!@#$%^&*+=~]|\?./.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
     return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{8,}$/.test(value)));
   }
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
@@ -147,8 +143,7 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value)) return true;
-  if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
-    return true;
+  if ([NO_SECRET_WORD, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value))) return true;
   if (plainName(value) === plainName(name)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
@@ -157,9 +152,7 @@ export function isStandIn(value: string, name: string): boolean {
 export function isFilledIn(value: string): boolean {
   if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
   if (isLabel(value)) return false;
-  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(
-    value,
-  );
+  return !/^(?:secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value);
 }
 
 function plainName(name: string): string {
@@ -281,7 +274,7 @@ function entropy(value: string): number {
 const FILE_OR_HOST =
   /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 const OF_CODE =
-  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+  /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
 /** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
