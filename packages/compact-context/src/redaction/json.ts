@@ -88,9 +88,8 @@ interface WalkOptions {
 export function redactJson(
   value: unknown,
   redactText: (text: string) => string,
-  options: WalkOptions | number = {},
+  { deepest = DEEPEST, find }: WalkOptions = {},
 ): unknown {
-  const { deepest = DEEPEST, find } = typeof options === "number" ? { deepest: options } : options;
   return walkValue(value, undefined, { redactText, find, above: new Set(), deepest });
 }
 

@@ -193,10 +193,8 @@ const USER = /user(?:_?name)?["'\])]{0,3}[ \t]{0,4}(?:[=:,(]|=>)[ \t]{0,4}["']?(
 /** True for a word that is the name of the user as well: the default of a database that runs on one's own machine. */
 function isUsersName(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
-  if (!/^[a-z_-]{2,16}$/.test(value)) return false;
-  return [...text.slice(Math.max(0, start - 160), end + 160).matchAll(USER)].some(
-    ([, user]) => user === value,
-  );
+  const around = text.slice(Math.max(0, start - 160), end + 160);
+  return /^[a-z_-]{2,16}$/.test(value) && [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
 function valueBeside(text: string, name: string, start: number): Span | undefined {

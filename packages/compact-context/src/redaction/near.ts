@@ -1,15 +1,7 @@
 import type { Finding } from "./finding.ts";
 import { HINT, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import { isUnderHashes, SIGN, TYPE } from "./named.ts";
-import {
-  ALGORITHM_IN,
-  isExpression,
-  isHintedAt,
-  isShuffled,
-  isStandIn,
-  isWords,
-  looksGenerated,
-} from "./values.ts";
+import { isExpression, isHintedAt, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
 
 // Values that look like secrets on their own, where the words of their line say that they are.
 
@@ -122,8 +114,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 /** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value) || (value.length < 24 && ALGORITHM_IN.test(value)))
-    return false;
+  if (/token|secret|passw|credential/i.test(value)) return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

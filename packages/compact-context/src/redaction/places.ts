@@ -21,18 +21,14 @@ const PLACES = [
   ...places(
     "url-password",
     (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
-    raw`:\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://`,
-  ),
-  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
-  ...places(
-    "url-password",
-    isFilledIn,
     raw`
+    :\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://
     \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(
     // The colon before the slashes was lost.
     \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:⟩[^\s@/'"<>]{3,128}⟩(?=@)
     jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/⟩[^@\s]{1,128}⟩(?=@)⟩jdbc:oracle`,
   ),
+  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
   ...places(
     "connection-string",
     (value) => isFilledIn(value.slice(1, -1)),

@@ -110,7 +110,7 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
 }
 
 /** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
-export const ALGORITHM_IN: RegExp =
+const ALGORITHM_IN =
   /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
@@ -128,6 +128,7 @@ export function isGiven(value: string, name: string): boolean {
 /** Letters and digits in turns: enough beside a name that says what it is, alone not. */
 export function isShuffled(value: string, least = 12): boolean {
   if (value.length < least || !/^[\w.~+/=-]+$/.test(value)) return false;
+  if (value.length < 24 && ALGORITHM_IN.test(value)) return false;
   return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
 }
 
@@ -142,17 +143,16 @@ export function isMixed(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  if (isLabel(value)) return true;
-  if ([NO_SECRET_WORD, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value))) return true;
-  if (plainName(value) === plainName(name)) return true;
-  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+  if (isLabel(value) || plainName(value) === plainName(name)) return true;
+  return [NO_SECRET_WORD, ALGORITHM, LINK, PATH, ...PLACEHOLDERS].some((pattern) => pattern.test(value));
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
   if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
-  if (isLabel(value)) return false;
-  return !/^(?:secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value);
+  return (
+    !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
+  );
 }
 
 function plainName(name: string): string {
@@ -194,12 +194,8 @@ export function isWords(value: string): boolean {
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
-  return joint !== "=" && isNameInCode(value);
-}
-
-/** Words in camel case; with a hyphen and a digit they are no name. */
-function isNameInCode(value: string): boolean {
-  return /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
+  // Words in camel case; with a hyphen and a digit they are no name.
+  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
