@@ -33,6 +33,7 @@ function meaningOf(name: string): Meaning {
 /** What a field's name says about its string: the redacted string, or undefined where the name says nothing. */
 function redactByName({ value, name }: NamedString): string | undefined {
   if (name === undefined || value === "") return undefined;
+  if (/key_?id$/i.test(name) && /^A[KS]IA[A-Z\d]{16}$/.test(value)) return value;
   const meaning = meaningOf(name);
   if (meaning === "nothing") return undefined;
   if (meaning === "cookie" && isPair(value)) return REDACTED;

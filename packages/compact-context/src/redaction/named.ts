@@ -305,7 +305,8 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   let offset = 0;
   let indent: number | undefined;
   for (const { line, isSecret } of linesOfManifests(text)) {
-    if (endsBlock(line, indent)) indent = undefined;
+    const depth = line.search(/\S/);
+    if (indent !== undefined && depth >= 0 && depth <= indent) indent = undefined;
     const entry = indent === undefined ? null : ENTRY.exec(line);
     if (entry !== null && !/^\s*(?:[\w.-]*user(?:name)?|login|host|port):/i.test(line)) {
       const start = offset + (entry[1]?.length ?? 0);
@@ -314,11 +315,6 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
     if (isSecret) indent ??= BLOCK.exec(line)?.[1]?.length;
     offset += line.length + 1;
   }
-}
-
-function endsBlock(line: string, indent: number | undefined): boolean {
-  const depth = line.search(/\S/);
-  return indent !== undefined && depth >= 0 && depth <= indent;
 }
 
 /** Every line and whether its manifest, from `---` to `---`, is a Secret. */

@@ -83,9 +83,10 @@ function isDrawn(value: string): boolean {
 }
 
 /** Behind a user and "with the password" any word is one, unless it goes on about passwords. */
-function isWordGiven(value: string): boolean {
+function isWordGiven(value: string, before: string): boolean {
   return (
     isFilledIn(value) &&
+    !before.includes(value) &&
     !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
     !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
       value,

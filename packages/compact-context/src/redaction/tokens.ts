@@ -105,9 +105,8 @@ function tokenAt(
 /** The id of a key of AWS is no secret where it is called so. */
 function isKeyId(text: string, { kind, start }: Finding): boolean {
   if (kind !== "token:AWS") return false;
-  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(
-    text.slice(Math.max(0, start - 30), start),
-  );
+  const before = text.slice(Math.max(0, start - 30), start);
+  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
 }
 
 function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {

@@ -24,11 +24,17 @@ const STAND_INS =
   "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
-/** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
-const BETWEEN_QUOTES = /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/;
+const ALGORITHM =
+  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
-  BETWEEN_QUOTES,
+  NO_SECRET_WORD,
+  ALGORITHM,
+  PATH,
+  /^[a-z][a-z0-9+.-]{1,20}:\/\//i,
+  // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/,
   /^<[^>]*>?$/,
   /^#[A-Za-z][\w-]*$/,
   /^\$?\{.*\}?\}$/,
@@ -56,7 +62,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=[^=]/,
   // The range of a version, a selector
-  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
+  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
@@ -66,8 +72,6 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
-const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
-const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
 const NAMES_A_SECRET = new RegExp(
   `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|${PASSWORD_WORDS}`,
   "i",
@@ -112,8 +116,6 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
 /** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
 const ALGORITHM_IN =
   /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
-const ALGORITHM =
-  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
@@ -143,8 +145,9 @@ export function isMixed(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  return [NO_SECRET_WORD, ALGORITHM, LINK, PATH, ...PLACEHOLDERS].some((pattern) => pattern.test(value));
+  return (
+    isLabel(value) || plainName(value) === plainName(name) || PLACEHOLDERS.some((one) => one.test(value))
+  );
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
@@ -217,7 +220,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for what a machine drew beside a name that hints. A UUID is mostly an id: the name has to say more. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || isSecretName(name) || /[a-z\d][_-]?key$/i.test(name);
+  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -282,7 +285,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^&[A-Z][a-z]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
