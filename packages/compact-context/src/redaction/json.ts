@@ -3,12 +3,12 @@ import { type Finder, REDACTED } from "./finding.ts";
 import { isHintingName, isPasswordName, isSecretName } from "./lexicon.ts";
 import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
-import { isGiven, isQuotedSecret, looksGenerated } from "./values.ts";
+import { isGiven, isHintedAt, isQuotedSecret } from "./values.ts";
 
 /** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
 const isNamedValue = (key: string): boolean => key.endsWith("alue") && /^(?:\w{0,12}Value|value)$/.test(key);
-const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+/i;
+const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+(?=\S+$)/i;
 
 /** A string of structured data and where it stands. */
 interface NamedString {
@@ -33,6 +33,7 @@ function meaningOf(name: string): Meaning {
 /** What a field's name says about its string: the redacted string, or undefined where the name says nothing. */
 function redactByName({ value, name }: NamedString): string | undefined {
   if (name === undefined || value === "") return undefined;
+  if (/key_?id$/i.test(name) && /^A[KS]IA[A-Z\d]{16}$/.test(value)) return value;
   const meaning = meaningOf(name);
   if (meaning === "nothing") return undefined;
   if (meaning === "cookie" && isPair(value)) return REDACTED;
@@ -41,7 +42,7 @@ function redactByName({ value, name }: NamedString): string | undefined {
   const isSecret =
     meaning === "secret"
       ? isQuotedSecret(bare, name)
-      : /^[\w.+/=~-]{12,4096}$/.test(bare) && looksGenerated(bare);
+      : /^[\w.+/=~-]{12,4096}$/.test(bare) && isHintedAt(bare, name);
   return isSecret ? scheme + REDACTED : undefined;
 }
 
@@ -88,9 +89,8 @@ interface WalkOptions {
 export function redactJson(
   value: unknown,
   redactText: (text: string) => string,
-  options: WalkOptions | number = {},
+  { deepest = DEEPEST, find }: WalkOptions = {},
 ): unknown {
-  const { deepest = DEEPEST, find } = typeof options === "number" ? { deepest: options } : options;
   return walkValue(value, undefined, { redactText, find, above: new Set(), deepest });
 }
 

@@ -11,7 +11,7 @@ export const SECRET_NAME: string = [
   "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|[,|\\r\\n]))(?<![a-z](?:pass|pw))",
   "pwd",
   "(?<!existing|pull)secret",
-  "(?<!public_?key[_-]?)token",
+  "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
   "(?<!amz[_-])credentials?",
   "authorization",
   "oauth2[_-]?bearer",
@@ -29,14 +29,34 @@ export const PASSWORD_WORDS: string = [
 export const KEY_WORDS =
   "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
-const WHOLE_NAME = new RegExp(`(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`, "i");
+/** What secrets are called on the screens of programs: a value that is one of these words translates its name. */
+const LABELS =
+  /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
+
+/** The word for a password in any spelling; `client_secret`, which is a name as well. */
+const NAMED_ITSELF = new RegExp(
+  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
+  "i",
+);
+
+/** True for a label of a program: the word for a secret, or a text in a script of its own that has no digits. */
+export function isLabel(value: string): boolean {
+  if (/[\u0400-\u9fff\uac00-\ud7af]/.test(value))
+    return !/[a-z\d@#$%^&*=_]/i.test(value.replace(/\b(?:api|pin|id|wi-?fi|oauth|ssh|url)/gi, ""));
+  return NAMED_ITSELF.test(value) || (/^\p{Lu}/u.test(value) && LABELS.test(value));
+}
+
+const WHOLE_NAME = new RegExp(
+  `(?<!hashed[_-]?)(?:${SECRET_NAME})(?:[_-]?\\d{1,2}|_plain|_clear|_text)?$`,
+  "i",
+);
 
 /**
  * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
  * because keys of maps and tokens of grammars are called so as well.
  */
 export const HINT: string = [
-  "api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|signature|\\bsig|cookie|\\bpin|[_-]salt|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
+  "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|signature|\\bsig|cookie|\\bpin|[_-]salt|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
   "adafruit|adobe|airtable|algolia|alibaba|anthropic|artifactory|asana|atlassian|beamer|bintray|bitbucket|bittrex|cloudflare",
   "codecov|cohere|coinbase|confluen(?:t|ce)|contentful|datadog|discord|droneci|dropbox|etsy|facebook|fastly|finicity|finnhub",
   "flickr|freshbooks|gitter|gocardless|heroku|hubspot|intercom|jfrog|jira|kraken|kucoin|launchdarkly|linear|linked[_-]?in",
@@ -51,7 +71,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /publi[cs]|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";

@@ -2,6 +2,7 @@ import type { Finding, Span } from "./finding.ts";
 import { isPasswordWord, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import {
   isBareSecret,
+  isExpression,
   isFilledIn,
   isGiven,
   isQuotedSecret,
@@ -87,7 +88,7 @@ const RELATIONS: readonly Relation[] = [
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
   {
     between:
-      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
     // Jenkins keeps what it encrypted in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
@@ -97,7 +98,7 @@ const RELATIONS: readonly Relation[] = [
   {
     between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
-    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, isFilledIn),
+    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, (value) => isFilledIn(value) && !isExpression(value)),
   },
   // The value one level below: password:\n  value: x, variable "password" { default = "x" }
   {
@@ -123,7 +124,7 @@ const RELATIONS: readonly Relation[] = [
   // The next quoted text: behind a call, a default, the comma of a pair
   {
     between:
-      /(?![_-]?(?:hash|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
+      /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
   // The password for the server is x: up to six words and what gives a value
@@ -158,7 +159,7 @@ const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
 const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of a secret at AWS, or of its checksum. */
-const RESOURCE = /(?:checksum|hash|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
+const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
@@ -170,10 +171,30 @@ export function* findKeyValues(text: string): Generator<Finding> {
   const names = new RegExp(NAMES);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
     const span = valueBeside(text, match[0], match.index);
-    if (span === undefined) continue;
+    if (span === undefined || isUnderHashes(text, span) || isUsersName(text, span)) continue;
     yield { ...span, kind: "named-value" };
     names.lastIndex = Math.max(span.end, match.index + 1);
   }
+}
+
+const HASHES =
+  /(?:checksum|commit|fingerprint|digest|hash|revision|sha\d*(?:sum)?)(?:e?s)?["']?:?\s*[{[]?\s*$/i;
+
+/** True for a hash below a heading that says so: `SPEC CHECKSUMS:` and its lines. */
+export function isUnderHashes(text: string, { start, end }: Span): boolean {
+  if (!/^[\da-f]{32,128}$/i.test(text.slice(start, end))) return false;
+  const above = text.slice(Math.max(0, start - 4000), start).split("\n");
+  const depth = (above.pop() ?? "").search(/\S/);
+  return HASHES.test(above.findLast((line) => line.trim() !== "" && line.search(/\S/) < depth) ?? "");
+}
+
+const USER = /user(?:_?name)?["'\])]{0,3}[ \t]{0,4}(?:[=:,(]|=>)[ \t]{0,4}["']?([a-z_-]{2,16})(?![\w-])/gi;
+
+/** True for a word that is the name of the user as well: the default of a database that runs on one's own machine. */
+function isUsersName(text: string, { start, end }: Span): boolean {
+  const value = text.slice(start, end);
+  const around = text.slice(Math.max(0, start - 160), end + 160);
+  return /^[a-z_-]{2,16}$/.test(value) && [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
 function valueBeside(text: string, name: string, start: number): Span | undefined {
@@ -274,7 +295,7 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
   return pattern.exec(text)?.[0];
 }
 
-const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?(\w+)/;
+const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;
 const BLOCK = /^(\s{0,20})(?:data|stringData):\s*$/;
 const ENTRY = /^(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/;
 
@@ -284,9 +305,10 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   let offset = 0;
   let indent: number | undefined;
   for (const { line, isSecret } of linesOfManifests(text)) {
-    if (endsBlock(line, indent)) indent = undefined;
+    const depth = line.search(/\S/);
+    if (indent !== undefined && depth >= 0 && depth <= indent) indent = undefined;
     const entry = indent === undefined ? null : ENTRY.exec(line);
-    if (entry !== null && !/^\s*(?:\w*user(?:name)?|login|host|port):/i.test(line)) {
+    if (entry !== null && !/^\s*(?:[\w.-]*user(?:name)?|login|host|port):/i.test(line)) {
       const start = offset + (entry[1]?.length ?? 0);
       yield { start, end: start + (entry[2]?.length ?? 0), kind: "kubernetes-secret" };
     }
@@ -295,20 +317,11 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   }
 }
 
-function endsBlock(line: string, indent: number | undefined): boolean {
-  const depth = line.search(/\S/);
-  return indent !== undefined && depth >= 0 && depth <= indent;
-}
-
 /** Every line and whether its manifest, from `---` to `---`, is a Secret. */
 function linesOfManifests(text: string): { line: string; isSecret: boolean }[] {
-  const lines = text.split("\n");
-  const manifests: { line: string; manifest: { isSecret: boolean } }[] = [];
-  let manifest = { isSecret: false };
-  for (const line of lines) {
-    if (/^---/.test(line)) manifest = { isSecret: false };
-    if (MANIFEST_KIND.exec(line)?.[1] === "Secret") manifest.isSecret = true;
-    manifests.push({ line, manifest });
-  }
-  return manifests.map(({ line, manifest: { isSecret } }) => ({ line, isSecret }));
+  return text.split(/\n(?=---)/).flatMap((manifest) => {
+    const lines = manifest.split("\n");
+    const isSecret = lines.some((line) => MANIFEST_KIND.test(line));
+    return lines.map((line) => ({ line, isSecret }));
+  });
 }

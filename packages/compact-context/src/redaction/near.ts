@@ -1,7 +1,7 @@
 import type { Finding } from "./finding.ts";
-import { HINT, isHintingName, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
-import { SIGN, TYPE } from "./named.ts";
-import { ALGORITHM_IN, isExpression, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
+import { HINT, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
+import { isUnderHashes, SIGN, TYPE } from "./named.ts";
+import { isExpression, isHintedAt, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
 
 // Values that look like secrets on their own, where the words of their line say that they are.
 
@@ -20,12 +20,12 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words beside a value that say it is no secret, or only an example of one. */
 const NO_SECRET =
-  /\barn:|public|hash|checksum|digest|fingerprint|commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
+  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
 /** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
 const HINTED = new RegExp(
-  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
+  raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
   "i",
 );
 /** A flag, the name of a line of settings, or what a pair calls its value. */
@@ -49,7 +49,8 @@ export function* findNear(text: string): Generator<Finding> {
     const start = index - lead.length;
     const before = text.slice(Math.max(0, start - BEFORE), start);
     const behind = /^[^\n]{0,60}/.exec(text.slice(end, end + BEHIND))?.[0] ?? "";
-    if (isSecret(value, before, behind)) yield { start, end, kind: "named-value" };
+    if (isSecret(value, before, behind) && !isUnderHashes(text, { start, end }))
+      yield { start, end, kind: "named-value" };
   }
 }
 
@@ -63,7 +64,7 @@ function isPassing(value: string): boolean {
 function isSecret(value: string, before: string, behind: string): boolean {
   // A call or an index goes on behind a name; so does a host.
   if (/^[([{:]/.test(behind)) return false;
-  if (looksGenerated(value) && isHinted(before)) return true;
+  if (looksGenerated(value) && isHinted(value, before)) return true;
   return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
 }
 
@@ -78,10 +79,10 @@ function clauseOf(before: string, behind: string): string {
 }
 
 /** A sign or a flag gives the value to a name that hints. */
-function isHinted(before: string): boolean {
+function isHinted(value: string, before: string): boolean {
   if (PARENT.test(before)) return true;
   const set = SET.exec(before)?.[1];
-  if (set !== undefined && isHintingName(set))
+  if (set !== undefined && isHintedAt(value, set))
     return !NO_SECRET.test(before.slice(before.lastIndexOf("\n") + 1));
   const hinted = HINTED.exec(before);
   if (
@@ -90,7 +91,7 @@ function isHinted(before: string): boolean {
   )
     return false;
   const name = (IDENTIFIER.exec(before.slice(0, hinted.index))?.[0] ?? "") + hinted[0];
-  return isHintingName(name.replace(/["'\x60\]* \t=:>?{\\]+$/, ""));
+  return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 
 /** The words of its line say what the value is. */
@@ -113,8 +114,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
 /** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
-  if (/token|secret|passw|credential/i.test(value) || (value.length < 24 && ALGORITHM_IN.test(value)))
-    return false;
+  if (/token|secret|passw|credential/i.test(value)) return false;
   return !/^(?:0x)?[0-9a-f-]+$|^[$%#@.~]|^\/(?![\w+/]{30})|^\d+%|\/\/|%[0-9a-f]{2}|\.\w{2,4}$|@[\w-]+\.|^[a-z-]+[#@]v?[\d.]+$/i.test(
     value,
   );

@@ -1,4 +1,4 @@
-import { DIALOGUES, findAnswers } from "./answers.ts";
+import { DIALOGUES, findAnswers, isGivenWord } from "./answers.ts";
 import type { Finding } from "./finding.ts";
 import { hasSecretName, isSecretName, SECRET_NAME } from "./lexicon.ts";
 import { createPlaceFinder, places } from "./place.ts";
@@ -21,18 +21,14 @@ const PLACES = [
   ...places(
     "url-password",
     (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
-    raw`:\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://`,
-  ),
-  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
-  ...places(
-    "url-password",
-    isFilledIn,
     raw`
+    :\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://
     \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(
     // The colon before the slashes was lost.
     \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:⟩[^\s@/'"<>]{3,128}⟩(?=@)
     jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/⟩[^@\s]{1,128}⟩(?=@)⟩jdbc:oracle`,
   ),
+  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
   ...places(
     "connection-string",
     (value) => isFilledIn(value.slice(1, -1)),
@@ -102,7 +98,7 @@ const PLACES = [
     \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']⟩[^"'\x60\s]{6,256}⟩(?=["'\x60])
     \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))⟩[^"'\s]{6,256}⟩(?=["'])⟩(
     // A user and a password
-    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']⟩[^"'\s]{6,256}⟩(?=["'])`,
+    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']⟩[^"'\s]{6,256}⟩(?=["'])`,
   ),
   ...places(
     "named-value",
@@ -157,8 +153,7 @@ const NAMED_CELL = new RegExp(
   `(?:${SECRET_NAME})(?:_plain|_clear|_text)?["'\x60*]{0,3}(?:[ \\t]{0,40}(?=[,;\\t|│\\r\\n])|(?=  ))`,
   "gi",
 );
-const PARTED = /[,;\t|│]| {2,80}/;
-const HEADING = /^[\w .:-]{0,40}$/;
+const HEADING = /^[\w .-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
 
@@ -187,11 +182,12 @@ function endOfLine(text: string, at: number): number {
 }
 
 function columnsOf(line: string): { sign: string | RegExp; names: string[] } | undefined {
-  const first = line.length > 1000 ? undefined : PARTED.exec(line)?.[0];
-  if (first === undefined) return undefined;
-  const sign = first.startsWith("  ") && !/[,;\t|│]/.test(line) ? / {2,80}/ : first;
+  if (line.length > 1000) return undefined;
+  const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;
   const names = line.split(sign).map(bare);
-  return names.every((name) => HEADING.test(name)) && names.some(isSecretName) ? { sign, names } : undefined;
+  return names.length > 1 && names.every((name) => HEADING.test(name)) && names.some(isSecretName)
+    ? { sign, names }
+    : undefined;
 }
 
 function* givenCells(
@@ -242,8 +238,4 @@ function isKey(value: string): boolean {
 /** What is typed behind `-p`: a port or a path is no password. */
 function isTyped(value: string): boolean {
   return isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value);
-}
-
-function isGivenWord(value: string): boolean {
-  return isGiven(value, "password");
 }

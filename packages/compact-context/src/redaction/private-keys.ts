@@ -1,4 +1,4 @@
-import { type Finder, type Finding, REDACTED } from "./finding.ts";
+import { type Finder, type Finding, REDACTED, type Span } from "./finding.ts";
 
 // Private keys, whole or cut off, and texts that come in parts, where a key or another secret may go on in the next.
 
@@ -49,12 +49,7 @@ function continuedKey(text: string): number {
   return length > rest || rest >= 16 ? length : 0;
 }
 
-interface Position {
-  readonly start: number;
-  readonly end: number;
-}
-
-function bodies(text: string, begins: readonly Position[], ends: readonly Position[]): Finding[] {
+function bodies(text: string, begins: readonly Span[], ends: readonly Span[]): Finding[] {
   let nextEnd = 0;
   return begins.flatMap((begin, index) => {
     while ((ends[nextEnd]?.start ?? Number.POSITIVE_INFINITY) < begin.end) nextEnd++;
@@ -68,7 +63,7 @@ function bodies(text: string, begins: readonly Position[], ends: readonly Positi
 }
 
 /** Keys whose beginning was cut off: base64 lines before an end that no beginning stands before. */
-function headless(text: string, begins: readonly Position[], ends: readonly Position[]): Finding[] {
+function headless(text: string, begins: readonly Span[], ends: readonly Span[]): Finding[] {
   let nextBegin = 0;
   let floor = 0;
   return ends.flatMap((end) => {
@@ -95,7 +90,7 @@ function cutOffEnd(text: string, start: number, limit: number): number {
   return start + (CUT_OFF.exec(rest)?.[0].length ?? 0);
 }
 
-function positionsOf(pattern: RegExp, text: string): Position[] {
+function positionsOf(pattern: RegExp, text: string): Span[] {
   return [...text.matchAll(pattern)].map((match) => ({
     start: match.index,
     end: match.index + match[0].length,

@@ -158,7 +158,7 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
     const before = text.length < LONG ? undefined : known.get(text);
     if (before !== undefined) return before;
     try {
-      const after = search.settle(text);
+      const after = search(text);
       remember(text, after);
       return after;
     } catch {
@@ -173,12 +173,8 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   };
 }
 
-interface Search {
-  /** Throws when the time is over. */
-  settle(text: string): string;
-}
-
-function createSearch(last: readonly Finder[], options: RedactorOptions): Search {
+/** The text without what is found in it, round after round; throws when the time is over. */
+function createSearch(last: readonly Finder[], options: RedactorOptions): (text: string) => string {
   const { deadline = DEADLINE, clock = () => performance.now(), onFinding } = options;
   let depth = 0;
   let end = Number.POSITIVE_INFINITY;
@@ -235,16 +231,14 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): Search
       depth -= 1;
     }
   };
-  return {
-    settle: (text) => {
-      end = clock() + deadline + text.length / 1000;
-      depth = 0;
-      try {
-        return rounds(text);
-      } finally {
-        searched.clear();
-      }
-    },
+  return (text) => {
+    end = clock() + deadline + text.length / 1000;
+    depth = 0;
+    try {
+      return rounds(text);
+    } finally {
+      searched.clear();
+    }
   };
 }
 

@@ -1,6 +1,6 @@
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
 import { type Place, places } from "./place.ts";
-import { isFilledIn, isShuffled, isSpoken, isToldApart, looksGenerated } from "./values.ts";
+import { isFilledIn, isShuffled, isSpoken, isStandIn, isToldApart, looksGenerated } from "./values.ts";
 
 // Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
 
@@ -22,7 +22,7 @@ export const SENTENCES: readonly Place[] = [
     "prose",
     isDrawn,
     raw`
-    ${TOKENS}(?!${LETTER})[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?⟩[\w.~+\/=\-]{8,512}⟩(?=["'\x60»]?(?:[\s,;.]|$))`,
+    ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]| (?:est|ist|es|é|è)) ["'\x60«]?⟩[\w.~+\/=\-]{8,512}⟩(?=["'\x60»]?(?:[\s,;.]|$))`,
   ),
   // A PIN, codes that are used once, the key of a second factor, to be typed
   ...places(
@@ -30,6 +30,7 @@ export const SENTENCES: readonly Place[] = [
     (value) => /\d\S* .*\d|^\S*\d\S*$/.test(value),
     raw`
     \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}⟩\d{4,8}⟩(?![\w-]|[.]\d)
+    \b(?:unlock|device|screen|sim|card) pin ⟩\d{4,8}⟩(?![\w-]|[.]\d)
     暗証番号[^\d\n]{0,12}?⟩\d{4,8}⟩(?![\w-]|[.]\d)⟩暗証番号
     \b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?⟩${CODES}
     \bkey\b[^\n:]{0,24}: ⟩[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
@@ -40,6 +41,7 @@ export const SENTENCES: readonly Place[] = [
     isSpoken,
     raw`
     \b(?:cred(?:ential)?s?|log[ \-]?ins?|logged in|sign(?:ed)? in|zugang(?:sdaten)?|identifiants?|acc[eè]so?|router|account)(?: (?:with|as|using|for|of|to|mit|con|avec)){0,2}(?: [^\n:=]{1,32}?:)?(?:[ \t]{0,2}(?:[:=]|is|are|ist)?[ \t]{1,3}|(?: \w{1,12}){0,3}\?\s{1,4}(?:> )?)[\x60\*]{0,2}[\w.@\-]{1,64}[\x60\*]{0,2}[ \t]{0,2}[\/:][ \t]{0,2}["'\x60]?⟩${SPOKEN}{6,128}
+    \b(?:shared|common|read-only|team)(?: (?:one|login|user|account|creds))?\b[^\n:]{0,32}: ["'\x60]?[\w.@\-]{1,64} ?[\/:] ?["'\x60]?⟩${SPOKEN}{6,128}
     \buse [\w.@\-]{1,64} ?[\/:] ?["'\x60]?⟩${SPOKEN}{6,128}?⟩(?=["'\x60]? (?:to|for) (?:log|sign))`,
   ),
   ...places(
@@ -77,13 +79,14 @@ function isKey(value: string, before: string): boolean {
 
 /** What a sentence gives as a token: letters and digits in turns. */
 function isDrawn(value: string): boolean {
-  return looksGenerated(value) || isShuffled(value, 8);
+  return !isStandIn(value, "") && (looksGenerated(value) || isShuffled(value, 8));
 }
 
 /** Behind a user and "with the password" any word is one, unless it goes on about passwords. */
-function isWordGiven(value: string): boolean {
+function isWordGiven(value: string, before: string): boolean {
   return (
     isFilledIn(value) &&
+    !before.includes(value) &&
     !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
     !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
       value,

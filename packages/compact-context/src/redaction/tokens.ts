@@ -38,6 +38,8 @@ type Walkers = Partial<Record<Alphabet, Walker>>;
 
 const ASCII = 128;
 const FEWEST_DIFFERENT = 5;
+/** What stands in a file that is to be filled in: `ghp_replace_me`, `xoxb-your-token`. */
+const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
 /** No format has as many runs of one alphabet whose length is open. */
 const REMEMBERED = 4;
 
@@ -103,7 +105,8 @@ function tokenAt(
 /** The id of a key of AWS is no secret where it is called so. */
 function isKeyId(text: string, { kind, start }: Finding): boolean {
   if (kind !== "token:AWS") return false;
-  return /key[_ -]?id\W{1,12}(?:none\W{1,4})?$/i.test(text.slice(Math.max(0, start - 30), start));
+  const before = text.slice(Math.max(0, start - 30), start);
+  return /(?:key[_ -]?id|user(?:name)?|x-amz-credential)\W{1,12}(?:none\W{1,4})?$/i.test(before);
 }
 
 function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {
@@ -113,7 +116,7 @@ function endAt(text: string, start: number, { parts }: Compiled, walkers: Walker
 }
 
 function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolean {
-  if (!hasDifferent(body)) return false;
+  if (!hasDifferent(body) || SAYS_SO.test(body)) return false;
   if (format.digit === true && !(/\d/.test(body) && /[A-Za-z]/.test(body))) return false;
   return atBoundary || hasChecksum(body);
 }

@@ -1,6 +1,6 @@
 // What values of secrets look like, and what only looks like one.
 
-import { isPasswordName, PASSWORD_WORDS } from "./lexicon.ts";
+import { isHintingName, isLabel, isPasswordName, isSecretName, PASSWORD_WORDS } from "./lexicon.ts";
 
 /** Words that name a password as well as a test that passed, a page's width or a method: the value has to tell. */
 const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
@@ -21,14 +21,20 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
-/** What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`. */
-const BETWEEN_QUOTES = /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/;
+const ALGORITHM =
+  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
+const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
-  BETWEEN_QUOTES,
+  NO_SECRET_WORD,
+  ALGORITHM,
+  PATH,
+  /^[a-z][a-z0-9+.-]{1,20}:\/\//i,
+  // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/,
   /^<[^>]*>?$/,
   /^#[A-Za-z][\w-]*$/,
   /^\$?\{.*\}?\}$/,
@@ -47,29 +53,29 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
+  // The id of a key, alone or in what it signed
+  /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
-  /^(?:ENC[[(]|AgB[\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
-  // A checksum, also behind the name of what is cached
-  /^sha\d{3}-|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
+  /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
+  // A checksum, also behind the name of what is cached or released; a package; a key that is to be published
+  /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=[^=]/,
   // The range of a version, a selector
-  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
+  /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
   /^\^.+\$$|\(\?[=!:]/,
-  /^(?:your|my|insert|replace|enter|some|the|an?)[-_ ].*(?:key|token|secret|password|passwd|here|value)\b/i,
+  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
+  /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
-const NAMED_ITSELF = new RegExp(
-  `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z]+)*[_-](?:password|passwd|pwd))$`,
+const NAMES_A_SECRET = new RegExp(
+  `token|secr[eèé]t|passw|api.?key|credential|clé|clef|schlüssel|geheim|chave|segredo|令牌|${PASSWORD_WORDS}`,
   "i",
 );
-const LINK = /^[a-z][a-z0-9+.-]{1,20}:\/\//i;
-const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
-const NAMES_A_SECRET = new RegExp(`token|secret|passw|api.?key|credential|令牌|${PASSWORD_WORDS}`, "i");
 
 /** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
 export function isQuotedSecret(value: string, name: string): boolean {
@@ -77,7 +83,11 @@ export function isQuotedSecret(value: string, name: string): boolean {
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
-  if ((words > 1 || /[\u3000-\uffff]/.test(value)) && NAMES_A_SECRET.test(value) && !/\d/.test(value))
+  if (
+    (words > 1 || /[\u3000-\uffff]/.test(value)) &&
+    NAMES_A_SECRET.test(value) &&
+    !/\d/.test(value.replace(/(?<!\S)\d{1,2}(?!\S)/g, ""))
+  )
     return false;
   if (isPasswordName(name)) return true;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
@@ -87,13 +97,12 @@ export function isQuotedSecret(value: string, name: string): boolean {
 /** The names of specification 001, and what people choose who choose badly. */
 const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
-  /^(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
+  /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
 /** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
-  if (SPECIFIED.test(name) && WEAK.test(value) && !/^your-/i.test(value) && !/[(.]/.test(context.next))
-    return true;
+  if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.<]/.test(context.next)) return true;
   if (isStandIn(value, name) || isReference(value, context) || isVariable(value, context)) return false;
   // `BASIC_AUTH=ann:…`
   if (AMBIGUOUS.test(name))
@@ -105,10 +114,8 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
 }
 
 /** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
-export const ALGORITHM_IN: RegExp =
+const ALGORITHM_IN =
   /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
-const ALGORITHM =
-  /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
 
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
@@ -123,13 +130,14 @@ export function isGiven(value: string, name: string): boolean {
 /** Letters and digits in turns: enough beside a name that says what it is, alone not. */
 export function isShuffled(value: string, least = 12): boolean {
   if (value.length < least || !/^[\w.~+/=-]+$/.test(value)) return false;
+  if (value.length < 24 && ALGORITHM_IN.test(value)) return false;
   return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
 }
 
 /** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
-    const signed = /[!@#$%^&*?+=~]/.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
+    const signed = /[!@#$%^&*+=~]|\?./.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
     return value.length >= 8 && (signed || (caseSwitches(value) >= 5 && /^[A-Za-z]{8,}$/.test(value)));
   }
   return /\p{L}/u.test(value) && !ALGORITHM.test(value);
@@ -137,17 +145,16 @@ export function isMixed(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  if ([NO_SECRET_WORD, NAMED_ITSELF, ALGORITHM, LINK, PATH].some((pattern) => pattern.test(value)))
-    return true;
-  if (plainName(value) === plainName(name)) return true;
-  return PLACEHOLDERS.some((pattern) => pattern.test(value));
+  return (
+    isLabel(value) || plainName(value) === plainName(name) || PLACEHOLDERS.some((one) => one.test(value))
+  );
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
   if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
-  return !/^(?:pass|password|passwd|pwd|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(
-    value,
+  return (
+    !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
   );
 }
 
@@ -190,12 +197,8 @@ export function isWords(value: string): boolean {
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
   if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
-  return joint !== "=" && isNameInCode(value);
-}
-
-/** Words in camel case; with a hyphen and a digit they are no name. */
-function isNameInCode(value: string): boolean {
-  return /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
+  // Words in camel case; with a hyphen and a digit they are no name.
+  return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
 /** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
@@ -212,6 +215,12 @@ function isChosenWord(value: string, context: ValueContext): boolean {
   return context.joint === "flag"
     ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
     : context.ownLine;
+}
+
+/** True for what a machine drew beside a name that hints. A UUID is mostly an id: the name has to say more. */
+export function isHintedAt(value: string, name: string): boolean {
+  if (!looksGenerated(value) || !isHintingName(name)) return false;
+  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -264,7 +273,7 @@ function entropy(value: string): number {
 const FILE_OR_HOST =
   /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 const OF_CODE =
-  /^(?:this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
+  /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
 /** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
@@ -276,7 +285,7 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^&[A-Z][a-z]|^\d+$|^![a-z]+$/.test(value)) return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
