@@ -247,7 +247,10 @@ function layoutOf(lines: readonly string[]): Layout {
   if (format !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) return { kind: "records", format };
   const readable = values.filter((list) => list.some(isRecord)).length;
   const several = filled.length > 1 || lines.length === HEAD_LINES;
-  return { kind: several && readable > 1 && readable * 2 > filled.length ? "entries" : "document" };
+  // A session of two lines, of which the second is only half written.
+  const isTorn = filled.length === 2 && readable === 1 && values[1]?.length === 0;
+  const areEntries = isTorn || (readable > 1 && readable * 2 > filled.length);
+  return { kind: several && areEntries ? "entries" : "document" };
 }
 
 function wholeValues(line: string): readonly unknown[] {

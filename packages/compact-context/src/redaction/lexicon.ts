@@ -71,7 +71,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that hold a hint and still name no secret. */
 const HARMLESS =
-  /publi[cs]|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";

@@ -154,9 +154,10 @@ const RELATIONS: readonly Relation[] = [
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
-const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]){1,512}/y;
+/** `&` is part of a value, but not where it joins the fields of a form. */
+const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
 /** A line of settings holds nothing but a name and its value, whatever its signs. */
-const REST_OF_LINE = /[^\s"'`]{1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
+const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
 /** The name of a secret at AWS, or of its checksum. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
@@ -203,6 +204,8 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   // A name ends where a word does: `tokenizer` is none.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
+  // The outcome of a test, not a password.
+  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && text.charAt(end) !== "=") return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name)) continue;
     between.lastIndex = end;

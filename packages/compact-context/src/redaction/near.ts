@@ -63,7 +63,7 @@ function isPassing(value: string): boolean {
 
 function isSecret(value: string, before: string, behind: string): boolean {
   // A call or an index goes on behind a name; so does a host.
-  if (/^[([{:]/.test(behind)) return false;
+  if (/^(?:[([{:]| \()/.test(behind)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
   return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
 }

@@ -20,7 +20,7 @@ const PLACES = [
   // The user's name again is what everybody knows.
   ...places(
     "url-password",
-    (value, before) => value.length > 3 && isFilledIn(value) && !before.endsWith(`/${value}:`),
+    (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
     raw`
     :\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://
     \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(

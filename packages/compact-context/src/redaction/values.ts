@@ -119,7 +119,7 @@ const ALGORITHM_IN =
 
 /** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
 export function isGiven(value: string, name: string): boolean {
-  if (isStandIn(value, name) || isExpression(value)) return false;
+  if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
   if (looksGenerated(value)) return true;
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
@@ -165,8 +165,8 @@ function plainName(name: string): string {
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 export function isExpression(value: string): boolean {
   if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^\w+::/.test(value)) return true;
-  const called = /^([A-Za-z_$][\w$.:?!]*)[([{]/.exec(value)?.[1];
-  if (called !== undefined && (!/\d/.test(called) || isWords(called))) return true;
+  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[[^\]]*\])/.exec(value)?.[1];
+  if (called?.split(/[.:]+/).every((part) => part.length < 20 && digitSwitches(part) < 3)) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => (part.length >= 20 && /\d/.test(part)) || digitSwitches(part) >= 3);
 }
@@ -210,7 +210,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     return !code.test(context.next) || value.length >= 24;
   }
   if (isDrawnOfLetters(value) || (value.length >= 32 && !isWords(value))) return true;
-  if (context.joint === "= ") return false;
+  if (context.joint === "= ") return isPasswordName(context.name) && context.ownLine && isMixed(value);
   if (!isPasswordName(context.name) || value.length < 6 || /^[A-Z][a-z]/.test(value)) return false;
   return context.joint === "flag"
     ? !/^(?:option|argument|parameter|should|prompt)/.test(value)
@@ -272,6 +272,13 @@ function entropy(value: string): number {
 
 const FILE_OR_HOST =
   /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+/** A file, also with a place in it, or what is below a host: `src/a1.test.ts`, `test_a1.py::test_x`, `github.com/x/y2`. */
+function isFile(value: string): boolean {
+  return (
+    FILE_OR_HOST.test(value.replace(/(?:[#?]|::).*$/, "")) || /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}\//.test(value)
+  );
+}
+
 const OF_CODE =
   /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
 /** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
@@ -285,7 +292,8 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()[\]]|^https?:|^[/.~?]|^&[A-Z][a-z]|^\d+$|^![a-z]+$/.test(value)) return false;
+  if (!isFilledIn(value) || /[()]|\[[^\]]*\]|^https?:|^[/.~?]|^&[A-Z][a-z]|^\d+$|^![a-z]+$/.test(value))
+    return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
