@@ -3,6 +3,8 @@ import { redact } from "./redactor.ts";
 
 const SECRET = "vQ8xTr2mKw";
 const LONG = "Zk3vQ8xTr2mKwY7pLs9NbD4hGc6JfA1e";
+const HASH = "095da322291a5c885b96dc2051ed1b4310b7e8b1";
+const UUID = "c3a1b192-b585-44f8-9668-e595486d2043";
 
 describe("where secrets stand", () => {
   it.each([
@@ -29,6 +31,10 @@ describe("where secrets stand", () => {
     "le code du wifi c'est @",
     "вот пароль берёза@ от почты",
     "A temporary password is generated for root@localhost: @",
+    "$db = new mysqli('10.20.3.18', 'importer', '@', 'shop');",
+    "  id |     api_token\n----+--------------\n  1 | Zk3@Y7pLs9NbD4hGc6Jf",
+    "use the shared one for now: data-team / @",
+    "令牌：Zk3vQ8xTr2mKwY7pLs9NbD4hGc6JfvQ8xTr2mKw",
   ])("RED-2 takes the secret in %j", (text) => {
     const [secret = SECRET] = /vQ8x\S+/.exec(text) ?? [];
     expect(redact(text.replace(/@(?![\w.]*(?:isp|localhost))/, SECRET))).not.toContain(secret.slice(-6));
@@ -60,6 +66,23 @@ describe("where secrets stand", () => {
     `Cache restored from key: node-cache-Linux-npm-${LONG.toLowerCase()}`,
     "the password was wrong, type it again",
     "The password was reset to the default of the vendor.",
+    '<string name="password">Contraseña</string>',
+    "apiKey: 'API 密钥',\nsecretKey: '私有密钥',",
+    '{"secret":"Geheimnis","accessToken":"Token de acceso","credentials":"Identifiants"}',
+    `SENTRY_RELEASE=shop@${HASH}`,
+    `SPEC CHECKSUMS:\n  Auth0: ${HASH}\n  Stripe: ${HASH}`,
+    `{"hashed_secret":"${HASH}","client_token":"hmac-sha256:${HASH}"}`,
+    `{"topic":"orders","key":"${UUID}"}`,
+    `<UserSecretsId>${UUID}</UserSecretsId>`,
+    `STRIPE_PK=pk_live_${LONG}`,
+    "STRIPE_SECRET_KEY=sk_test_your_key_here\nSLACK_TOKEN=xoxb-your-token-goes-here",
+    "POSTGRES_USER=postgres\nPOSTGRES_PASSWORD=postgres",
+    "pub password: Secret<String>,",
+    "write(key: 'token', value: res.accessToken);",
+    "<groupId>io.jsonwebtoken</groupId>\n<artifactId>jjwt-api</artifactId>",
+    `kind: SealedSecret\nspec:\n  encryptedData:\n    token: AgC${LONG}${LONG}`,
+    "`next_cursor` is an opaque token such as `eyJpZCI6MTAyNH0`.",
+    '{"accessKeyId":"AKIA4QZ7M2XW9KD3LPTB"}',
   ])("RED-2 leaves %j alone", (text) => {
     expect(redact(text)).toBe(text);
   });

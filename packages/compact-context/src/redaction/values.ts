@@ -145,9 +145,8 @@ export function isMixed(value: string): boolean {
 
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
-  return (
-    isLabel(value) || plainName(value) === plainName(name) || PLACEHOLDERS.some((one) => one.test(value))
-  );
+  if (isLabel(value) || plainName(value) === plainName(name)) return true;
+  return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
