@@ -65,6 +65,12 @@ describe("reading records", () => {
     ]);
   });
 
+  it("reads a list of two lines whose second line is cut off", async () => {
+    const transcript = await readTranscript('{"role":"user","content":"one"}\n{"role":"assista');
+    expect(texts(transcript)).toEqual(["one"]);
+    expect(transcript.problems.map(({ message }) => message)).toEqual(["the last line is cut off"]);
+  });
+
   it("reads far more lines than it looks at to recognise the file", async () => {
     const many = Array.from({ length: 500 }, (_, index) => said(`text ${index}`));
     const text = lines(HEADER, ...many);

@@ -5,6 +5,7 @@ import {
   isExpression,
   isFilledIn,
   isGiven,
+  isMixed,
   isQuotedSecret,
   isSpoken,
   isToldApart,
@@ -98,7 +99,10 @@ const RELATIONS: readonly Relation[] = [
   {
     between: new RegExp(raw`\\{0,3}["']?[ \t]{0,4}[,;]?\s{0,24}\\{0,3}${VALUE_FIELD}`, "iy"),
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
-    read: reads(raw`[^\s"'<>\\,}]{3,4096}`, (value) => isFilledIn(value) && !isExpression(value)),
+    read: reads(
+      raw`[^\s"'<>\\,}]{3,4096}`,
+      (value) => isFilledIn(value) && (!isExpression(value) || /\([^)]*$/.test(value)),
+    ),
   },
   // The value one level below: password:\n  value: x, variable "password" { default = "x" }
   {
@@ -246,8 +250,11 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const start = valueStart + scheme.length;
   const isSetting =
     named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
-  const found =
-    (isSetting ? matchAt(REST_OF_LINE, text, start) : undefined) ?? matchAt(BARE, text, start) ?? "";
+  const line = matchAt(REST_OF_LINE, text, start);
+  // In YAML a password may hold any sign; code has brackets and commas.
+  const isWhole =
+    isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
+  const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
   const value = found.replace(/(?:[)\]}:*?;,]|(?<!\.)\.){1,8}$/, "");
   if (value === "") return undefined;
   const end = start + value.length;

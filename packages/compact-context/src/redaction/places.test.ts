@@ -54,6 +54,17 @@ describe("where secrets stand", () => {
   });
 
   it.each([
+    ["My password is hunter[22x", "My password is <REDACTED>"],
+    ["password: CiqE[2Qe4A$E4m8", "password: <REDACTED>"],
+    ["password: P@ss&w0rd", "password: <REDACTED>"],
+    ["password=hunter2&user=bob", "password=<REDACTED>&user=bob"],
+    ["[db]\npassword = VdXikbqCAyNCsJke", "[db]\npassword = <REDACTED>"],
+    ["https://deploy:xyz@example.com/x", "https://deploy:<REDACTED>@example.com/x"],
+  ])("RED-2 takes the whole value in %j", (text, left) => {
+    expect(redact(text)).toBe(left);
+  });
+
+  it.each([
     'parser.add_argument("--password", help="asked for when left out", default=None)',
     'docker login -u ci --password-stdin registry.example.com < "$HOME/.tok"',
     "Set-Cookie: theme=dark; Path=/; Max-Age=31536000",
@@ -83,6 +94,16 @@ describe("where secrets stand", () => {
     `kind: SealedSecret\nspec:\n  encryptedData:\n    token: AgC${LONG}${LONG}`,
     "`next_cursor` is an opaque token such as `eyJpZCI6MTAyNH0`.",
     '{"accessKeyId":"AKIA4QZ7M2XW9KD3LPTB"}',
+    "PASS src/a1.test.ts",
+    "PASS tests/unit/test_a1.py::test_x",
+    "--- PASS: TestHash256 (0.00s)",
+    "password = sha1(x)",
+    "secret := sha256.Sum256(data)",
+    "token = base64.b64decode(raw)",
+    'password=os.environ["DB_PASSWORD"],',
+    "gpg --recv-keys 5BE8A3F6C8A5C01D106C0AD820B1A390B168D356",
+    "    ed25519_sha512_public_key (ctx->pub, ctx->key);",
+    '<dt>pass</dt><dd><a href="x.html#A1b">x</a></dd>',
   ])("RED-2 leaves %j alone", (text) => {
     expect(redact(text)).toBe(text);
   });

@@ -164,8 +164,9 @@ function plainName(name: string): string {
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 export function isExpression(value: string): boolean {
   if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^\w+::/.test(value)) return true;
-  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[[^\]]*\])/.exec(value)?.[1];
-  if (called?.split(/[.:]+/).every((part) => part.length < 20 && digitSwitches(part) < 3)) return true;
+  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|(?:[A-Za-z_]*|\d{1,3})$))/.exec(value)?.[1];
+  const isName = (part: string): boolean => (part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3;
+  if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
   return !value.split(".").some((part) => (part.length >= 20 && /\d/.test(part)) || digitSwitches(part) >= 3);
 }
