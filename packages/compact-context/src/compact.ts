@@ -16,15 +16,15 @@ import { lookUpModel, type ModelOverrides } from "./tokens/models.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";
 
 export interface CountListOptions {
-  /** The model that will read the list; gives tokenizer, overheads and ranges. */
+  /** The model that will read the list; determines tokenizer, overheads and ranges. */
   readonly model?: string;
-  /** Counts with this encoding exactly, where no model is named. */
+  /** Counts exactly with this encoding if no model is named. */
   readonly encoding?: "cl100k_base" | "o200k_base";
-  /** Recognised when left out; neutral messages need none. */
+  /** Default: detected; neutral messages need none. */
   readonly format?: Format;
   readonly system?: string;
   readonly tools?: readonly unknown[];
-  /** What the user is about to send. */
+  /** Pending user input. */
   readonly input?: string;
 }
 
@@ -49,56 +49,58 @@ export function countTokens(messages: readonly unknown[], options: CountListOpti
 }
 
 export interface PlanOptions {
-  /** Most tokens the whole request may have: messages, system prompt and tool schemas. */
+  /** Maximum tokens of the whole request: messages, system prompt and tool schemas. */
   readonly maxTokens: number;
-  /** Tokens to aim for, at most `maxTokens`; may be missed when what must stay is larger. */
+  /** Target in tokens, at most `maxTokens`; missed if what must stay is larger. */
   readonly targetTokens?: number;
-  /** Recognised when left out; neutral messages need none. */
+  /** Default: detected; neutral messages need none. */
   readonly format?: Format;
-  /** The model that will read the list: decides how tokens are counted. */
+  /** The model that will read the list; determines how tokens are counted. */
   readonly model?: string;
   readonly encoding?: "cl100k_base" | "o200k_base";
-  /** The caller's own facts about models, by name. */
+  /** The caller's overrides of model properties, by name. */
   readonly models?: ModelOverrides;
-  /** The system prompt that travels beside the messages. */
+  /** A system prompt that is not in the messages. */
   readonly system?: string;
   readonly tools?: readonly unknown[];
   readonly policy?: Partial<Policy>;
-  /** `error` (default) or `elide`: oversized messages keep their head and tail. */
+  /** `error` (default) or `elide`: truncate oversized messages to head and tail. */
   readonly onOverflow?: "error" | "elide";
-  /** Most tokens of the summary's text; 8,192 or half of what it replaces when left out. */
+  /** Maximum tokens of the summary's text. Default: 8,192 or half of what it replaces. */
   readonly maxSummaryTokens?: number;
-  /** The id under which an archive holds a message; cleared and cut texts then name it. */
+  /** The archive id of a message; stubs of cleared and truncated texts then name it. */
   archiveId?(message: Message): string;
 }
 
 export interface CompactOptions extends PlanOptions {
-  /** Writes the summary, or the model that is to be asked for it; the built-in one when left out, and whenever this one fails. */
+  /**
+   * Writes the summary, or the model to use for it. The built-in summarizer is the default and the fallback.
+   */
   readonly summarizer?: Summarizer | TextModel;
-  /** What follows a failed summarizer: the built-in one (default), or no summary at all. */
+  /** Fallback for a failed summarizer: the built-in one (default), or no summary. */
   readonly fallback?: CompactConfig["summarizer"]["fallback"];
   readonly strategy?: SummaryStrategy;
-  /** What the summary should look after, in a person's words. */
+  /** The user's instruction for the summary. */
   readonly instruction?: string;
   readonly signal?: AbortSignal;
   /** Stores the originals before anything is dropped. */
   readonly archive?: OneShotArchive;
-  /** Milliseconds of a steady clock, for `elapsedMs`. */
+  /** Milliseconds of a monotonic clock, for `elapsedMs`. */
   readonly clock?: () => number;
 }
 
 export interface OneShotArchive {
-  /** Resolves when the messages are safe; what it rejects with stops the compaction. */
+  /** Resolves when the messages are stored; a rejection aborts the compaction. */
   save(messages: readonly Message[]): Promise<ArchiveReceipt>;
 }
 
-/** Most tokens of a summary, whatever room there is: beyond it, verbatim messages serve better. */
+/** Maximum tokens of a summary, however much room there is: beyond it, verbatim messages are more useful. */
 const MAX_SUMMARY_TOKENS = 8192;
 
 /**
- * Fits a message list into `maxTokens` in one go, with no session behind it. A list that fits already
- * comes back as the same array. Throws `InsufficientBudget` when what must stay does not fit,
- * `InvalidMessages` and `UnknownFormat` for lists that cannot be read.
+ * Fits a message list into `maxTokens` in one call, without a session. A list that already fits is returned
+ * as the same array. Throws `InsufficientBudget` if what must stay does not fit, `InvalidMessages` and
+ * `UnknownFormat` for lists that cannot be read.
  */
 export async function compact<T = unknown>(
   messages: readonly T[],
@@ -137,14 +139,14 @@ export async function compact<T = unknown>(
 }
 
 /**
- * What a compaction would do, message by message, without doing it; `compact` leaves a list that fits as it is. Errors
- * as `compact`.
+ * The plan of a compaction, message by message, without executing it; `compact` leaves a list that fits
+ * unchanged. Throws like `compact`.
  */
 export function planCompaction(messages: readonly unknown[], options: PlanOptions): CompactionPlan {
   return planRequest(requestFor(messages, options).request);
 }
 
-/** A plan is often made with the options of the compaction that may follow. */
+/** Accepts all compaction options: a plan is often made with those of the compaction that follows. */
 const OPTIONS: Readonly<Record<keyof CompactOptions, true>> = {
   maxTokens: true,
   targetTokens: true,

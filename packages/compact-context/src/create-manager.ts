@@ -40,47 +40,52 @@ import { normalizeUsage } from "./tokens/usage.ts";
 import { createAriadneExporter } from "./tracing/exporters/ariadne.ts";
 import { ArchivingRecorder, createTracer } from "./tracing/tracer.ts";
 
-/** The parts of a manager besides its configuration; each has a default. */
+/** The dependencies of a manager; each has a default. */
 export interface ManagerPorts {
   /**
-   * Tried before the built-in one. A bare model is made a summarizer by the settings of the `summarizer` section;
-   * `createModelSummarizer` takes more of them, such as models to fall back to.
+   * Tried before the built-in one. A bare model becomes a summarizer with the settings of the `summarizer`
+   * section; `createModelSummarizer` has more options, such as fallback models.
    */
   readonly summarizer?: Summarizer | TextModel;
-  /** Where archive and session state go; the file system under `storage.root` on Node, else memory. */
+  /**
+   * Storage of archive and session state. Default: the file system under `storage.root` on Node, else memory.
+   */
   readonly storage?: StorageDriver;
-  /** Where transcripts, summaries and events go instead, while session state stays with `storage`. */
+  /** Separate storage for transcripts, summaries and events; session state stays in `storage`. */
   readonly archive?: StorageDriver;
   /**
-   * Takes in what leaves the list, for a memory: queued durably before it leaves, then handed on in the background,
-   * at least once. The compaction does not wait for it.
+   * Receives messages removed from the list, for a memory: they are queued durably before removal and
+   * delivered in the background, at least once. The compaction does not wait for delivery.
    */
   readonly memoryFlushHook?: MemoryFlushHook;
-  /** How long the hook may take before it is given up and called again later; 60,000 when left out. */
+  /** Timeout of the hook, after which it is called again later. Default: 60,000. */
   readonly memoryFlushTimeoutMs?: number;
   /**
-   * Sees the whole list, as the model got it last, before a compaction that summarizes or clears messages is
-   * committed; a compaction waits a little for it and goes on whatever becomes of it.
+   * Called with the whole list, as last sent to the model, before committing a compaction that summarizes or
+   * clears messages; the compaction waits briefly for it and continues regardless of the outcome.
    */
   readonly beforeCompaction?: BeforeCompaction;
-  /** How long a compaction waits; 500 milliseconds when left out. */
+  /** How long a compaction waits, in milliseconds. Default: 500. */
   readonly beforeCompactionWaitMs?: number;
-  /** Names this worker among those that share the storage; a random name when left out. */
+  /** Name of this worker among those that share the storage. Default: a random name. */
   readonly worker?: string;
   /** Receive every event. */
   readonly exporters?: readonly Exporter[];
   /** Wall clock. */
   readonly now?: () => Date;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
-  /** Runs work after some milliseconds; the returned function cancels it. A timer that keeps no process alive. */
+  /**
+   * Runs work after some milliseconds; the returned function cancels it. The timer must not keep the process
+   * alive.
+   */
   readonly later?: (ms: number, work: () => void) => () => void;
   /**
-   * Mends what providers refuse in a list (a call without its result, a result without its call, …) before anything
-   * else is done with it; see `repair`. Left out: the list stays as it is, with one warning for each such session.
+   * Repairs what providers reject in a list (a call without its result, a result without its call, …) before
+   * anything else; see `repair`. If omitted, the list stays unchanged, with one warning per affected session.
    */
   readonly repair?: boolean;
-  /** Called, once each, with things that work less well than they could. */
+  /** Called with warnings, once each. */
   readonly onWarning?: (message: string) => void;
 }
 
@@ -102,8 +107,8 @@ const PORTS: Readonly<Record<keyof ManagerPorts, true>> = {
 };
 
 /**
- * Keeps sessions inside the window: `preflight` before every model call gives back the list to send.
- * One manager serves any number of sessions; calls for one session run one after the other.
+ * Keeps sessions within the window: `preflight`, before every model call, returns the list to send. One
+ * manager serves any number of sessions; calls for one session run sequentially.
  */
 export class CompactManager extends SessionManager {
   readonly config: CompactConfig;
@@ -121,13 +126,16 @@ export class CompactManager extends SessionManager {
     this.#wired = wired;
   }
 
-  /** Finds what left a session's prompt, and brings it back. Nothing is read before it is asked for. */
+  /** Finds and restores what was removed from a session's prompt. Nothing is read until it is used. */
   recall(sessionId: string): Recall {
     const { countText } = this.#wired.settings.counterFor(undefined);
     return createRecall({ sessionId, countText, archive: this.#wired.searchable });
   }
 
-  /** The originals of all sessions, to list, read, search and delete. A session that is deleted leaves this manager, too. */
+  /**
+   * The originals of all sessions, to list, read, search and delete. Deleting a session also removes it from
+   * this manager.
+   */
   async archive(): Promise<Archive> {
     const archive = await this.#wired.searchable();
     return {
@@ -140,15 +148,15 @@ export class CompactManager extends SessionManager {
   }
 
   /**
-   * Hands on what an earlier process queued for the memory flush hook and did not deliver; resolves when that was
-   * taken in, or failed and is tried again later. Without it the same begins by itself with the first call.
+   * Delivers items that an earlier process queued for the memory flush hook; resolves when they were
+   * delivered, or failed and will be retried. Otherwise the first call starts the same work automatically.
    */
   async recover(): Promise<Recovery> {
     return (await this.#wired.flushing?.recover()) ?? { handedOn: 0, failed: 0 };
   }
 }
 
-/** The format to lint; undefined for neutral messages and lists that could be of several formats. */
+/** The format to lint; undefined for neutral messages and ambiguous lists. */
 function formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined {
   try {
     const codec = listCodecs.forList(list, format);
@@ -158,16 +166,16 @@ function formatOf(list: readonly unknown[], format: Format | undefined): Format 
   }
 }
 
-/** The concrete parts behind a manager. */
+/** The wired dependencies of a manager. */
 interface Wired {
   readonly settings: ManagerSettings;
   readonly parts: ManagerParts;
-  /** The archive with its search, which is loaded when it is first asked for. */
+  /** The archive with its search, loaded on first use. */
   searchable(): Promise<Archive>;
   readonly flushing: MemoryFlushing | undefined;
 }
 
-/** The window that is set for the model, or for all; else the model's own. */
+/** The window configured for the model, or for all models; else the model's own. */
 function windowOf({ maxContextTokens, model = "", models }: CompactConfig): number {
   return overrideOf(model, models)?.maxContextTokens ?? maxContextTokens ?? lookUpModel(model, models).window;
 }
@@ -206,7 +214,10 @@ function sessionSettings(config: CompactConfig, warn: (message: string) => void)
 /** Models besides the configured one whose settings are remembered. */
 const MAX_MODELS = 32;
 
-/** The settings of calls that name another model. A window that is set for all models is no larger than its own. */
+/**
+ * The settings of calls that name another model. A window configured for all models is capped at the model's
+ * own.
+ */
 function settingsByModel(
   config: CompactConfig,
   warn: (message: string) => void,
@@ -300,7 +311,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   return { settings, parts, searchable, flushing };
 }
 
-/** What several parts of a manager are made with. */
+/** Shared inputs for creating the parts of a manager. */
 interface Wiring {
   readonly redaction: Redaction;
   now(): Date;
@@ -342,7 +353,7 @@ function createWarner(onWarning: ManagerPorts["onWarning"]): (message: string) =
 
 /** Archive, session states and outbox of a manager. */
 interface Storage extends Store {
-  /** What waits for a memory; opened when it is first needed. */
+  /** The memory queue, opened on first use. */
   outbox(way: keyof GuardedStorage): Promise<Outbox>;
 }
 
@@ -381,7 +392,7 @@ async function openStorage(
   };
 }
 
-/** A module may not load, for want of files that can be opened. */
+/** Loading a module can fail if no more files can be opened. */
 function notOpened(error: unknown): CompactError {
   if (CompactError.isInstance(error)) return error;
   return new CompactError("StorageFailed", `the storage cannot be opened: ${errorMessage(error)}`, {
@@ -392,7 +403,7 @@ function notOpened(error: unknown): CompactError {
 
 const SWEEP_MS = 86_400_000;
 
-/** Deletes expired sessions now and daily, beside the calls. */
+/** Deletes expired sessions now and daily, independently of calls. */
 function keepSwept(
   { retention }: CompactConfig,
   { archiveDriver, stateDriver }: Pick<Storage, "archiveDriver" | "stateDriver">,
@@ -433,14 +444,14 @@ async function configuredDriver(
   return createMemoryDriver();
 }
 
-/** What the S3 driver needs to know; settings that name no bucket were refused before. */
+/** The settings of the S3 driver; settings without a bucket were rejected earlier. */
 export function s3Settings(
   storage: CompactConfig["storage"],
 ): CompactConfig["storage"] & { readonly bucket: string } {
   return { ...storage, bucket: storage.bucket ?? "" };
 }
 
-/** A driver for a folder, loaded when it is first needed; undefined outside Node. */
+/** A driver for a folder, loaded on first use; undefined outside Node. */
 async function fsDriver(root: string, warn: (message: string) => void): Promise<StorageDriver | undefined> {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
   if (process?.versions?.node === undefined) return undefined;
@@ -448,7 +459,7 @@ async function fsDriver(root: string, warn: (message: string) => void): Promise<
   return createFsDriver({ root, warn });
 }
 
-/** Exporters to the places that the configuration names. */
+/** Exporters for the configured destinations. */
 export function configuredExporters({ tracing }: CompactConfig, warn: (message: string) => void): Exporter[] {
   const exporters: Exporter[] = [];
   const local = () => import("./tracing/exporters/http-post.ts");
@@ -462,13 +473,13 @@ export function configuredExporters({ tracing }: CompactConfig, warn: (message: 
   return exporters;
 }
 
-/** An exporter that is loaded with its first event. */
+/** An exporter that is loaded on its first event. */
 function openedLater(load: () => Promise<Exporter>): Exporter {
   const open = once(load);
   return { export: async (event) => (await open()).export(event) };
 }
 
-/** Loaded at once, and waited for where the host's span is asked for meanwhile. */
+/** Loaded immediately, and awaited if the host's span is requested in the meantime. */
 function openTelemetry(): Exporter {
   let loaded: Exporter | undefined;
   const open = once(async () => {
@@ -476,7 +487,7 @@ function openTelemetry(): Exporter {
     loaded = createOpenTelemetryExporter();
     return loaded;
   });
-  // Told by the first `export`.
+  // The first `export` reports the error.
   open().catch(() => undefined);
   return {
     name: "OpenTelemetry",
@@ -485,7 +496,7 @@ function openTelemetry(): Exporter {
   };
 }
 
-/** True for a file that is not there yet, is empty, or begins with an event. */
+/** True for a file that does not exist yet, is empty, or begins with an event. */
 async function holdsEvents(medium: StorageDriver, key: string): Promise<boolean> {
   for await (const piece of medium.stream(key)) return /^\{"version":[^\n]*"session_id":/.test(piece);
   return true;

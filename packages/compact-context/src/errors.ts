@@ -1,41 +1,41 @@
-/** Every way in which Compact refuses to go on. The set is closed: callers may switch over it. */
+/** Error codes. The set is closed: callers can switch over it. */
 export type CompactErrorCode =
   /** What must stay does not fit the budget, even with the keep counts lowered to their floor. */
   | "InsufficientBudget"
   /** A configuration value is missing, unknown or out of range; the message names its path. */
   | "InvalidConfig"
-  /** An argument of a call is of the wrong kind. */
+  /** An argument has the wrong type. */
   | "InvalidArgument"
   /** An entry of a message list cannot be read; the message names its index and path. */
   | "InvalidMessages"
-  /** The format of a list or file was not recognised. */
+  /** The format of a list or file was not recognized. */
   | "UnknownFormat"
   /** A transcript file cannot be read; the message names file and line. */
   | "InvalidTranscript"
-  /** A file, session or archived message is not there. */
+  /** A file, session or archived message does not exist. */
   | "NotFound"
-  /** A medium refused to read or write. */
+  /** A read or write of the storage failed. */
   | "StorageFailed"
-  /** A stored value was changed by somebody else since it was read. */
+  /** Another process changed a stored value since it was read. */
   | "Conflict"
-  /** The summarizer failed on every rung it was given. */
+  /** Every summarizer failed. */
   | "SummarizerFailed"
   /** The caller's signal was aborted. */
   | "Aborted"
-  /** The command line was used wrongly. */
+  /** The command line was used incorrectly. */
   | "InvalidUsage";
 
 export interface CompactErrorOptions {
-  /** What the reader can do next, one sentence. */
+  /** What to do next, in one sentence. */
   readonly hint?: string;
-  /** Where it happened: file and line, message index, path in a document. */
+  /** Location: file and line, message index, path in a document. */
   readonly place?: string;
   readonly cause?: unknown;
 }
 
 const BRAND = Symbol.for("compact-context.error");
 
-/** The one error class; told apart by `code`, each with a `hint` that says what to do next. */
+/** The only error class; distinguished by `code`, with a `hint` that says what to do next. */
 export class CompactError extends Error {
   readonly code: CompactErrorCode;
   readonly hint: string;
@@ -50,7 +50,7 @@ export class CompactError extends Error {
     Object.defineProperty(this, BRAND, { value: true });
   }
 
-  /** True for errors of this class, also those thrown by another copy of the package. */
+  /** True for errors of this class, including those of another copy of the package. */
   static isInstance(value: unknown): value is CompactError {
     return typeof value === "object" && value !== null && (value as Record<symbol, unknown>)[BRAND] === true;
   }
@@ -61,7 +61,7 @@ export function hasCode(error: unknown, code: CompactErrorCode): boolean {
   return CompactError.isInstance(error) && error.code === code;
 }
 
-/** The message of anything that was thrown; its name where it says nothing. */
+/** The message of any thrown value; its name if it has no message. */
 export function errorMessage(error: unknown): string {
   try {
     return error instanceof Error ? error.message || error.name : String(error);
@@ -78,13 +78,13 @@ export function requireList(value: unknown, name = "messages", hint: string = LI
   if (!isList(value)) throw wrongKind(name, value, { wanted: "an array", hint });
 }
 
-/** Throws `InvalidArgument` unless the value is an object whose own fields can be read; `hint` says what to pass. */
+/** Throws `InvalidArgument` unless the value is an object with readable fields; `hint` says what to pass. */
 export function requireOptions(value: unknown, name = "options", hint: string = OPTIONS_HINT): void {
   if (typeof value !== "object" || value === null || isList(value)) {
     throw wrongKind(name, value, { wanted: "an object", hint });
   }
   readArgument(name, hint, () => {
-    // A proxy may refuse any field, a getter its own.
+    // A proxy can reject any field, a getter its own.
     void (value as { readonly constructor?: unknown }).constructor;
     for (const key of Object.keys(value)) void (value as Readonly<Record<string, unknown>>)[key];
   });
@@ -106,8 +106,8 @@ export function requireNumber(value: unknown, name: string, hint: string): void 
 }
 
 /**
- * What `read` makes of a caller's argument. What the engine, a getter or a proxy throws over a value that is not what
- * its type says becomes `InvalidArgument`; errors of ours stay as they are.
+ * Runs `read` on a caller's argument. Whatever the engine, a getter or a proxy throws for a value of the
+ * wrong type becomes `InvalidArgument`; our own errors are rethrown.
  */
 export function readArgument<T>(name: string, hint: string, read: () => T): T {
   try {
@@ -119,7 +119,7 @@ export function readArgument<T>(name: string, hint: string, read: () => T): T {
   }
 }
 
-/** `Array.isArray`, also for a proxy that was revoked. */
+/** `Array.isArray`, also for a revoked proxy. */
 export function isList(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value);
@@ -137,7 +137,7 @@ function wrongKind(
   return new CompactError("InvalidArgument", problem, { place: name, hint });
 }
 
-/** What a value is, in words: `an array`, `missing`. */
+/** Describes the type of a value: `an array`, `missing`. */
 export function kindOf(value: unknown): string {
   if (value === null) return "null";
   if (isList(value)) return "an array";
@@ -147,8 +147,8 @@ export function kindOf(value: unknown): string {
 }
 
 /**
- * True where the list begins with these very objects. `Object.is` reads the two references alone; `===` looks into each
- * object for its type, which takes 1.7 times as long over a list that is not in the processor's cache.
+ * True if the list begins with these exact objects. `Object.is` only compares the references; `===` looks up
+ * each object's type, which takes 1.7 times as long over a list that is not in the processor's cache.
  */
 export function startsWith(list: readonly unknown[], start: readonly unknown[]): boolean {
   if (list.length < start.length) return false;
@@ -162,14 +162,14 @@ export function isObject(value: unknown): value is Readonly<Record<string, unkno
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-/** What a caller passes whose names are all known, and what one of them is called. */
+/** Kinds of caller input whose names are all known, with a word for each. */
 const NAMED = {
   options: { one: "an option", all: "options" },
   ports: { one: "a port of a manager", all: "ports" },
   request: { one: "a field of a request", all: "fields" },
 };
 
-/** Throws `InvalidArgument` for a name that is not among the known ones: what is misspelt would do nothing. */
+/** Throws `InvalidArgument` for an unknown name: a misspelled option would silently do nothing. */
 export function refuseUnknown(
   given: object,
   known: Readonly<Record<string, true>>,
@@ -185,7 +185,7 @@ export function refuseUnknown(
   });
 }
 
-/** `; did you mean …?`: the nearest of the names that would do here, else the path of the same name elsewhere, else nothing. */
+/** `; did you mean …?`: the closest valid name, else the path of the same name elsewhere, else empty. */
 export function didYouMean(
   name: string,
   here: readonly string[],
@@ -199,12 +199,12 @@ export function didYouMean(
   return found === undefined ? "" : `; did you mean ${found}?`;
 }
 
-/** Files, code and the environment spell one setting differently. */
+/** Files, code and the environment spell the same setting differently. */
 function plain(name: string): string {
   return name.replaceAll("_", "").toLowerCase();
 }
 
-/** The candidate that a mistyped name most likely meant: at most a third of its letters differ. */
+/** The candidate closest to a mistyped name: at most a third of its letters differ. */
 export function closest(name: string, candidates: readonly string[]): string | undefined {
   let best: string | undefined;
   let least = Math.max(1, Math.floor(name.length / 3)) + 1;
@@ -216,7 +216,7 @@ export function closest(name: string, candidates: readonly string[]): string | u
   return best;
 }
 
-/** Letters to insert, delete, replace or swap with their neighbour to get from one word to the other. */
+/** Number of letters to insert, delete, replace or swap with a neighbour. */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index);
   let before: number[] = [];
@@ -233,7 +233,7 @@ function editDistance(from: string, to: string): number {
   return row[to.length] ?? 0;
 }
 
-// Work that takes time: clocks, timers, aborting, opening once, one after the other.
+// Asynchronous work: clocks, timers, aborting, opening once, sequencing.
 
 /** The platform's own clock and ids. */
 export const platform: {
@@ -248,7 +248,7 @@ export const platform: {
   later: (ms, work) => later(Math.min(ms, MAX_TIMER_MS), work),
 };
 
-/** Most milliseconds that a timer takes, 24.8 days: set to more, it fires at once. */
+/** Longest timer delay in milliseconds, 24.8 days: longer timers fire immediately. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
 /** Runs `work` once after `ms`, or every `ms`, without keeping the process alive; the returned function cancels it. */
@@ -260,10 +260,10 @@ export function later(ms: number, work: () => void, repeated = false): () => voi
   return () => clearTimeout(timer as Parameters<typeof clearTimeout>[0]);
 }
 
-/** Long work that yields where other work may have its turn, and returns its result. */
+/** Long work that yields where other work can run, and returns its result. */
 export type Steps<T> = Generator<undefined, T, undefined>;
 
-/** What long work waits for between its steps; undefined while no pause is due. */
+/** Awaited by long work between steps; undefined while no pause is due. */
 export type Pause = () => Promise<void> | undefined;
 
 export function runAtOnce<T>(work: Steps<T>): T {
@@ -273,7 +273,7 @@ export function runAtOnce<T>(work: Steps<T>): T {
   }
 }
 
-/** Runs work with a pause between its steps where one is due. */
+/** Runs work, pausing between steps when a pause is due. */
 export async function runInSteps<T>(work: Steps<T>, pause: Pause | undefined): Promise<T> {
   for (;;) {
     const step = work.next();
@@ -283,7 +283,7 @@ export async function runInSteps<T>(work: Steps<T>, pause: Pause | undefined): P
   }
 }
 
-/** Items of long work that are one step. */
+/** Items per step of long work. */
 const ITEMS_OF_A_STEP = 8;
 
 /** `list.flatMap(map)` in steps. */
@@ -299,7 +299,10 @@ export function* flatMapInSteps<T, R>(
   return found;
 }
 
-/** Opens on the first call and gives the same value from then on; a failed opening is tried again by the next call. */
+/**
+ * Opens on the first call and returns the same value afterwards; a failed opening is retried by the next
+ * call.
+ */
 export function once<T>(open: () => Promise<T>): () => Promise<T> {
   let opened: Promise<T> | undefined;
   return () => {
@@ -313,7 +316,7 @@ export function once<T>(open: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Runs work under the same key one after the other, the first at once; a failure does not stop the next. */
+/** Runs work with the same key sequentially, the first immediately; a failure does not stop the next. */
 export type KeyedMutex = <T>(key: string, work: () => Promise<T>) => Promise<T>;
 
 export function createKeyedMutex(): KeyedMutex {
@@ -333,12 +336,12 @@ export function createKeyedMutex(): KeyedMutex {
   };
 }
 
-/** Throws `Aborted` once the caller's signal is. */
+/** Throws `Aborted` if the caller's signal is aborted. */
 export function refuseAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal.reason);
 }
 
-/** The result of `work`, awaited no longer than the caller's signal allows. Rejects with `Aborted`. */
+/** The result of `work`, awaited until the caller's signal is aborted. Rejects with `Aborted`. */
 export async function abortable<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return work;
   let stop = (): void => {};
@@ -363,7 +366,7 @@ export function abortError(cause: unknown): CompactError {
   });
 }
 
-/** The fields that have a value: for objects in which a field that is there counts, whatever it holds. */
+/** The fields that are not undefined: for objects in which the presence of a field matters. */
 export function defined<const T extends object>(fields: T): T {
   const kept: Partial<T> = {};
   for (const key of Object.keys(fields) as (keyof T)[])
@@ -373,14 +376,14 @@ export function defined<const T extends object>(fields: T): T {
 
 // ---- a bounded map
 
-/** The values that were used last, at most `limit` of them. */
+/** The most recently used values, at most `limit` of them. */
 export interface LruMap<Value> {
   get(key: string): Value | undefined;
   set(key: string, value: Value): void;
   delete(key: string): void;
 }
 
-/** `onEvict` gets each value that had to make room. */
+/** `onEvict` is called with each evicted value. */
 export function createLruMap<Value>(
   limit: number,
   onEvict: (value: Value) => void = () => undefined,
@@ -408,9 +411,9 @@ export function createLruMap<Value>(
 
 // Checksums without a Node builtin, and records that carry one.
 
-/** What was stored as one JSON object. */
+/** A record stored as a JSON object. */
 interface OpenedRecord {
-  /** Version of the record's layout; 1 where it says none, as no record did at first. */
+  /** Layout version of the record; 1 if unstated, as in the first records. */
   readonly schema: number;
   /** The record without schema and checksum. */
   readonly record: Readonly<Record<string, unknown>>;
@@ -419,7 +422,7 @@ interface OpenedRecord {
 const CHECKSUM = /,\s*"checksum": ?"([0-9a-f]{8})"\s*\}\s*$/;
 const LONGEST_CHECKSUM = 64;
 
-/** JSON text of a record: the version of its layout first, last a checksum of all that stands before it. */
+/** JSON text of a record: its layout version first, and last a checksum of everything before it. */
 export function sealRecord(schema: number, record: object, indent?: number): string {
   const text = JSON.stringify({ schema, ...record, checksum: "" }, undefined, indent);
   const sealed = text.slice(0, text.lastIndexOf(",", text.lastIndexOf('"checksum"')));
@@ -427,8 +430,8 @@ export function sealRecord(schema: number, record: object, indent?: number): str
 }
 
 /**
- * Reads what `sealRecord` wrote, and records of the time before there were checksums. Throws `StorageFailed` for a
- * record of a newer release than one that knows schemas up to `newest`, and a plain error for a damaged one.
+ * Reads the output of `sealRecord`, and records from before checksums. Throws `StorageFailed` for a record
+ * from a release newer than `newest`, and a plain error for a damaged one.
  */
 export function openRecord(text: string, newest: number, place: string): OpenedRecord {
   const tail = Math.max(0, text.length - LONGEST_CHECKSUM);
@@ -445,14 +448,14 @@ export function openRecord(text: string, newest: number, place: string): OpenedR
       hint: `Update compact-context: this version reads schemas up to ${newest}.`,
     });
   }
-  // Records have a checksum since they have a schema.
+  // Records have had a checksum since they have had a schema.
   const isKnown = Number.isSafeInteger(schema) && Number(schema) > 1;
   if (value.schema !== undefined && !(matches && isKnown)) throw new Error("it has no valid checksum");
   return { schema: Number(schema), record };
 }
 
 const POLYNOMIAL = 0xedb88320;
-/** Four tables of 256: the remainder of a byte, and of one with one, two or three bytes of zeros behind it. */
+/** Four tables of 256: the remainder of a byte, and of one followed by one, two or three zero bytes. */
 const TABLES: Int32Array = remainders();
 const ENCODER = new TextEncoder();
 
@@ -470,7 +473,7 @@ function remainders(): Int32Array {
   return tables;
 }
 
-/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text: finds damage, proves no origin. */
+/** CRC-32 (ISO-HDLC, as in zip files) of UTF-8 text: detects damage, not tampering. */
 export function crc32(text: string): number {
   const tables = TABLES;
   const bytes = ENCODER.encode(text);
@@ -493,7 +496,7 @@ export function crc32(text: string): number {
   return ~value >>> 0;
 }
 
-/** The same in eight hex digits. */
+/** `crc32` as eight hex digits. */
 export function crc32Hex(text: string): string {
   return crc32(text).toString(16).padStart(8, "0");
 }
@@ -501,7 +504,9 @@ export function crc32Hex(text: string): string {
 const CONSTANTS = fractions(64, 1 / 3);
 const START = fractions(8, 1 / 2);
 
-/** SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text, where no Node builtin may be used. */
+/**
+ * SHA-256 (FIPS 180-4) of UTF-8 text in lower-case hex; for short text where Node builtins are not available.
+ */
 export function sha256Hex(text: string): string {
   const state = Uint32Array.from(START);
   const bytes = padded(new TextEncoder().encode(text));
@@ -510,7 +515,7 @@ export function sha256Hex(text: string): string {
   return Array.from(state, (word) => word.toString(16).padStart(8, "0")).join("");
 }
 
-/** The first 32 bits of the fractional parts of roots of the first primes: where the standard takes its constants from. */
+/** The first 32 bits of the fractional parts of roots of the first primes: the standard's constants. */
 function fractions(count: number, power: number): Uint32Array {
   const words: number[] = [];
   for (let candidate = 2; words.length < count; candidate++) {
@@ -563,14 +568,15 @@ function big(value: number, one: number, two: number, three: number): number {
   return rotated(value, one) ^ rotated(value, two) ^ rotated(value, three);
 }
 
-// Controls but tab and newline, then what turns or hides text: soft hyphen, zero-width, bidi and invisible marks.
+// Control characters except tab and newline, then characters that hide or reorder text: soft hyphen,
+// zero-width, bidi and invisible marks.
 const UNSEEN =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
   /[\x00-\x08\x0b-\x1f\x7f-\x9f\u00ad\u061c\u115f\u1160\u17b4\u17b5\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\u3164\ufeff\ufff9-\ufffb]|[\u{1d173}-\u{1d17a}\u{e0000}-\u{e007f}]|\p{Surrogate}/gu;
 
 /**
- * The text with every character that could move the cursor, hide, or turn what follows made visible
- * (`\x1b`, `\u202e`); newline and tab stay. Safe to print to a terminal.
+ * The text with every character that could move the cursor, or hide or reorder text, made visible (`\x1b`,
+ * `\u202e`); newline and tab stay. Safe to print to a terminal.
  */
 export function escapeControl(text: string): string {
   return replaceUnseen(text, (character) => {
@@ -580,7 +586,7 @@ export function escapeControl(text: string): string {
   });
 }
 
-/** The same characters written in another way, such as that of a data format. */
+/** Replaces the same characters with another notation, such as that of a data format. */
 export function replaceUnseen(text: string, written: (character: string) => string): string {
   return text.replace(UNSEEN, written);
 }

@@ -19,47 +19,47 @@ export type HostManager = Pick<
 
 export interface HostOptions {
   /**
-   * What a failure beside the run (archive, state, a list that cannot be read, the deadline) does to it.
-   * `continue` (default): the host's list goes on as it is, with a `compact.warning`, unless it is over the budget.
+   * Effect of a failure outside the run itself (archive, state, an unreadable list, the deadline). `continue`
+   * (default): the host's list is used unchanged, with a `compact.warning`, unless it is over the budget.
    */
   readonly onFailure?: "continue" | "throw";
-  /** Milliseconds that one look at a list may take, summary included; 120,000 when left out. */
+  /** Milliseconds for processing one list, summary included. Default: 120,000. */
   readonly deadlineMs?: number;
-  /** Whether lists are mended before anything is done with them; as the manager is set when left out. */
+  /** Whether lists are repaired first. Default: the manager's setting. */
   readonly repair?: boolean;
 }
 
-/** One list on its way to the model. */
+/** One list to be sent to the model. */
 export interface HostCall<T> {
   readonly sessionId: string;
   readonly messages: readonly T[];
   readonly request?: ManualRequest;
-  /** Compacts whatever the usage. */
+  /** Compacts regardless of usage. */
   readonly force?: boolean;
 }
 
-/** Rejects where the list is over the budget, the caller aborted, or `onFailure` is `throw`. */
+/** Rejects if the list is over the budget, the caller aborted, or `onFailure` is `throw`. */
 export type HostPreflight = <T>(call: HostCall<T>) => Promise<readonly T[]>;
 
 const DEADLINE_MS = 120_000;
 
-/** What came of one list. */
+/** Result for one list. */
 interface HostAnswer<T> {
   readonly messages: readonly T[];
-  /** Undefined where a failure passed the list on as it was. */
+  /** Undefined if a failure passed the list through unchanged. */
   readonly report: CompactionReport | undefined;
 }
 
 /** Rejects as `HostPreflight` does. */
 export type HostCompaction = <T>(call: HostCall<T>) => Promise<HostAnswer<T>>;
 
-/** `preflight` for adapters: failures other than the budget do not reach the host's run. */
+/** `preflight` for adapters: only budget failures reach the host's run. */
 export function createHostPreflight(manager: HostManager, options: HostOptions = {}): HostPreflight {
   const compact = createHostCompaction(manager, options);
   return async (call) => (await compact(call)).messages;
 }
 
-/** The same with its report. */
+/** Like `createHostPreflight`, with the report. */
 export function createHostCompaction(manager: HostManager, options: HostOptions = {}): HostCompaction {
   const hint = "Pass new CompactManager() as the manager.";
   requireOptions(manager, "options.manager", hint);
@@ -115,7 +115,7 @@ function look<T>(
     : manager.preflight(sessionId, messages, asked);
 }
 
-/** Remembers a session whose work hangs: later calls do not wait for it. */
+/** Remembers a session whose work hangs, so that later calls do not wait for it. */
 function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work: Promise<unknown>): void {
   stuck.set(sessionId, work);
   const forget = (): void => {
@@ -124,7 +124,9 @@ function remember(stuck: Map<string, Promise<unknown>>, sessionId: string, work:
   work.then(forget, forget);
 }
 
-/** The result of `work`, or a rejection as soon as the signal is aborted: nobody waits for work that does not listen. */
+/**
+ * The result of `work`, or a rejection as soon as the signal is aborted, for work that ignores the signal.
+ */
 export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const refuse = (): void => reject(signal.reason);
@@ -135,15 +137,15 @@ export function orAborted<T>(work: PromiseLike<T>, signal: AbortSignal): Promise
   });
 }
 
-/** A signal that is aborted by an outer one or when the time is over; `stop` frees it. */
+/** A signal that is aborted by an outer one or on timeout; `stop` releases it. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** True once the time was over. */
+  /** True after the timeout. */
   passed(): boolean;
   stop(): void;
 }
 
-/** `late` makes the reason of a signal whose time is over. */
+/** `late` creates the abort reason on timeout. */
 export function startDeadline(
   ms: number,
   outer?: AbortSignal,
@@ -169,20 +171,20 @@ export function startDeadline(
   };
 }
 
-/** A call that failed with the list that was sent for it. */
+/** A failed call and the list that was sent for it. */
 export interface FailedCall<T> extends HostCall<T> {
   readonly sent: readonly T[];
   readonly error: unknown;
 }
 
-/** A request that the provider refused as too long is sent again at this share of its tokens, */
+/** A request rejected as too long is retried at this share of its tokens, */
 const HARDER = 0.5;
-/** or at this share of the limit that the provider names. */
+/** or at this share of the limit reported by the provider. */
 const SHARE_OF_LIMIT = 0.9;
 
 /**
- * The list, compacted harder, for a request that the provider found too long. Throws the provider's own error where
- * it is another, or where nothing more can go.
+ * The list, compacted harder, for a request that the provider rejected as too long. Throws the provider's own
+ * error if it is a different one, or if nothing more can be removed.
  */
 export async function fitHarder<T>(
   manager: HostManager,
@@ -202,7 +204,7 @@ export async function fitHarder<T>(
   return shorter;
 }
 
-/** Tokens to aim for, as we count them: under the limit that the provider names where it names one, else half. */
+/** Target in our tokens: below the limit reported by the provider if there is one, else half. */
 function harderTarget({ limit = 0, input, answer }: TooLong, counted: number, asked = 0): number {
   const room = limit - (answer ?? asked);
   const theirs = input ?? counted;

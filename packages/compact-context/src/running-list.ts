@@ -17,10 +17,13 @@ import { assemble } from "./core/view.ts";
 import { CompactError, errorMessage } from "./errors.ts";
 import { createTokenCounter } from "./tokens/token-counter.ts";
 
-// Reads a list for a running summary: leaves out what the summary covers, recognises the message with the summary, and
-// counts the rest by our counter or the caller's.
+// Reads a list for a running summary: skips what the summary covers, finds the message with the summary, and
+// counts the rest with our counter or the caller's.
 
-/** The newest message stays, with its exchange; how much more, the target decides. What stays is not edited. */
+/**
+ * The newest message stays, with its exchange; the target decides how much else stays. Kept messages are not
+ * edited.
+ */
 export const POLICY: Policy = {
   ...defaultPolicy,
   keepRecentTurns: 1,
@@ -37,28 +40,30 @@ interface ListOptions<T> {
 }
 
 export interface RunningList {
-  /** All of a request but its limits. */
+  /** A request without its limits. */
   readonly request: Omit<CompactionRequest, "reason" | "budget" | "target" | "maxSummaryTokens">;
-  /** Tokens of the list as it stands, with the summary so far. */
+  /** Tokens of the current list, including the current summary. */
   readonly tokens: number;
-  /** Those of what stays whatever happens, and of what may be summarized. */
+  /** Tokens of what always stays, and of what can be summarized. */
   readonly fixed: number;
   readonly open: number;
-  /** Tokens of the summary's message beside its text, by our own counter. */
+  /** Tokens of the summary message without its text, by our own counter. */
   readonly frame: number;
-  /** The list with the summary so far; the caller's own array where that is the same. */
+  /** The list with the current summary; the caller's own array if unchanged. */
   asItStands(): readonly unknown[];
-  /** The caller's own id of a message. */
+  /** The caller's id of a message. */
   idOf(message: Message): string;
-  /** Must have resolved before a new summary is counted in a plan. */
+  /** Must resolve before a new summary is counted in a plan. */
   countSummary(text: string): Promise<void>;
   encode(messages: readonly Message[]): unknown[];
 }
 
-/** The version of the summary so far; a new one has the next. */
+/** The version of the current summary; a new one has the next. */
 const STANDING = 1;
 
-/** Rejects with `InvalidMessages` for a list whose ids cannot be relied on, `InvalidArgument` for a counter that fails. */
+/**
+ * Rejects with `InvalidMessages` for a list with unreliable ids, `InvalidArgument` for a counter that fails.
+ */
 export async function readRunningList<T>(
   messages: readonly T[],
   running: RunningSummary | undefined,
@@ -85,7 +90,7 @@ export async function readRunningList<T>(
   const own = createTokenCounter({ format: codec.format });
   const { counter, count } = counterOf(own, options, (message) => {
     if (codec.neutral) return (natives.get(message) ?? message) as T;
-    // The summary is built among the others, so that it is of their kind.
+    // The summary is built along with the others, so that it has the same style.
     return (message.native ?? encode([...entries, message]).at(-1)) as T;
   });
   await Promise.all([...entries.map(count), live && count(summaryAs(live))]);
@@ -124,7 +129,7 @@ export async function readRunningList<T>(
 
 // ---- what the summary covers
 
-/** A summary of another origin is a message like any other here. */
+/** A summary of another origin is an ordinary message here. */
 function unmarked(message: Message, natives: Map<Message, Message>): Message {
   if (message.meta?.summaryVersion === undefined) return message;
   const { summaryVersion: _, ...meta } = message.meta;
@@ -135,11 +140,11 @@ function unmarked(message: Message, natives: Map<Message, Message>): Message {
 
 interface OwnId {
   readonly id: string;
-  /** Made from the content: another message may get the same. */
+  /** Derived from the content: another message can get the same id. */
   readonly minted: boolean;
 }
 
-/** The id that the caller knows a message by. */
+/** The caller's id of a message. */
 function ownId(message: Message, index: number, codec: ListCodec): OwnId {
   if (codec.neutral) return { id: message.id, minted: false };
   if (message.id.startsWith(contentHash(message))) {
@@ -149,15 +154,17 @@ function ownId(message: Message, index: number, codec: ListCodec): OwnId {
       hint: "Give every message an id of its own, or let the graph's reducer do it first.",
     });
   }
-  // An id that is used twice was made unique: read alone, the message has its own.
+  // An id used twice was made unique: decoded alone, the message has its own.
   const [alone] = /-\d+$/.test(message.id) ? codec.decode([message.native]) : [message];
   return { id: alone?.id ?? message.id, minted: false };
 }
 
-/** Shorter summaries may be part of other messages by chance. */
+/** Shorter summaries can occur in other messages by chance. */
 const UNMISTAKABLE = 40;
 
-/** The message that an earlier call put the summary into: among the first ones that stay, or right behind them. */
+/**
+ * The message into which an earlier call put the summary: among the first kept ones, or directly after them.
+ */
 function findSummaryEntry(
   messages: readonly Message[],
   summary: string,
@@ -173,7 +180,7 @@ function findSummaryEntry(
   return undefined;
 }
 
-/** What no summary stands for. Throws `InvalidMessages` for an id that was summarized before. */
+/** The messages that no summary covers. Throws `InvalidMessages` for an id that was already summarized. */
 function notSummarized(
   messages: readonly Message[],
   ids: ReadonlyMap<Message, OwnId>,
@@ -184,7 +191,7 @@ function notSummarized(
 ): Message[] {
   const done = new Set(running?.summarizedMessageIds);
   const last = running?.lastSummarizedMessageId;
-  // A list that shows the summary is an output of ours: nothing in it was summarized, whatever it looks like.
+  // A list that contains the summary is our output: none of its messages were summarized.
   const reached =
     summaryEntry === undefined ? messages.findLastIndex((message) => ids.get(message)?.id === last) : -1;
   return messages.filter((message, index) => {
@@ -199,7 +206,7 @@ function notSummarized(
   });
 }
 
-/** Calls without results, however old: their results may still come. */
+/** Calls without results, however old: their results can still arrive. */
 function openCalls(messages: readonly Message[]): Set<Message> {
   const open = groupUnits(messages).filter((unit) => unit.open > 0);
   return new Set(open.flatMap(({ indexes }) => indexes.map((index) => messages[index] as Message)));
@@ -214,7 +221,7 @@ function textFor(summary: string, { finalPrompt }: ListOptions<never>): string {
   return text.replaceAll("{summary}", () => summary);
 }
 
-/** Makes one message for each summary: its count is kept with it. */
+/** Creates one message per summary: its token count is stored with it. */
 function createSummaryShape(
   options: ListOptions<never>,
   find: (summary: LiveSummary) => Message | undefined,
@@ -235,7 +242,7 @@ function createSummaryShape(
 
 // ---- counting
 
-/** Calls the caller's counter in advance, message by message: planning is synchronous. */
+/** Runs the caller's counter in advance, message by message, because planning is synchronous. */
 function counterOf<T>(
   own: TokenCounter,
   { countTokens }: ListOptions<T>,

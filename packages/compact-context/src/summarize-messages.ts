@@ -20,49 +20,58 @@ import { POLICY, type RunningList, readRunningList } from "./running-list.ts";
 import { createSummarizers, modelSummarizer } from "./summarizers/create-summarizers.ts";
 import { checkOptions } from "./summarizers/llm/options.ts";
 
-// A running summary without a session: the caller keeps the summary and what it covers, and hands it in again. Planning,
-// fitting and writing are those of every compaction.
+// A running summary without a session: the caller keeps the summary and what it covers, and passes it in
+// again. Planning, fitting and writing are the same as for any compaction.
 
-/** What is the same for every call of one conversation, or of many. */
+/** Options shared by all calls of one or more conversations. */
 export interface RunningOptions<T = unknown> {
-  /** Writes the summary; the built-in summarizer, which needs none, when left out. */
+  /** Writes the summary. Default: the built-in summarizer, which needs no model. */
   readonly model?: TextModel;
-  /** Most tokens of the messages that come back: system messages, summary and rest together. */
+  /** Maximum tokens of the returned messages: system messages, summary and rest together. */
   readonly maxTokens: number;
   /**
-   * Tokens of not yet summarized messages from which a summary is made, and of how many; `maxTokens` when left out.
-   * A list that would be over `maxTokens` is summarized before.
+   * Tokens of unsummarized messages at which a summary is made, and how many it covers. Default: `maxTokens`.
+   * A list that would exceed `maxTokens` is summarized earlier.
    */
   readonly maxTokensBeforeSummary?: number;
-  /** Tokens kept free for the summary; 256 when left out. */
+  /** Tokens reserved for the summary. Default: 256. */
   readonly maxSummaryTokens?: number;
-  /** Counts the caller's own messages, one at a time; our counter for the list's format when left out. */
+  /** Counts the caller's own messages, one at a time. Default: our counter for the list's format. */
   countTokens?(messages: T[]): number | Promise<number>;
-  /** Asks for the first summary; `{messages}` stands for the messages, which come first when it is left out. */
+  /**
+   * Prompt for the first summary; `{messages}` is replaced by the messages, which come first if it is
+   * omitted.
+   */
   readonly initialSummaryPrompt?: string;
-  /** Asks for a later one; `{existing_summary}` stands for the summary so far, `{messages}` for the new messages. */
+  /**
+   * Prompt for later summaries; `{existing_summary}` is replaced by the current summary, `{messages}` by the
+   * new messages.
+   */
   readonly existingSummaryPrompt?: string;
-  /** The summary as a message: `{summary}` stands for the text; a system message when no role is given. */
+  /** The summary as a message: `{summary}` is replaced by the text. Default role: system. */
   readonly finalPrompt?: string | { readonly role: "system" | "user" | "assistant"; readonly text: string };
-  /** What happens to claims of the model that the messages do not hold: listed below them (default), taken out, nothing. */
+  /**
+   * Handling of claims by the model that the messages do not support: listed below them (default), removed,
+   * or ignored.
+   */
   readonly verify?: "flag" | "remove" | "off";
-  /** Recognised when left out; neutral messages need none. */
+  /** Default: detected; neutral messages need none. */
   readonly format?: Format;
-  /** What follows when the model fails: the built-in summarizer (default), or the error. */
+  /** Fallback if the model fails: the built-in summarizer (default), or the error. */
   readonly fallback?: "builtin" | "error";
-  /** Milliseconds for the model; 60,000 when left out. */
+  /** Timeout of the model in milliseconds. Default: 60,000. */
   readonly deadlineMs?: number;
 }
 
 export interface SummarizeMessagesOptions<T = unknown> extends RunningOptions<T> {
-  /** What the call before gave back; none the first time. */
+  /** The result of the previous call; omitted the first time. */
   readonly runningSummary?: RunningSummary | undefined;
   /**
-   * Called once with the messages that a new summary covers, secrets removed. It is not awaited; its failures go to
+   * Called once with the messages covered by a new summary, redacted. Not awaited; its failures go to
    * `onFailure`.
    */
   readonly memoryFlushHook?: MemoryFlushHook;
-  /** Names the conversation to `memoryFlushHook`. */
+  /** Session id passed to `memoryFlushHook`. */
   readonly sessionId?: string;
   /** Called when a model or a hook fails. */
   readonly onFailure?: (error: unknown) => void;
@@ -70,12 +79,12 @@ export interface SummarizeMessagesOptions<T = unknown> extends RunningOptions<T>
 }
 
 export interface SummarizeMessagesResult<T = unknown> {
-  /** System messages, summary, the rest; the caller's own array where nothing changed. */
+  /** System messages, summary, the rest; the caller's own array if nothing changed. */
   readonly messages: T[];
   readonly runningSummary: RunningSummary | undefined;
 }
 
-/** Every name that the running options have. */
+/** The names of all running options. */
 export const RUNNING_OPTIONS: Readonly<Record<keyof RunningOptions, true>> = {
   model: true,
   maxTokens: true,
@@ -101,11 +110,12 @@ const OPTIONS: Readonly<Record<keyof SummarizeMessagesOptions, true>> = {
 };
 
 /**
- * Summarizes the oldest messages once they pass a threshold, each at most once, and carries the summary on. What is
- * protected, system messages, the newest request and message, and calls that are still open always stay; the result
- * is never over `maxTokens`. Throws `InvalidArgument` for options that are unknown or contradict each other,
- * `InvalidMessages` for messages without an id where the format has ids, or summarized before, `InsufficientBudget`
- * when what must stay does not fit, `SummarizerFailed` when no summarizer can write the summary, `Aborted` when the signal is.
+ * Summarizes the oldest messages once they pass a threshold, each at most once, and extends the summary.
+ * Protected and system messages, the latest user message, the latest message and open calls always stay; the
+ * result never exceeds `maxTokens`. Throws `InvalidArgument` for options that are unknown or contradictory,
+ * `InvalidMessages` for messages that lack an id in a format with ids or were already summarized,
+ * `InsufficientBudget` if what must stay does not fit, `SummarizerFailed` if no summarizer can write the
+ * summary, `Aborted` if the signal is aborted.
  */
 export async function summarizeMessages<T = unknown>(
   messages: readonly T[],
@@ -125,7 +135,7 @@ export async function summarizeMessages<T = unknown>(
 
 const HOOK_HINT = "Pass a function of the messages that leave the list.";
 
-/** Gives messages that leave a list to the hook, without their secrets; never waits and never throws. */
+/** Passes removed messages to the hook, redacted; never waits, never throws. */
 export function handOn(
   messages: readonly Message[],
   options: Pick<SummarizeMessagesOptions, "memoryFlushHook" | "onFailure"> & { readonly sessionId: string },
@@ -160,16 +170,16 @@ const MAX_SUMMARY_TOKENS = 256;
 const INITIAL_PROMPT = "Write a summary of the conversation in the records above.";
 const EXISTING_PROMPT =
   "The summary of the conversation so far:\n{existing_summary}\n\nExtend this summary by the records above, which are newer: where they differ, they win.";
-/** A counter of the caller's may count anything: a model is never asked for less than this. */
+/** The caller's counter can use any unit: a model is never asked for less than this. */
 const LEAST_OUTPUT = 256;
-/** Where less is kept free, the summary is the model's prose alone. */
+/** With a smaller reserve, the summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
 
-/** Keeps running summaries of any number of conversations; one instance remembers which models fail. */
+/** Keeps running summaries of any number of conversations; one instance tracks which models fail. */
 export interface RunningCompactor<T = unknown> {
-  /** What a list is without a new summary, and whether one is due. Rejects for a list that cannot be read. */
+  /** The list without a new summary, and whether one is due. Rejects for a list that cannot be read. */
   look(messages: readonly T[], running: RunningSummary | undefined): Promise<RunningView<T>>;
-  /** Makes the summary that is due. */
+  /** Creates the summary that is due. */
   summarize(
     view: RunningView<T>,
     call: Pick<SummarizeMessagesOptions, "onFailure" | "signal">,
@@ -179,16 +189,16 @@ export interface RunningCompactor<T = unknown> {
 export interface RunningView<T = unknown> extends SummarizeMessagesResult<T> {
   /** Tokens of `messages`. */
   readonly tokens: number;
-  /** What is to be compacted; undefined where nothing is due. */
+  /** What to compact; undefined if nothing is due. */
   readonly due: { readonly request: CompactionRequest; readonly list: RunningList } | undefined;
 }
 
 interface Summarized<T> extends SummarizeMessagesResult<T> {
-  /** What the new summary stands for and no earlier one did. */
+  /** The messages covered by the new summary but by no earlier one. */
   readonly summarized: readonly Message[];
 }
 
-/** Throws `InvalidArgument` for limits that contradict each other and options of the wrong kind. */
+/** Throws `InvalidArgument` for contradictory limits and options of the wrong type. */
 export function createRunningCompactor<T>(options: RunningOptions<T>): RunningCompactor<T> {
   const limits = limitsOf(options);
   checkPrompt(options.finalPrompt);
@@ -256,7 +266,8 @@ async function look<T>(
   const view = { messages: list.asItStands() as T[], runningSummary: running, tokens };
   const reached = open > 0 && open >= limits.maxTokensBeforeSummary;
   if (!reached && tokens <= limits.maxTokens) return { ...view, due: undefined };
-  // Where the list is over before the threshold is reached, only what is over stays: the next summary is far away then.
+  // If the list is over its limit before the threshold is reached, only the excess is summarized: the next
+  // summary is then far away.
   const rest = reached ? open - limits.maxTokensBeforeSummary : tokens - limits.maxTokens;
   const most =
     options.countTokens === undefined
@@ -292,7 +303,8 @@ async function summarize<T>(
   const summarized = request.messages.filter(
     ({ meta }, index) => plan.entries[index]?.action === "summarize" && meta?.summaryVersion === undefined,
   );
-  // Over its limit with nothing new to summarize, the summary so far is rewritten, and shorter.
+  // If the list is over its limit without new messages to summarize, the current summary is rewritten,
+  // shorter.
   if (summarized.length === 0 && fits) return asItIs;
   const outcome = await applyPlan(request, plan, {
     summarizers: summarizers.map((summarizer) => counted(summarizer, list)),
@@ -312,13 +324,13 @@ async function summarize<T>(
   };
 }
 
-/** Undefined where no plan helps and the list fits as it is. */
+/** Undefined if no plan helps and the list fits unchanged. */
 function planWithin(request: CompactionRequest, fits: boolean): CompactionPlan | undefined {
   try {
     return planRequest(request);
   } catch (error) {
     if (!hasCode(error, "InsufficientBudget")) throw error;
-    // The newest exchange may be too large to stay: then its calls and results go into the summary too.
+    // The newest exchange may be too large to keep: then its calls and results are summarized too.
   }
   try {
     const { keepRecentMessages: _, ...policy } = POLICY;
@@ -333,7 +345,7 @@ function planWithin(request: CompactionRequest, fits: boolean): CompactionPlan |
   }
 }
 
-/** The caller's counter may take its time: it has counted a summary before the plan is held against it. */
+/** The caller's counter can be asynchronous: it counts a summary before the plan is checked against it. */
 function counted(summarizer: Summarizer, list: RunningList): Summarizer {
   return {
     ...summarizer,

@@ -27,44 +27,47 @@ import {
   type ViewEntry,
 } from "./view.ts";
 
-// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list, and makes the state that gives it again.
+// Applies a plan: edits the kept messages, has the rest summarized, assembles the new list, and creates the
+// state that reproduces it.
 
-/** A summarizer that failed, and what was done instead. */
+/** A summarizer that failed, and its fallback. */
 export interface SummarizerFailure {
   readonly summarizer: string;
   readonly error: unknown;
   /** The next summarizer's name, or `pruning-only`. */
   readonly fallback: string;
-  /** Its last request to a model, where there was one. */
+  /** Its last model request, if there was one. */
   readonly attempt?: SummaryAttempt;
 }
 
 export interface Outcome {
-  /** The plan as it was carried out: behind a provider's own compaction, reasoning stays that would have left. */
+  /**
+   * The plan as executed: after a provider's own compaction, reasoning stays that would have been removed.
+   */
   readonly plan: CompactionPlan;
   readonly messages: readonly Message[];
   readonly summary: LiveSummary | undefined;
   /** Tokens of the whole summary message. */
   readonly summaryTokens: number;
-  /** Tokens of the whole request afterwards, by the same counter as the plan. */
+  /** Tokens of the whole request after the compaction, by the plan's counter. */
   readonly tokensAfter: number;
   /** See `CompactionReport.rungs`. */
   readonly rungs: readonly string[];
   readonly summarizer: string | undefined;
   readonly failures: readonly SummarizerFailure[];
-  /** Every request to a model, in order. */
+  /** Every model request, in order. */
   readonly attempts: readonly SummaryAttempt[];
-  /** What the summarizer returned besides the text. */
+  /** What the summarizer returned in addition to the text. */
   readonly made: Omit<Summary, "text" | "tokens"> | undefined;
 }
 
 export interface ApplyOptions {
-  /** Tried in order. With none, or when all fail, no new summary is written. */
+  /** Tried in order. If there is none, or all fail, no new summary is written. */
   readonly summarizers: readonly Summarizer[];
-  /** The archive step that holds the originals; named at the end of a summary. */
+  /** The archive step with the originals; named at the end of a summary. */
   readonly step?: number;
   readonly pause?: Pause;
-  /** Called with each failed model request that the same summarizer follows by another. */
+  /** Called with each failed model request that the same summarizer retries. */
   onAttempt?(attempt: SummaryAttempt): void;
   onFailure?(failure: SummarizerFailure): void;
 }
@@ -83,7 +86,8 @@ export async function applyPlan(
   const summaryTokens = written?.tokens ?? 0;
   const whole = withReasoning(writing, written);
   const { kept, keptTokens } = whole ?? writing;
-  // Kept reasoning is bound to the messages before it: nothing comes between them and the provider's compaction.
+  // Kept reasoning is bound to the messages before it: nothing may come between them and the provider's
+  // compaction.
   const after = written && (whole === undefined ? placeOf(written.summary, kept) : kept.length);
   const summary = written && { ...written.summary, after, behind: whole?.behind };
   return {
@@ -100,12 +104,12 @@ export async function applyPlan(
   };
 }
 
-/** A summary in progress: its input, the messages around it, and what was tried. */
+/** A summary in progress: its input, the surrounding messages, and what was tried. */
 interface Writing {
   readonly request: CompactionRequest;
   readonly plan: CompactionPlan;
   readonly options: ApplyOptions;
-  /** The messages that the summary covers, the earlier summary among them. */
+  /** The messages covered by the summary, including the earlier summary. */
   readonly covered: readonly Message[];
   readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
   readonly keptTokens: number;
@@ -152,16 +156,16 @@ function startWriting(request: CompactionRequest, plan: CompactionPlan, options:
   };
 }
 
-/** What is kept behind a provider's own compaction with all its reasoning. */
+/** What is kept after a provider's own compaction, with all its reasoning. */
 interface KeptWhole extends Pick<Writing, "kept" | "keptTokens"> {
   readonly plan: CompactionPlan;
-  /** How many of them the compaction covers: they stand behind the others, so that nothing comes between. */
+  /** Number of them covered by the compaction: they come after the others, so that nothing comes between. */
   readonly behind: number;
 }
 
 /**
- * What is kept with its bound reasoning, where a provider takes that back behind its own compaction: all that was not
- * compacted stays as it is, right behind it, and begins with another role.
+ * What is kept with its bound reasoning, if the provider accepts that after its own compaction: everything
+ * not compacted stays unchanged, directly after it, and begins with another role.
  */
 function withReasoning(
   { request, plan, kept, keptTokens }: Writing,
@@ -208,7 +212,7 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
     try {
       const written = await summarizeWithin(writing, summarizer);
       if (written !== undefined) return written;
-      // A deterministic summarizer with too little room is no failure.
+      // A deterministic summarizer without enough room is not a failure.
       if (summarizer.deterministic === true) continue;
       error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
         hint: "A summarizer keeps to maxTokens, counted with countText.",
@@ -229,11 +233,17 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
   return undefined;
 }
 
-/** FIT-4: how often a model is asked for a shorter text; a deterministic summarizer is called up to `MAX_TRIES` times. */
+/**
+ * FIT-4: how often a model is asked for a shorter text; a deterministic summarizer is called up to
+ * `MAX_TRIES` times.
+ */
 const MAX_SHORTER = 2;
 const MAX_TRIES = 4;
 
-/** Asks again with less room while the summary is too long: a deterministic summarizer by the excess, a model by half. */
+/**
+ * Retries with less room while the summary is too long: a deterministic summarizer by the excess, a model by
+ * half.
+ */
 async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promise<Written | undefined> {
   const { plan, covered, version, request, options } = writing;
   const input = inputOf(covered);
@@ -243,18 +253,18 @@ async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promis
   const deterministic = summarizer.deterministic === true;
   let room = plan.summaryTokens;
   for (let attempt = 0; attempt < (deterministic ? MAX_TRIES : 1 + MAX_SHORTER) && room > 0; attempt += 1) {
-    // A summarizer that hangs must not block a caller who aborts, nor the calls that wait for this one.
+    // A summarizer that hangs must not block a caller who aborts, nor the queued calls.
     const asked = withPointer(summarizer, input, { ...summarizeOptions, maxTokens: room }, options.step);
     const made = await abortable(asked, request.signal);
     const summary = { version, text: readBack(made.text, version), opening: made.opening?.entry };
     const tokens = costInPlace(summary, writing);
-    // A provider's text is as long as it is, and what is paid for is used where it fits.
+    // A provider's text has a fixed length, and is used if it fits because it is already paid for.
     const excess = writing.keptTokens + tokens - (made.opening === undefined ? ceiling : plan.budget);
     if (excess <= 0 && made.text.trim() !== "") {
       const { text: _, tokens: __, ...rest } = made;
       return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
     }
-    // A model is asked for half; a provider's own compaction would be as long again.
+    // A model is asked for half; a provider's own compaction would be just as long again.
     const half = made.opening === undefined ? Math.floor(room / 2) : 0;
     room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : half;
   }
@@ -280,7 +290,7 @@ function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOpt
   };
 }
 
-/** Tokens below which a summary does not name the archive: the room is worth more to its own text. */
+/** Below this many tokens, a summary does not name the archive: its own text needs the room. */
 const MIN_POINTER_ROOM = 240;
 const POINTER = /\n?^Originals: archive steps? [0-9-]{1,20}\.$/m;
 
@@ -313,20 +323,22 @@ function earlierSummary(covered: readonly Message[]): LiveSummary | undefined {
   return marked.map(summaryOf).findLast((summary) => summary !== undefined);
 }
 
-/** What a summarizer reads: the covered messages, and what a provider's earlier compaction says in words. */
+/**
+ * The input of a summarizer: the covered messages, and the readable text of a provider's earlier compaction.
+ */
 function inputOf(covered: readonly Message[]): Message[] {
   const messages = covered.filter((message) => message.meta?.summaryVersion === undefined);
   return [...openingText(openingOf(covered)), ...messages];
 }
 
-/** The provider's own compaction beside an earlier summary. */
+/** The provider's own compaction that accompanies an earlier summary. */
 function openingOf(covered: readonly Message[]): Message | undefined {
   return covered.find(
     ({ meta, parts }) => meta?.summaryVersion !== undefined && parts[0]?.type === "reasoning",
   );
 }
 
-/** What it says, as a message that summarizers read. */
+/** Its text, as a message that summarizers read. */
 function openingText(opening: Message | undefined): Message[] {
   const [part] = opening?.parts ?? [];
   if (opening === undefined || part?.type !== "reasoning" || part.text === "") return [];
@@ -336,7 +348,7 @@ function openingText(opening: Message | undefined): Message[] {
 
 const BARE_OPENING = "Earlier messages were removed without a summary.";
 
-/** A first user message for providers that require one, where there is no summary. */
+/** A first user message for providers that require one, if there is no summary. */
 function bareOpening(writing: Writing): Written | undefined {
   if (!needsOpening(writing.kept, writing.request)) return undefined;
   return fitting(writing, { version: writing.version, text: BARE_OPENING });
@@ -349,7 +361,7 @@ function fitting(writing: Writing, summary: LiveSummary | undefined): Written | 
   return fits ? { summary, tokens, summarizer: undefined } : undefined;
 }
 
-/** Tokens of the summary message, and of the lines that its place in the list needs. */
+/** Tokens of the summary message, and of the lines required by its position in the list. */
 function costInPlace(summary: LiveSummary, { kept, request }: Writing): number {
   const placed = assemble(kept, summary, request);
   const own = placed.filter((candidate) => candidate.meta?.summaryVersion === summary.version);
@@ -379,7 +391,7 @@ export interface NextView {
   readonly entries: readonly ViewEntry[];
 }
 
-/** The session that a compaction was made for. */
+/** The session and messages of a compaction. */
 interface Compacted {
   /** The part of its state that applies to the view. */
   readonly activeState: SessionState;
@@ -393,11 +405,11 @@ interface Commit {
   readonly step: number;
   /** ISO 8601. */
   readonly at: string;
-  /** False where only messages changed that were never sent: this does not count as a compaction. */
+  /** False if only messages changed that were never sent: this does not count as a compaction. */
   readonly rewrote: boolean;
 }
 
-/** The state and view that a compaction gives; changes nothing. */
+/** The state and view after a compaction; changes nothing. */
 export function* stateAfter(
   session: Compacted,
   plan: CompactionPlan,
@@ -418,7 +430,7 @@ export function* stateAfter(
   }
   yield;
   const summary = summaryAfter(session, plan, outcome, commit);
-  // Without a summarizer's text, no summary covers what leaves now.
+  // Without a summarizer's text, no summary covers the removed messages.
   const wrote = outcome.summarizer !== undefined;
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
   const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;

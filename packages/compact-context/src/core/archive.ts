@@ -18,23 +18,26 @@ import {
   sorted,
 } from "./transcript.ts";
 
-// The archive of a session: one folder with a transcript and a summary for each compaction, and events. Transcripts have
-// one line for each message, see `transcript.ts`. Secrets are removed before anything is written.
+// The archive of a session: a folder with a transcript and a summary per compaction, and events. Transcripts
+// have one line per message, see `transcript.ts`. Everything is redacted before it is written.
 
 // ---- names
 
 const READABLE = /^[A-Za-z0-9_][A-Za-z0-9._-]{0,79}$/;
 const WINDOWS_RESERVED = /^(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\.|$)/i;
 
-/** The owner of a session: a tenant, a user of a tenant, or a user alone. Session ids are unique for each owner. */
+/**
+ * The owner of a session: a tenant, a user of a tenant, or a user alone. Session ids are unique per owner.
+ */
 export interface SessionOwner {
   readonly tenant?: string;
   readonly user?: string;
 }
 
 /**
- * The id of an owner's session: pass it wherever a session id is asked for. Its parts are escaped, so no id that a user
- * chose leads to another owner's session. Throws `InvalidArgument` for parts that are no text or are empty.
+ * The id of an owner's session; accepted wherever a session id is expected. Its parts are escaped, so an id
+ * chosen by a user cannot refer to another owner's session. Throws `InvalidArgument` for parts that are empty
+ * or not strings.
  */
 export function ownedSession(sessionId: string, owner: SessionOwner): string {
   requireOptions(owner, "owner", "Pass { tenant, user }, or one of them.");
@@ -74,7 +77,10 @@ function readOwned(sessionId: string): { id: string; owner: SessionOwner } | und
   }
 }
 
-/** The folder above all sessions of an owner, with a slash at its end. Throws `InvalidArgument` where none is named. */
+/**
+ * The folder that contains all sessions of an owner, with a trailing slash. Throws `InvalidArgument` if no
+ * owner is named.
+ */
 export function ownerFolder({ tenant, user }: SessionOwner): string {
   const ofTenant = tenant === undefined ? "" : `~t/${safeName(tenant, "tenant")}/`;
   const folder = user === undefined ? ofTenant : `${ofTenant}~u/${safeName(user, "user")}/`;
@@ -85,9 +91,9 @@ export function ownerFolder({ tenant, user }: SessionOwner): string {
 }
 
 /**
- * The folder of a session: `chat-1`; with owner `~t/acme/chat-1`, `~u/max/chat-1` or `~t/acme/~u/max/chat-1`. The owner
- * may also be part of the id, as `ownedSession` writes it. Throws `InvalidArgument` for ids that are not strings or are
- * empty.
+ * The folder of a session: `chat-1`; with owner `~t/acme/chat-1`, `~u/max/chat-1` or `~t/acme/~u/max/chat-1`.
+ * The owner can also be part of the id, as written by `ownedSession`. Throws `InvalidArgument` for ids that
+ * are empty or not strings.
  */
 export function sessionKey(sessionId: string, owner?: SessionOwner): string {
   const owned = owner === undefined ? readOwned(sessionId) : undefined;
@@ -96,7 +102,7 @@ export function sessionKey(sessionId: string, owner?: SessionOwner): string {
   return (tenant ?? user) === undefined ? name : `${ownerFolder({ tenant, user })}${name}`;
 }
 
-/** The folder of the session that a key belongs to, its queued work included; undefined for keys of no session. */
+/** The session folder of a key, including keys of queued work; undefined for keys without a session. */
 export function sessionOfKey(key: string): string | undefined {
   return SESSION_OF_KEY.exec(key)?.[1];
 }
@@ -104,9 +110,10 @@ export function sessionOfKey(key: string): string | undefined {
 const SESSION_OF_KEY = /^(?:~outbox\/)?((?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?[^~/][^/]*)\//;
 
 /**
- * An id as one safe segment of storage keys, different for different ids also where the file system ignores case or
- * folds Unicode. A plain lower-case id is its own name; an id with capitals gets `~` and which of its characters are
- * capitals in base 36; any other a shortened form, `~` and 160 bits of its SHA-256. None begins with `~`.
+ * An id as one safe segment of storage keys, unique even if the file system ignores case or folds Unicode. A
+ * plain lower-case id is unchanged; an id with capitals is followed by `~` and the positions of its capitals
+ * in base 36; any other id is shortened and followed by `~` and 160 bits of its SHA-256. None begins with
+ * `~`.
  */
 function safeName(id: string, kind: "session" | "tenant" | "user"): string {
   if (typeof id !== "string" || id === "") {
@@ -134,7 +141,7 @@ function hashedName(id: string, kind: string): string {
     .toLowerCase()
     .replace(/[^a-z0-9_-]+/g, "-")
     .replace(/^-+|-+$/g, "");
-  // JSON escapes lone surrogates, which UTF-8 would make equal to one another.
+  // JSON escapes lone surrogates, which would be indistinguishable in UTF-8.
   return `${shown || kind}~${sha256Hex(JSON.stringify(id)).slice(0, 40)}`;
 }
 
@@ -146,14 +153,14 @@ export const archiveFiles = {
     `${session}/transcript-pre-compact-${stepName(step)}.jsonl`,
   summary: (session: string, step: number): string => `${session}/summary-${stepName(step)}.json`,
   events: (session: string): string => `${session}/events.jsonl`,
-  /** Holds the id of a session whose folder has another name. */
+  /** Contains the session id if the folder name differs from it. */
   name: (session: string): string => `${session}/session.json`,
   state: (session: string): string => `${session}/state.json`,
   /** The folder of its queued work. */
   queue: (session: string): string => `~outbox/${session}/`,
 };
 
-/** The session folder and step of a transcript's key; nothing for other keys. */
+/** The session folder and step of a transcript key; undefined for other keys. */
 export function readTranscriptKey(key: string): { session: string; step: number } | undefined {
   const end = key.lastIndexOf("/");
   const step = TRANSCRIPT.exec(key.slice(end + 1))?.[1];
@@ -172,7 +179,10 @@ type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
 // ---- the archive of a driver
 
-/** Where the messages of a session's newest transcript have their originals, so the next one need not read it. */
+/**
+ * Where the messages of a session's newest transcript have their originals, so that the next save need not
+ * read it.
+ */
 export interface Originals {
   step: number;
   of: Map<Message, Original>;
@@ -187,8 +197,9 @@ interface Original {
 export interface ArchiveStore {
   readonly location: string;
   /**
-   * Complete and durable when it resolves; saving the same messages again changes nothing. Its step is the requested one,
-   * or the next without another transcript. `originals` are those of the transcript before, and then of this one.
+   * Complete and durable when it resolves; saving the same messages again is a no-op. The step is the
+   * requested one, or the next one without a different transcript. `originals` describes the previous
+   * transcript and is updated to this one.
    */
   saveTranscript(
     sessionId: string,
@@ -200,15 +211,18 @@ export interface ArchiveStore {
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
   streamEvents(sessionId: string): AsyncIterable<string>;
-  /** Undefined where there is none or it is damaged; rejects with `StorageFailed` for one of a newer release. */
+  /**
+   * Undefined if there is none or it is damaged; rejects with `StorageFailed` for one written by a newer
+   * release.
+   */
   readSummary(sessionId: string, step: number): Promise<object | undefined>;
-  /** The ids of all sessions with a transcript, sorted: those of an owner, else those of none. */
+  /** The ids of all sessions with a transcript, sorted: the owner's, or those without owner. */
   sessions(owner?: SessionOwner): Promise<string[]>;
   /** The steps that have a transcript, ascending. */
   steps(sessionId: string): Promise<number[]>;
-  /** Messages and problems, line by line; rejects with `NotFound` where there is none. */
+  /** Messages and problems, line by line; rejects with `NotFound` if there is no transcript. */
   streamTranscript(sessionId: string, step: number): AsyncIterable<ArchiveEntry>;
-  /** The same at once. */
+  /** Like `streamTranscript`, but all at once. */
   readTranscript(sessionId: string, step: number): Promise<ArchivedTranscript>;
 }
 
@@ -268,7 +282,7 @@ export function createArchiveStore(driver: StorageDriver, redact: Redact): Archi
   };
 }
 
-/** Version of the layout of summary files; the first had neither schema nor checksum. */
+/** Layout version of summary files; version 1 had neither schema nor checksum. */
 const SUMMARY_SCHEMA = 2;
 
 async function readRecord(driver: StorageDriver, key: string): Promise<object | undefined> {
@@ -291,7 +305,7 @@ async function saveTranscript(
 ): Promise<ArchiveReceipt> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
-  // Hashed when a line is written or compared: all at once would hold the event loop for long.
+  // Hashed when a line is written or compared: hashing all at once would block the event loop.
   const idAt = (index: number): string => (ids[index] ??= archiveId(messages[index] as Message));
   if (session !== sessionId) await saveName(driver, session, sessionId);
   let ifVersion: string | null = null;
@@ -308,13 +322,13 @@ async function saveTranscript(
     };
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
-    // A crash left this step, or another worker saved it: it is compared. One that differs is left alone.
+    // The step was left by a crash or saved by another worker: compare it. A different one is left unchanged.
     if (overlap === "extends") free -= 1;
     ifVersion = overlap === "differs" ? null : ((await driver.version(key)) ?? null);
   }
 }
 
-/** The heads of a transcript's lines; undefined for lines that cannot be read. */
+/** The heads of a transcript's lines; undefined for unreadable lines. */
 async function* headsOf(driver: StorageDriver, key: string): AsyncGenerator<LineHead | undefined> {
   for await (const { text, torn } of linesOf(driver.stream(key))) {
     const head = torn ? "torn" : readLineHead(text);
@@ -350,7 +364,7 @@ interface Writing {
   readonly idAt: (index: number) => string;
   readonly known: ReadonlyMap<string, ArchivePlace>;
   readonly redact: Redact;
-  /** Gets the place of each message. */
+  /** Receives the place of each message. */
   readonly of: Map<Message, Original>;
 }
 
@@ -375,7 +389,7 @@ function* lines(
 /** A transcript holds all of the messages, they extend it and may replace it, or it differs. */
 type Overlap = "holds" | "extends" | "differs";
 
-/** Compares messages with a transcript of the same step, left by a crash or another worker. */
+/** Compares messages with an existing transcript of the same step, left by a crash or another worker. */
 async function compare(
   stored: AsyncIterable<LineHead | undefined>,
   messages: readonly Message[],
@@ -396,7 +410,7 @@ async function saveName(driver: StorageDriver, session: string, sessionId: strin
   await unlessOvertaken(() => driver.put(archiveFiles.name(session), text, { ifVersion: null }));
 }
 
-/** Values that are read at once: each is a file that is open. */
+/** Values read concurrently: each one is an open file. */
 const AT_ONCE = 16;
 
 async function sessions(driver: StorageDriver, owner: SessionOwner | undefined): Promise<string[]> {
@@ -421,7 +435,7 @@ export function hasOwner(folder: string): boolean {
 
 const PAGE = 1000;
 
-/** The keys that start with `prefix`, a page at a time. */
+/** The keys that start with `prefix`, read page by page. */
 export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGenerator<string> {
   for (let after = ""; ; ) {
     const page = await driver.list(prefix, { after, limit: PAGE });
@@ -431,7 +445,7 @@ export async function* keysOf(driver: StorageDriver, prefix: string): AsyncGener
   }
 }
 
-/** The id behind a folder name: the name itself, unless a file in it says otherwise and is right. */
+/** The session id of a folder: the folder name, unless a valid file in it says otherwise. */
 export async function readSessionId(driver: StorageDriver, folder: string): Promise<string> {
   const stored = await driver.get(archiveFiles.name(folder));
   if (stored === undefined) return folder;
@@ -443,7 +457,10 @@ export async function readSessionId(driver: StorageDriver, folder: string): Prom
   }
 }
 
-/** An event as one JSON line, newline included. JSON escapes line ends, so content cannot forge a record. */
+/**
+ * An event as one JSON line, including the newline. JSON escapes line breaks, so content cannot forge a
+ * record.
+ */
 export function eventLine(event: CompactEvent): string {
   const record = {
     version: event.version,
@@ -468,7 +485,7 @@ export function conflict(key: string): CompactError {
   });
 }
 
-/** False where another writer was faster; other failures are thrown. */
+/** False if another writer was faster; other failures are rethrown. */
 export async function unlessOvertaken(write: () => Promise<unknown>): Promise<boolean> {
   try {
     await write();

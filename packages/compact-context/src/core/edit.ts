@@ -14,47 +14,47 @@ import {
 } from "./message.ts";
 import { splitOwnWords } from "./units.ts";
 
-/** A change to a kept message; stored with the session so that it is repeated byte for byte. */
+/** A change to a kept message; stored with the session and re-applied byte for byte. */
 export interface Edit {
-  /** Tool results are replaced by a stub. */
+  /** Replaces tool results with a stub. */
   readonly clear?: true;
-  /** Long texts in the arguments of tool calls are replaced by a stub. */
+  /** Replaces long texts in the arguments of tool calls with a stub. */
   readonly clearInputs?: true;
-  /** Ids of calls that this edit leaves as they are, with their results. */
+  /** Ids of calls that this edit leaves unchanged, along with their results. */
   readonly spares?: readonly string[];
-  /** Texts longer than this many tokens keep their head and tail. */
+  /** Truncates texts longer than this many tokens to head and tail. */
   readonly elideTo?: number;
-  /** The user's own words are not cut by `elideTo`, only what was injected or pasted into them. */
+  /** `elideTo` does not truncate the user's own words, only text injected or pasted into them. */
   readonly sparesOwnWords?: true;
-  /** Tool results longer than this many tokens keep their head and tail. */
+  /** Truncates tool results longer than this many tokens to head and tail. */
   readonly resultsTo?: number;
-  /** Images and other media are left out: their bytes are too many for the wire. */
+  /** Removes images and other media: the request has too many bytes. */
   readonly dropMedia?: true;
-  /** Signed reasoning is left out: the prefix that it was bound to has changed. */
+  /** Removes signed reasoning: the prefix it was bound to has changed. */
   readonly stripReasoning?: true;
-  /** The archive could not be written: no stub names an id in it. */
+  /** The archive could not be written, so stubs contain no archive id. */
   readonly unarchived?: true;
-  /** The edit of a later compaction, applied to the result. */
+  /** The edit of a later compaction, applied to the result of this one. */
   readonly next?: Edit;
 }
 
-/** True where an edit removes text that a summary should cover. */
+/** True if an edit removes text that a summary should cover. */
 export function losesText(edit: Edit | undefined): boolean {
   return edit !== undefined && (edit.clear === true || edit.elideTo !== undefined);
 }
 
-/** The edit without effect on these calls and their results. */
+/** The edit, without effect on these calls and their results. */
 export function sparing(edit: Edit, ids: readonly string[]): Edit {
   return ids.length === 0 ? edit : { ...edit, spares: ids };
 }
 
 export interface EditContext {
   countText(text: string): number;
-  /** The id under which the archive holds the original; none where nothing is archived. */
+  /** The archive id of the original; omitted if nothing is archived. */
   readonly archiveId?: (message: Message) => string;
 }
 
-/** The message with the edit applied; the same object where it changes nothing. */
+/** The message with the edit applied; the same object if nothing changes. */
 export function applyEdit(message: Message, edit: Edit | undefined, context: EditContext): Message {
   if (edit === undefined) return message;
   const edited = applyOnce(message, edit, context);
@@ -92,7 +92,7 @@ function editPart(part: Part, edit: Edit, about: Omit<Elision, "cap">): Part {
 
 const NOTHING: ReadonlySet<Part> = new Set();
 
-/** Reasoning that its provider accepts only after the same messages; not the provider's own compaction. */
+/** Reasoning that its provider accepts only after the same messages, except the provider's own compaction. */
 function boundReasoning(message: Message): ReadonlySet<Part> {
   const free = carriesCompaction(message) ? 1 : 0;
   return new Set(
@@ -106,8 +106,8 @@ export function hasBoundReasoning(message: Message): boolean {
 }
 
 /**
- * Parts that providers accept unchanged only: calls that the provider executed with their results, and items of other
- * types than messages and calls. Calls that the edit spares are fixed as well.
+ * Parts that providers accept only unchanged: provider-executed calls with their results, and items that are
+ * neither messages nor calls. Calls spared by the edit are included.
  */
 function fixedParts(message: Message, { spares = [] }: Edit): (part: Part) => boolean {
   const byProvider = toolCalls(message).filter((call) => call.providerExecuted === true);
@@ -119,13 +119,13 @@ function fixedParts(message: Message, { spares = [] }: Edit): (part: Part) => bo
   };
 }
 
-/** True for an item of the Responses API or the Agents SDK that is no message. */
+/** True for an item of the Responses API or the Agents SDK that is not a message. */
 function isItem({ native, format }: Message): boolean {
   if (format !== "openai-responses" && format !== "openai-agents") return false;
   return isObject(native) && typeof native.type === "string" && native.type !== "message";
 }
 
-/** A stub is 20 to 40 tokens: results that are little longer stay. */
+/** A stub has 20 to 40 tokens: results that are only slightly longer are not cleared. */
 const WORTH_CLEARING = 64;
 
 function clearResult(part: ToolResultPart, pointer: string, context: EditContext): ToolResultPart {
@@ -143,7 +143,7 @@ function inputStub(text: string, { pointer, context }: Omit<Elision, "cap">): st
   return tokens <= WORTH_CLEARING ? text : `[tool input cleared: ${tokens} tokens${pointer}]`;
 }
 
-/** What an image costs where its size is not known; a smaller cap leaves no room for one. */
+/** Cost of an image of unknown size; a smaller cap leaves no room for one. */
 const MEDIA_TOKENS = 1500;
 
 interface Elision {
@@ -182,10 +182,10 @@ function elideResult(part: ToolResultPart, elision: Elision): ToolResultPart {
   return text === before ? part : { ...part, content: text };
 }
 
-/** Room for the marker between head and tail, in tokens. */
+/** Tokens reserved for the marker between head and tail. */
 const MARKER_TOKENS = 40;
 
-/** Cuts a result's text so that head, tail and marker are within the cap; its media stay. */
+/** Truncates a result's text so that head, tail and marker fit the cap; media are kept. */
 function truncateResult(part: Part, elision: Elision): Part {
   if (part.type !== "toolResult") return part;
   const { cap, context } = elision;
@@ -202,7 +202,7 @@ function truncateResult(part: Part, elision: Elision): Part {
   return { ...part, content: media.length === 0 ? text : [{ type: "text", text }, ...media] };
 }
 
-/** Replaces media by a line with their type, size and archive id. */
+/** Replaces media with a line that states type, size and archive id. */
 function withoutMedia(part: Part, pointer: string): Part {
   if (part.type === "media") return leftOut(part, pointer);
   if (part.type !== "toolResult" || typeof part.content === "string") return part;
@@ -217,7 +217,7 @@ function leftOut(part: MediaPart, pointer: string): TextPart {
   return { type: "text", text: `[${part.mediaType} left out: ${Math.ceil(part.bytes / 1000)} KB${pointer}]` };
 }
 
-/** Strings inside the arguments are edited, so that they stay JSON of the same shape. */
+/** Edits the strings inside the arguments, so that they stay JSON of the same shape. */
 function editArguments(part: ToolCallPart, edit: (text: string) => string): ToolCallPart {
   const value = argumentsValue(part);
   if (typeof value === "string") {
@@ -244,7 +244,10 @@ function editStrings(value: unknown, edit: (text: string) => string, depth: numb
   return changed ? copy : value;
 }
 
-/** Head (three fifths) and tail of a text with a marker between; the text itself when it is within `cap` tokens. */
+/**
+ * Head (three fifths) and tail of a text with a marker in between; the text itself if it is within `cap`
+ * tokens.
+ */
 function elideText(text: string, { cap, pointer, context }: Elision): string {
   if (text.length <= cap) return text;
   const tokens = context.countText(text);

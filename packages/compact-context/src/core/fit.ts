@@ -14,32 +14,32 @@ import type { TokenCounter } from "./ports.ts";
 import { isUnderWay, isUserSpeech, latestUserMessage } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
-// Decides what stays so that a request fits: first by the keep counts, lowered one by one where they keep too much; where
-// even their floor is too much, texts are cut or the request is refused. Free room goes to recalled results and to the
-// newest messages that could leave. All functions are pure.
+// Decides what stays so that a request fits: first by the keep counts, lowered one by one while they keep too
+// much; if even their floor is too much, texts are truncated or the request is refused. Free room goes to
+// recalled results and to the newest removable messages. All functions are pure.
 
-/** What stays of a list, with edits and costs. */
+/** The kept part of a list, with edits and costs. */
 export interface KeepSet {
   readonly request: CompactionRequest;
   readonly partition: Partition;
   /** The keep counts after lowering, and how many times they were lowered. */
   readonly keep: KeepCounts;
   readonly relaxed: number;
-  /** Index of the newest ask; -1 for none. */
+  /** Index of the latest user message; -1 if there is none. */
   readonly latest: number;
   /** Tokens that no compaction removes: fixed tokens and pinned messages. */
   readonly pinnedTokens: number;
-  /** One edit per kept message that is changed. */
+  /** One edit per changed kept message. */
   readonly edits: ReadonlyMap<number, Edit>;
   readonly kept: ReadonlySet<number>;
-  /** Tokens per message, after its edit. */
+  /** Tokens per message after its edit. */
   readonly costs: readonly number[];
 }
 
 /** A summary message without text; a constant, so that it is counted once. */
 const EMPTY_SUMMARY = summaryMessage({ version: 99, text: "" }, "assistant");
 
-/** Tokens of a summary message besides its text: tags, role, overhead, and two for joining texts. */
+/** Tokens of a summary message without its text: tags, role, overhead, and two for joining texts. */
 export function summaryOverhead(counter: TokenCounter): number {
   return counter.countMessage(EMPTY_SUMMARY) + 2;
 }
@@ -49,16 +49,16 @@ export function summaryCost({ summaryReserve, counter }: CompactionRequest, text
   return summaryReserve ?? text + summaryOverhead(counter);
 }
 
-/** Least room worth a summary, in tokens. */
+/** Minimum tokens for which a summary is worthwhile. */
 export const MIN_SUMMARY_TOKENS = 64;
 /** With less room than this, tags and framing leave too little for a summary's text. */
 const MINIMAL_ROOM = 256;
-/** Where less than this share of a list can remain, the summary matters more than the newest messages. */
+/** If less than this share of a list can remain, the summary matters more than the newest messages. */
 const LOW_BUDGET_SHARE = 0.05;
-/** Share of a low budget that kept messages may take uncut. */
+/** Share of a low budget that kept messages can take untruncated. */
 const LOW_BUDGET_KEPT = 0.4;
 
-/** What the keep counts keep, unchanged. */
+/** What the keep counts keep, unedited. */
 export function keepByCounts(
   request: CompactionRequest,
   keep: KeepCounts,
@@ -74,11 +74,11 @@ export function keepByCounts(
   return { request, partition: parts, keep, relaxed, latest, pinnedTokens, edits: new Map(), kept, costs };
 }
 
-/** What all keep counts have in common. */
+/** Values shared by all keep counts. */
 interface Ground {
-  /** Tokens of each message as it stands. */
+  /** Tokens of each message before edits. */
   readonly costs: readonly number[];
-  /** Index of the newest ask; -1 for none. */
+  /** Index of the latest user message; -1 if there is none. */
   readonly latest: number;
   readonly order: Order;
 }
@@ -92,7 +92,7 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   return { costs, latest, order };
 }
 
-/** Decides what stays under `limit`; over the budget only where what must stay does not fit it. */
+/** Decides what stays under `limit`; over the budget only if what must stay does not fit it. */
 export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
   const ground = yield* groundOf(request);
   if (!canPin(request, ground, limit))
@@ -103,7 +103,10 @@ export function* fitToLimit(request: CompactionRequest, limit: number): Steps<Ke
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
 }
 
-/** The floor of the keep counts where no counts fit, and less where that is too large or leaves no room for a summary. */
+/**
+ * The floor of the keep counts if no counts fit, and less if that is too large or leaves no room for a
+ * summary.
+ */
 function keepLess(
   request: CompactionRequest,
   ground: Ground,
@@ -118,7 +121,7 @@ function keepLess(
 /** Project instructions are pinned up to this share of the limit. */
 const INSTRUCTIONS_SHARE = 0.25;
 
-/** True where project instructions leave most of the limit and room for the floor of the keep counts. */
+/** True if project instructions leave most of the limit and room for the floor of the keep counts. */
 function canPin(request: CompactionRequest, ground: Ground, limit: number): boolean {
   const { messages, instructions } = request;
   if (instructions === undefined || instructions.size === 0) return true;
@@ -127,16 +130,17 @@ function canPin(request: CompactionRequest, ground: Ground, limit: number): bool
   return share <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, ground)) <= limit;
 }
 
-/** Least tokens of the result: what is kept, and a small summary where one is needed. */
+/** Minimum tokens of the result: what is kept, and a small summary if one is needed. */
 export function floorOf(set: KeepSet): number {
   const { request, kept, costs } = set;
-  // Very small budgets hold the newest ask alone; where another role comes first, a summary opens the list.
+  // Very small budgets hold only the latest user message; if another role comes first, a summary opens the
+  // list.
   const messageAlone = isMinimalBudget(set) && opensWithUser(set);
   const room = messageAlone ? 0 : summaryCost(request, MIN_SUMMARY_TOKENS);
   return request.fixedTokens + sumOf(kept, costs) + (needsSummary(set) ? room : 0);
 }
 
-/** A summary covers what is dropped, and what cleared results and cut texts held. */
+/** A summary covers dropped messages, and the content of cleared results and truncated texts. */
 export function needsSummary({ request, kept, edits }: KeepSet): boolean {
   return kept.size < request.messages.length || [...edits.values()].some(losesText);
 }
@@ -147,18 +151,18 @@ export function sumOf(indexes: Iterable<number>, costs: readonly number[]): numb
   return total;
 }
 
-/** What edits of the planned messages are made with. */
+/** The context for creating edits of the planned messages. */
 export function editContext({ counter, archiveId }: CompactionRequest): EditContext {
   return { countText: (text) => counter.countText(text), archiveId };
 }
 
-/** The set with these edits; `saving`: without those that make a message no shorter. */
+/** The set with these edits; `saving`: skips those that do not shorten their message. */
 export function withEdits(set: KeepSet, found: Iterable<[number, Edit]>, saving = false): KeepSet {
   const edits = new Map(set.edits);
   const costs = [...set.costs];
   for (const [index, edit] of found) {
     const cost = editedCost(set.request, set.request.messages[index] as Message, edit);
-    // The marker of a cut costs tokens: a text little longer than the cap stays whole.
+    // The truncation marker costs tokens: a text slightly longer than the cap stays whole.
     if (saving && cost >= (costs[index] ?? 0)) continue;
     edits.set(index, edit);
     costs[index] = cost;
@@ -175,7 +179,9 @@ export function unpinned({ kept, partition: parts }: KeepSet): number[] {
   return [...kept].filter((index) => parts.layers[index] !== "pinned");
 }
 
-/** Removes bound reasoning after the first message that leaves or changes: the provider would reject or ignore it. */
+/**
+ * Removes bound reasoning after the first removed or changed message: the provider would reject or ignore it.
+ */
 export function releaseReasoning(set: KeepSet): KeepSet {
   const { kept, edits } = set;
   const { messages, reasoningBound } = set.request;
@@ -188,12 +194,12 @@ export function releaseReasoning(set: KeepSet): KeepSet {
   return withEdits(set, found);
 }
 
-/** True where pinned messages leave too little for a summary. */
+/** True if pinned messages leave too little for a summary. */
 function isMinimalBudget({ request, pinnedTokens }: KeepSet): boolean {
   return request.summaryReserve === undefined && request.budget - pinnedTokens < MINIMAL_ROOM;
 }
 
-/** True where very little of the list can remain; see `LOW_BUDGET_SHARE`. */
+/** True if very little of the list can remain; see `LOW_BUDGET_SHARE`. */
 function isLowBudget({ request, costs }: KeepSet, limit: number): boolean {
   return limit < LOW_BUDGET_SHARE * costs.reduce((total, cost) => total + cost, request.fixedTokens);
 }
@@ -205,7 +211,7 @@ function opensWithUser({ request, kept }: KeepSet): boolean {
   return first?.role === "user";
 }
 
-/** True where uncut messages leave too little to the summary of a low budget. */
+/** True if untruncated messages leave too little for the summary in a low budget. */
 function isCrowded(set: KeepSet, limit: number): boolean {
   if (set.request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set))
     return false;
@@ -232,7 +238,7 @@ function keepFloor(request: CompactionRequest, ground: Ground): KeepSet {
   return keepByCounts(request, counts.at(-1) as KeepCounts, ground, counts.length - 1);
 }
 
-/** Where even the floor is too large: cuts texts, misses the target, or summarizes more of the turn. */
+/** If even the floor is too large: truncates texts, misses the target, or summarizes more of the turn. */
 function overflow(set: KeepSet, ground: Ground, limit: number): KeepSet {
   const { request } = set;
   if (set.pinnedTokens > request.budget) return set;
@@ -245,7 +251,10 @@ function overflow(set: KeepSet, ground: Ground, limit: number): KeepSet {
   return summarizeEarlierAnswers(withoutEarlierExchange(set, ground), aim);
 }
 
-/** Without the exchanges of earlier turns: the last one stays until then, however large, and would refuse every later call. */
+/**
+ * Drops the exchange of an earlier turn: otherwise the last one stays until the next exchange, however large,
+ * and every later call would be refused.
+ */
 function withoutEarlierExchange(set: KeepSet, ground: Ground): KeepSet {
   const newest = set.partition.units.findLast(({ kind }) => kind === "exchange");
   if (newest === undefined || (newest.indexes.at(-1) ?? 0) > ground.latest) return set;
@@ -253,8 +262,8 @@ function withoutEarlierExchange(set: KeepSet, ground: Ground): KeepSet {
 }
 
 /**
- * Drops earlier answers of the newest turn, oldest first, until the rest fits; the newest answer stays. Without it a turn
- * that no user interrupts would fill any budget.
+ * Drops earlier answers of the newest turn, oldest first, until the rest fits; the newest answer stays.
+ * Otherwise a turn without user messages would eventually fill any budget.
  */
 function summarizeEarlierAnswers(set: KeepSet, limit: number): KeepSet {
   const { messages } = set.request;
@@ -331,7 +340,7 @@ function extend(set: KeepSet, limit: number): KeepSet {
   return { ...set, kept, edits, costs };
 }
 
-/** Restores cleared tool results, newest first, while there is room besides the summary's share. */
+/** Restores cleared tool results, newest first, while there is room in addition to the summary's share. */
 function restoreResults(set: KeepSet, limit: number): KeepSet {
   let room = roomBesideSummary(set, limit);
   const edits = new Map(set.edits);
@@ -347,7 +356,9 @@ function restoreResults(set: KeepSet, limit: number): KeepSet {
   return { ...set, edits, costs };
 }
 
-/** Free tokens under the limit without the summary's share: half at most, none where it has a reserve. */
+/**
+ * Free tokens under the limit without the summary's share: at most half; none if the summary has a reserve.
+ */
 function roomBesideSummary(set: KeepSet, limit: number): number {
   const { maxSummaryTokens, summaryReserve } = set.request;
   const free = limit - floorOf(set);
@@ -355,15 +366,17 @@ function roomBesideSummary(set: KeepSet, limit: number): number {
   return Math.max(free - share, 0);
 }
 
-// ---- cutting texts
+// ---- truncating texts
 
-/** How texts are cut; values are tried in order. */
+/** Parameters for truncating texts; values are tried in order. */
 interface Cuts {
-  /** Shares of the room besides pinned messages and the newest ask that all else may take. */
+  /**
+   * Shares of the room, without pinned messages and the latest user message, that everything else can take.
+   */
   readonly within: readonly number[];
-  /** Cut texts keep at least this many tokens before fewer messages are kept. */
+  /** Truncated texts keep at least this many tokens before fewer messages are kept. */
   readonly floors: readonly number[];
-  /** Shares of that room that kept messages besides the newest ask may take. */
+  /** Shares of that room for kept messages other than the latest user message. */
   readonly shares: readonly number[];
 }
 /** Below this limit the newest messages leave no room for a useful summary. */
@@ -373,28 +386,31 @@ const SMALL_CUTS: Cuts = { ...CUTS, within: [0.3, 0.6, 1] };
 const LOW_BUDGET_CUTS: Cuts = { within: [0.3, 0.6, 1], floors: [8], shares: [1, 0] };
 const MIN_CUT_TOKENS = 8;
 
-/** What the newest ask may take, as shares of the room besides pinned messages. */
+/** What the latest user message can take, as shares of the room without pinned messages. */
 interface MessageShares {
-  /** Uncut; of the room under the target. */
+  /** Untruncated; of the room under the target. */
   readonly whole: number;
-  /** The user's own words alone; of the room under the budget. */
+  /** Only the user's own words; of the room under the budget. */
   readonly ownWords: number;
-  /** Own words cut too; of the room under the target. */
+  /** Own words truncated as well; of the room under the target. */
   readonly cut: number;
 }
 const SHARES: MessageShares = { whole: 0.5, ownWords: 0.75, cut: 0.75 };
-/** In a low budget the summary gets half besides an ask that must be cut. */
+/** In a low budget, the summary gets half if the latest user message must be truncated. */
 const LOW_BUDGET_SHARES: MessageShares = { ...SHARES, cut: 0.5 };
-/** Without room for a summary, the ask may have all of it. */
+/** Without room for a summary, the latest user message can have all of it. */
 const MINIMAL_SHARES: MessageShares = { whole: 1, ownWords: 1, cut: 1 };
-/** Tried last: the ask leaves more to an open exchange. */
+/** Tried last: the latest user message leaves more to an open exchange. */
 const LAST_SHARES: readonly MessageShares[] = [0.65, 0.5, 0.35, 0.2, 0].map((cut) => ({
   whole: cut,
   ownWords: 0,
   cut,
 }));
 
-/** Cuts to a target, which grows up to the budget where cutting does not reach it; pinned tokens above it are added. */
+/**
+ * Truncates to a target, which is raised up to the budget if truncating does not reach it; pinned tokens
+ * above it are added.
+ */
 function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
   const { budget } = set.request;
   const lowBudget = isLowBudget(set, limit) ? LOW_BUDGET_SHARES : SHARES;
@@ -411,7 +427,7 @@ function cutTowards(set: KeepSet, limit: number): KeepSet | undefined {
   return undefined;
 }
 
-/** The newest ask: whole, with only its own words whole, or cut like any text. */
+/** The latest user message: whole, with only its own words whole, or truncated like any text. */
 function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet {
   const { request, latest, pinnedTokens, costs } = set;
   const message = request.messages[latest];
@@ -427,7 +443,10 @@ function cutLatest(set: KeepSet, limit: number, shares: MessageShares): KeepSet 
   return withEdits(set, [[latest, found]], true);
 }
 
-/** Cuts what is kept until it fits. Prefers fewer messages to very short cuts, and a useful summary to more messages. */
+/**
+ * Truncates kept messages until they fit. Prefers fewer messages to very short texts, and a useful summary to
+ * more messages.
+ */
 function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
   const cuts = limit < SMALL_LIMIT ? SMALL_CUTS : CUTS;
   const { within, floors, shares } = isLowBudget(set, limit) ? LOW_BUDGET_CUTS : cuts;
@@ -445,7 +464,7 @@ function cutKept(set: KeepSet, limit: number): KeepSet | undefined {
   return undefined;
 }
 
-/** What is pinned or always stays (see `partition`), and the newest other units that fit into `tokens`. */
+/** Pinned and needed messages (see `partition`), and the newest other units that fit into `tokens`. */
 function newestWithin(set: KeepSet, tokens: number): Set<number> {
   const { messages, held } = set.request;
   const { layers, units } = set.partition;
@@ -465,20 +484,20 @@ function newestWithin(set: KeepSet, tokens: number): Set<number> {
   return kept;
 }
 
-/** The largest cap per text under which the kept messages fit `limit`; undefined where even `floor` does not. */
+/** The largest cap per text at which the kept messages fit `limit`; undefined if even `floor` does not. */
 function capTexts(set: KeepSet, limit: number, floor: number): KeepSet | undefined {
   const fits = (cap: number): boolean => floorOf(cappedAt(set, cap)) <= limit;
   return fits(floor) ? cappedAt(set, largest(floor, limit, fits)) : undefined;
 }
 
-/** Cuts every kept message except pinned ones and the newest ask. */
+/** Truncates every kept message except pinned ones and the latest user message. */
 function cappedAt(set: KeepSet, cap: number): KeepSet {
   const others = unpinned(set).filter((index) => index !== set.latest);
   const found = others.map((index): [number, Edit] => [index, { elideTo: cap }]);
   return withEdits(set, found, true);
 }
 
-/** The largest number from `from` to `to` that fits, to within a twentieth; `from` where none does. */
+/** The largest number from `from` to `to` that fits, to within a twentieth; `from` if none does. */
 function largest(from: number, to: number, fits: (value: number) => boolean): number {
   let low = from;
   let high = Math.max(low, to);
@@ -490,7 +509,7 @@ function largest(from: number, to: number, fits: (value: number) => boolean): nu
   return low;
 }
 
-/** Least tokens that cutting can reach, the shortest summary included. */
+/** Minimum tokens that truncating can reach, including the shortest summary. */
 export function minCutTokens(set: KeepSet): number {
   return floorOf(cappedAt({ ...set, kept: newestWithin(set, 0), latest: -1 }, MIN_CUT_TOKENS));
 }

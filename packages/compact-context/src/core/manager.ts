@@ -40,14 +40,14 @@ import { Session, type SessionSettings } from "./session.ts";
 import { listBefore, Sessions, type StoreParts } from "./store.ts";
 import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
 
-// The entry to the core: one manager, any number of sessions. Calls for one session run one after the other.
+// The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
 export interface ManagerSettings extends SessionSettings {
-  /** Most tokens of a summary; a tenth of the window, at most 8,192, when left out. */
+  /** Maximum tokens of a summary. Default: a tenth of the window, at most 8,192. */
   readonly maxSummaryTokens: number | undefined;
-  /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
+  /** On archive failure: `stop` refuses the compaction, `continue` compacts without an archive. */
   readonly onStorageFailure: "stop" | "continue";
-  /** The settings of a call that names another model; always the same object for the same name. */
+  /** The settings of a call that names another model; always returns the same object for the same name. */
   forModel?(model: string): SessionSettings;
 }
 
@@ -55,33 +55,35 @@ export interface ManagerParts
   extends StoreParts,
     Pick<RunContext, "environment" | "pause" | "summarizers" | "beforeCommit"> {
   readonly recorder: EventRecorder;
-  /** Checks the lists of calls before they are read; `report` sends what it finds to the exporters. */
+  /** Checks the lists of calls before they are read; `report` sends its findings to the exporters. */
   lists?(report: (sessionId: string, code: string, message: string) => void): ListCheck;
 }
 
 /** Checks the lists of sessions before they are read. */
 export interface ListCheck {
-  /** The list to read: repaired where that is asked for, else the same list. */
+  /** The list to read: repaired if requested, else the same list. */
   prepare<T>(
     sessionId: string,
     list: readonly T[],
     request: Pick<PreflightRequest, "format" | "repair">,
   ): Promise<readonly T[]>;
-  /** Finishes the checks that are pending. */
+  /** Completes pending checks. */
   lintWaiting(): Promise<void>;
-  /** What is broken in messages, whatever their provider. */
+  /** Finds malformations that no provider accepts. */
   findFaults(messages: readonly Message[]): Steps<readonly Malformation[]>;
   forget(sessionId: string): void;
 }
 
-/** A model may ask for a compaction from this share of the trigger on, and after so many calls since the last one. */
+/**
+ * A model can request a compaction from this share of the trigger, and this many calls after the last one.
+ */
 const MIN_REQUESTED_SHARE = 0.5;
 const MIN_REQUESTED_CALLS = 10;
-/** Conflicts in one call before it fails: after each, the session is read again and the work done again. */
+/** Maximum conflicts per call; after each, the session is reloaded and the call retried. */
 const MAX_CONFLICTS = 20;
-/** Warnings that say that nothing is compacted, or that calls are made without thinking. */
+/** Warnings that nothing is compacted, or that calls are made without thinking. */
 const TOLD_CODES: ReadonlySet<string> = new Set(["server_managed_history", "reasoning_refused"]);
-/** How long `flush` waits for hooks that take in memories. */
+/** How long `flush` waits for memory flush hooks. */
 const FLUSH_WAIT_MS = 2000;
 
 interface Call {
@@ -89,13 +91,13 @@ interface Call {
   readonly messages: readonly unknown[];
   readonly request: ManualRequest;
   readonly manual: boolean;
-  /** Milliseconds of the steady clock. */
+  /** Milliseconds of the monotonic clock. */
   readonly started: number;
-  /** Another worker stored the session while the call was under way. */
+  /** Another worker stored the session during the call. */
   readonly overtaken?: boolean;
 }
 
-/** Keeps sessions inside the window: `preflight` before every model call gives back the list to send. */
+/** Keeps sessions within the window: `preflight`, before every model call, returns the list to send. */
 export class SessionManager {
   readonly #settings: ManagerSettings;
   readonly #parts: ManagerParts;
@@ -125,12 +127,12 @@ export class SessionManager {
   }
 
   /**
-   * Compacts the list that is about to be sent, raw or our last output followed by new messages, when a threshold is
-   * reached. Returns the caller's own array when nothing has to change. Entries are recognised by object: replace an
-   * entry instead of changing it in place, else its old text and count are used.
-   * Throws `InsufficientBudget` when what must stay does not fit, `StorageFailed` when the archive cannot be
-   * written and the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` when the
-   * list is over the budget and other workers continued the session meanwhile: read the conversation again.
+   * Compacts the list to be sent, raw or our last output followed by new messages, when a threshold is
+   * reached. Returns the caller's own array if nothing changes. Entries are compared by object identity:
+   * replace an entry instead of mutating it, otherwise its old text and count are used. Throws
+   * `InsufficientBudget` if what must stay does not fit, `StorageFailed` if the archive cannot be written and
+   * the list is over the budget, `InvalidMessages` for entries that cannot be read, `Conflict` if the list is
+   * over the budget and other workers continued the session meanwhile: reload the conversation.
    */
   preflight<T = unknown>(
     sessionId: string,
@@ -146,7 +148,9 @@ export class SessionManager {
     });
   }
 
-  /** Compacts at any usage, unless nothing is new since the last compaction; errors as `preflight`. */
+  /**
+   * Compacts regardless of usage, unless nothing is new since the last compaction; throws like `preflight`.
+   */
   manualCompact<T = unknown>(
     sessionId: string,
     messages: readonly T[],
@@ -162,10 +166,11 @@ export class SessionManager {
   }
 
   /**
-   * Undoes the session's newest compaction, once: the earlier ones stay. The next preflight gives the list as it was
-   * before, with what came since, and compacts it again only over its budget, by hand, or when it grew by 5 % of the
-   * window. An application that hands over raw lists needs nothing else; one that keeps our output passes it as
-   * `messages` and goes on with those of the result. Rejects with `NotFound` where there is nothing to undo.
+   * Undoes the session's newest compaction, once; earlier ones remain. The next preflight returns the list as
+   * before the compaction, followed by later messages, and compacts it again only if it is over its budget,
+   * on a manual call, or once it has grown by 5 % of the window. An application that passes raw lists needs
+   * nothing else; one that stores our output passes it as `messages` and continues with those of the result.
+   * Rejects with `NotFound` if there is nothing to undo.
    */
   async undo<T = unknown>(
     sessionId: string,
@@ -188,8 +193,8 @@ export class SessionManager {
   }
 
   /**
-   * Asks for a compaction by the next preflight, as a model's own tool does; `note` says what the summary shall
-   * preserve. Refused below half of the trigger, and for ten calls after a compaction.
+   * Requests a compaction at the next preflight, as a model's own tool does; `note` says what the summary
+   * should preserve. Refused below half of the trigger, and for ten calls after a compaction.
    */
   requestCompaction(sessionId: string, note = ""): RequestedCompaction {
     const session = this.#sessions.peek(sessionId);
@@ -203,7 +208,7 @@ export class SessionManager {
     return { accepted, tokens, triggerTokens, waitCalls };
   }
 
-  /** True for a request over its budget; throws as `preflight` for a list that cannot be read. */
+  /** True for a request over its budget; throws like `preflight` for a list that cannot be read. */
   isOverBudget(messages: readonly unknown[], request: PreflightRequest = {}): boolean {
     requireList(messages);
     requireRequest(request);
@@ -212,7 +217,7 @@ export class SessionManager {
     return session.isOver();
   }
 
-  /** What is known of a session in memory; zeros for any other. */
+  /** The state of a session in memory; zeros for any other. */
   getState(sessionId: string): ManagerState {
     const session = this.#sessions.peek(sessionId);
     return {
@@ -227,7 +232,7 @@ export class SessionManager {
     };
   }
 
-  /** The session's summary and the messages that it covers; undefined while its list has none. */
+  /** The session's summary and the messages that it covers; undefined if its list has none. */
   getRunningSummary(sessionId: string): RunningSummary | undefined {
     const state = this.#sessions.peek(sessionId)?.activeState;
     if (state?.summary === undefined) return undefined;
@@ -239,7 +244,10 @@ export class SessionManager {
     };
   }
 
-  /** Sends a warning to the exporters; `code` is a stable word. What changes the host's run is also told to `onWarning`, once. */
+  /**
+   * Sends a warning to the exporters; `code` is a stable identifier. Warnings that affect the host's run also
+   * go to `onWarning`, once.
+   */
   warn(sessionId: string, code: string, message: string): void {
     if (TOLD_CODES.has(code) && !this.#told.has(code)) {
       this.#told.add(code);
@@ -248,7 +256,7 @@ export class SessionManager {
     this.#parts.recorder.announcer(sessionId)({ kind: "warning", severity: "medium", code, message });
   }
 
-  /** Calls back after every compaction; the returned function removes the listener. */
+  /** Calls `listener` after every compaction; the returned function removes it. */
   onCompaction(listener: (notice: CompactionNotice) => void): () => void {
     this.#listeners.add(listener);
     return () => {
@@ -257,9 +265,9 @@ export class SessionManager {
   }
 
   /**
-   * Resolves when every session's state and all events so far are stored and exported; a later process then resumes
-   * without counting or summarizing anything again. An exporter that delivers nothing for two seconds is skipped, and
-   * a warning says how many events it missed. Waits up to two seconds for memory flush hooks.
+   * Resolves when every session's state and all events so far are stored and exported; a later process then
+   * resumes without recounting or summarizing again. An exporter that delivers nothing for two seconds is
+   * skipped, and a warning reports how many events it missed. Waits up to two seconds for memory flush hooks.
    */
   async flush(): Promise<void> {
     await this.#lists?.lintWaiting();
@@ -268,7 +276,7 @@ export class SessionManager {
     await this.#parts.beforeCommit?.settle(FLUSH_WAIT_MS);
   }
 
-  /** Removes a session from memory after its pending calls; archive and stored state stay. */
+  /** Removes a session from memory after its pending calls; its archive and stored state are kept. */
   release(sessionId: string): Promise<void> {
     this.#lists?.forget(sessionId);
     return this.#inTurn(sessionId, async () => this.#sessions.forget(sessionId));
@@ -280,7 +288,7 @@ export class SessionManager {
     request: PreflightRequest,
   ): Promise<UndoneCompaction<T>> {
     const session = await this.#sessions.require(sessionId);
-    // Before the list is read: usage that is still to come belongs to the list of the newest request.
+    // Before the list is read: usage that is reported later belongs to the list of the latest request.
     if (session.state.before === undefined) throw nothingToUndo(sessionId);
     session.urgent = true;
     if (messages !== undefined) await this.#observe(session, messages, request);
@@ -319,7 +327,7 @@ export class SessionManager {
     });
   }
 
-  /** After a conflict with another worker, reads the session's state again and retries. */
+  /** Reloads the session's state after a conflict with another worker, and retries. */
   async #retryConflicts<T>(given: Call): Promise<CompactionResult<T>> {
     let call = given;
     for (let attempt = 0; ; attempt += 1) {
@@ -334,7 +342,7 @@ export class SessionManager {
         this.#sessions.forget(call.sessionId);
         if (isBehindOthers(call, session) || attempt >= MAX_CONFLICTS)
           throw overtakenByOthers(call.sessionId, error);
-        // With `reset` only what was in memory was old.
+        // With `reset`, only the state in memory was stale.
         if (!session.reset) call = { ...call, overtaken: true };
       }
     }
@@ -353,12 +361,12 @@ export class SessionManager {
     session.observe(messages, request, settings, this.#parts.environment.now());
   }
 
-  /** Gives the list to send, or throws what keeps it from being sent. */
+  /** Returns the list to send, or throws the reason why it cannot be sent. */
   async #attempt<T>(call: Call, session: Session): Promise<CompactionResult<T>> {
     const announce = this.#announcer(session);
     await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
-    // The list may continue a state that another worker stored.
+    // The list may continue a state stored by another worker.
     if (session.reset && !call.overtaken && (await this.#sessions.isOutdated(session)))
       throw conflict(session.id);
     this.#announceEstimate(session);
@@ -384,13 +392,13 @@ export class SessionManager {
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session);
     if (session.isOver()) throw this.#refused(session, decision);
     if (truncated !== undefined) return this.#compacted(session, truncated);
-    // A failed attempt was reported where it failed.
+    // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
     if (!announced) announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
     return this.#passed(call, session, reason, outcome);
   }
 
-  /** FIT-7: the session, or the list as it is where it fits and the session's state cannot be read. */
+  /** FIT-7: the session, or the unchanged list if it fits and the session's state cannot be read. */
   async #sessionFor<T>(call: Call): Promise<Session | CompactionResult<T>> {
     const session = await this.#sessions.get(call.sessionId);
     if (session.unread === undefined) return session;
@@ -405,7 +413,10 @@ export class SessionManager {
     return this.#passed(call, session, reason, due ? "attempts_failed" : undefined);
   }
 
-  /** Cuts tool results over the limit before they are first sent: later it would break the cached prefix. */
+  /**
+   * Truncates tool results over the limit before they are first sent; doing it later would invalidate the
+   * cached prefix.
+   */
   async #truncateUnsent(call: Call, session: Session): Promise<CompactionReport | undefined> {
     const { policy } = session.settings;
     if (call.manual || policy.maxToolResultTokens === undefined) return undefined;
@@ -416,14 +427,14 @@ export class SessionManager {
     return typeof outcome === "string" ? undefined : outcome;
   }
 
-  /** A reason instead of a report when nothing can be gained, or when it failed and the list fits. */
+  /** Returns a reason instead of a report if nothing can be gained, or if it failed and the list fits. */
   async #compact(
     call: Call,
     session: Session,
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
     try {
-      // Nothing newer is written over.
+      // Never overwrite a newer state.
       if (isBehindOthers(call, session)) throw conflict(session.id);
       const report = await this.#compactAlone(call, session, decision);
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
@@ -431,7 +442,7 @@ export class SessionManager {
     } catch (error) {
       const announce = this.#announcer(session);
       const refused = this.#refusalAfter(error, call, session);
-      // A conflict is retried; nothing to compact is reported as a decision.
+      // A conflict is retried; having nothing to compact is reported as a decision.
       if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
         const { model, policy } = session.settings;
         announce({ kind: "decision", decision, policy, model, error, note: call.request.note });
@@ -444,11 +455,11 @@ export class SessionManager {
     }
   }
 
-  /** Why a list that fits goes out after a failed attempt; undefined where the failure counts. */
+  /** The reason why a list that fits is sent after a failed attempt; undefined if the failure is thrown. */
   #refusalAfter(error: unknown, call: Call, session: Session): RefusalReason | undefined {
     if (!this.#canSendUncompacted(call, session)) return undefined;
     if (!call.overtaken || !hasCode(error, "Conflict")) return recoverableRefusal(error);
-    // The next call reads the session again.
+    // The next call reloads the session.
     this.#sessions.forget(session.id);
     return "attempts_failed";
   }
@@ -495,7 +506,7 @@ export class SessionManager {
     };
   }
 
-  /** Shortly before the provider's cache lapses, prepares the compaction of a list that is worth it. */
+  /** Shortly before the provider's cache expires, prepares the compaction of a list that is large enough. */
   #prepareBeforeLapse(call: Call, session: Session): void {
     const { policy } = session.settings;
     const { beforeCacheLapse, cacheTtlSeconds } = policy;
@@ -529,7 +540,7 @@ export class SessionManager {
     return this.#background;
   }
 
-  /** The list fits, and no compaction was requested. */
+  /** True if the list fits and no compaction was requested. */
   #canSendUncompacted(call: Call, session: Session): boolean {
     const fits = !session.isOver() && session.bytes <= session.settings.policy.maxRequestBytes;
     return fits && !call.manual;
@@ -560,7 +571,7 @@ export class SessionManager {
     };
   }
 
-  /** FIT-6: the error for a list over its budget of which nothing can leave. */
+  /** FIT-6: the error for a list over its budget from which nothing can be removed. */
   #refused(session: Session, decision: TriggerDecision): CompactError {
     const { usage, settings } = session;
     const { model, policy } = settings;
@@ -575,7 +586,7 @@ export class SessionManager {
     return error;
   }
 
-  /** Warns once where compactions are frequent. */
+  /** Warns once if compactions are frequent. */
   #warnOfFrequent(session: Session, report: CompactionReport): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
     const { policy, maxContextTokens: maxTokens } = session.settings;
@@ -617,7 +628,7 @@ export class SessionManager {
   }
 }
 
-/** Another worker continued the session during the call, and the list holds nothing that is new to it. */
+/** True if another worker continued the session during the call and the list has nothing new to it. */
 function isBehindOthers({ overtaken = false }: Call, session: Session): boolean {
   return overtaken && session.isBehind();
 }

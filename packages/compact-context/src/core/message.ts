@@ -20,18 +20,21 @@ export interface TextPart {
 
 export interface ToolCallPart {
   readonly type: "toolCall";
-  /** Pairs the call with its result; unique among the calls that are open at one time. */
+  /** Pairs the call with its result; unique among calls that are open at the same time. */
   readonly id: string;
   readonly name: string;
-  /** As the wire holds it: JSON text in the OpenAI formats, a value elsewhere. Read it with `argumentsText` or `argumentsValue`. */
+  /**
+   * As on the wire: JSON text in the OpenAI formats, a value elsewhere. Read it with `argumentsText` or
+   * `argumentsValue`.
+   */
   readonly arguments: unknown;
-  /** Answered by the provider itself: no result of ours is expected. */
+  /** Executed by the provider: the host sends no result. */
   readonly providerExecuted?: boolean;
 }
 
 export interface ToolResultPart {
   readonly type: "toolResult";
-  /** The id of the call that this answers. */
+  /** The id of the call that this result answers. */
   readonly id: string;
   readonly name?: string;
   /** Text, or text and media in order. Read it with `resultText`. */
@@ -41,52 +44,52 @@ export interface ToolResultPart {
 
 export interface ReasoningPart {
   readonly type: "reasoning";
-  /** Readable reasoning; empty where the provider hides it. */
+  /** Readable reasoning; empty if the provider hides it. */
   readonly text: string;
-  /** Length in characters of encrypted or otherwise unreadable content that travels along. */
+  /** Length in characters of encrypted or otherwise unreadable content sent with it. */
   readonly opaqueLength?: number;
-  /** Bound to its prefix by a signature or id: it may be dropped whole, never edited. */
+  /** Bound to its prefix by a signature or id: it can be removed, but never edited. */
   readonly signed?: boolean;
 }
 
 export interface MediaPart {
   readonly type: "media";
-  /** IANA media type, such as `image/png`; a bare `image/*` where the format does not say. */
+  /** IANA media type, such as `image/png`; `image/*` if the format does not specify one. */
   readonly mediaType: string;
-  /** Base64 text or raw bytes length; 0 where the content is only referenced. */
+  /** Length of the base64 text or the raw bytes; 0 if the content is only referenced. */
   readonly bytes: number;
-  /** Base64 data, for reading width and height; absent when referenced by URL or id. */
+  /** Base64 data, from which width and height are read; omitted if referenced by URL or id. */
   readonly data?: string;
   readonly url?: string;
   readonly name?: string;
-  /** The provider's own word for the resolution asked for, such as `low` or `high`. */
+  /** The provider's value for the requested resolution, such as `low` or `high`. */
   readonly detail?: string;
 }
 
 export type Part = TextPart | ToolCallPart | ToolResultPart | ReasoningPart | MediaPart;
 
 export interface MessageMeta {
-  /** Stays in every output unchanged and never reaches a summarizer. */
+  /** Stays unchanged in every output and is never sent to a summarizer. */
   readonly protected?: boolean;
-  /** Put there by a program (hook output, injected reminder), not typed by a person. */
+  /** Added by a program (hook output, injected reminder), not typed by a person. */
   readonly synthetic?: boolean;
-  /** Version of the summary that this message carries, when it is one of ours. */
+  /** Version of the summary in this message, if it is one of ours. */
   readonly summaryVersion?: number;
-  /** ISO 8601 time at which the message was made. */
+  /** When the message was created, ISO 8601. */
   readonly timestamp?: string;
   readonly model?: string;
 }
 
-/** One entry of a conversation in neutral form. */
+/** One message of a conversation in neutral form. */
 export interface Message {
-  /** Unique in its list: the native id, or one made from the content. */
+  /** Unique in its list: the native id, or one derived from the content. */
   readonly id: string;
-  /** The native id, where it was not unique and `id` differs. */
+  /** The native id, if it was not unique and `id` differs. */
   readonly callerId?: string;
   readonly role: Role;
   readonly parts: readonly Part[];
   readonly meta?: MessageMeta;
-  /** The caller's own object; `encode` returns it for a message that was not edited. */
+  /** The caller's object; `encode` returns it for a message that was not edited. */
   readonly native?: unknown;
   /** The format of `native`. */
   readonly format?: Format;
@@ -100,7 +103,7 @@ export function argumentsText(part: ToolCallPart): string {
   return part.arguments === undefined ? "" : (JSON.stringify(part.arguments) ?? "");
 }
 
-/** A call's arguments as a value; the text itself where it is no JSON. */
+/** A call's arguments as a value; the text itself if it is not JSON. */
 export function argumentsValue(part: ToolCallPart): unknown {
   if (typeof part.arguments !== "string") return part.arguments;
   try {
@@ -110,7 +113,7 @@ export function argumentsValue(part: ToolCallPart): unknown {
   }
 }
 
-/** The readable text of a tool result, media left out. */
+/** The readable text of a tool result, without media. */
 export function resultText(part: ToolResultPart): string {
   if (typeof part.content === "string") return part.content;
   const texts: string[] = [];
@@ -118,7 +121,7 @@ export function resultText(part: ToolResultPart): string {
   return texts.join("\n");
 }
 
-/** The text parts of a message joined by newlines; no calls, results or reasoning. */
+/** The text parts of a message joined by newlines, without calls, results or reasoning. */
 export function messageText(message: Message): string {
   const texts: string[] = [];
   for (const part of message.parts) if (part.type === "text") texts.push(part.text);
@@ -133,7 +136,7 @@ export function toolResults(message: Message): ToolResultPart[] {
   return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
 }
 
-/** For each message of a list the ids of its calls and results that belong to tools of these names. */
+/** Returns, for each message of a list, the ids of its calls and results of the named tools. */
 export function callsOfTools(
   messages: readonly Message[],
   names: ReadonlySet<string>,
@@ -151,8 +154,8 @@ export function callsOfTools(
 // ---- the provider's own compaction, sizes, offsets
 
 /**
- * True for a message that begins with the provider's own compaction: opaque, and all that it reads of earlier messages.
- * Not for one that belongs to a summary of ours.
+ * True for a message that begins with the provider's own compaction: opaque, and the only thing the provider
+ * reads of earlier messages. False for one that belongs to our own summary.
  */
 export function carriesCompaction({ parts, native, meta }: Message): boolean {
   if (parts[0]?.type !== "reasoning" || !isObject(native) || meta?.summaryVersion !== undefined) return false;
@@ -160,17 +163,19 @@ export function carriesCompaction({ parts, native, meta }: Message): boolean {
   return isCompactionType(native.type) || (isObject(first) && isCompactionType(first.type));
 }
 
-/** True for a provider's compaction without tool calls: another message may follow it. */
+/** True for a provider's compaction without tool calls, which another message can follow. */
 export function endsWithCompaction(message: Message): boolean {
   return carriesCompaction(message) && toolCalls(message).length === 0;
 }
 
-/** True for type names of providers' own compactions. */
+/** True for the type names of providers' own compactions. */
 export function isCompactionType(type: unknown): boolean {
   return type === "compaction" || type === "compaction_summary";
 }
 
-/** Approximate bytes of a message on the wire: media by their base64 length, text and arguments by their characters. */
+/**
+ * Approximate bytes of a message on the wire: base64 length of media, character count of text and arguments.
+ */
 export function wireBytes(message: Message): number {
   return message.parts.reduce((bytes, part) => bytes + partBytes(part), 0);
 }
@@ -202,7 +207,7 @@ function partBytes(part: Part): number {
   }
 }
 
-/** The offset, or the one before it where it would split a surrogate pair. */
+/** The offset, or the one before it if it would split a surrogate pair. */
 export function characterStart(text: string, offset: number): number {
   const code = text.charCodeAt(offset);
   return code >= 0xdc00 && code <= 0xdfff ? offset - 1 : offset;
@@ -214,7 +219,7 @@ const OPENING = /^\s*<COMPACT-SUMMARY v(\d{1,9})>[ \t]*\r?\n?/;
 const CLOSING = "</COMPACT-SUMMARY>";
 const FORGED = /<(?=\s{0,8}\/?\s{0,8}COMPACT-SUMMARY)/gi;
 
-/** The line that a summary message starts with, such as `<COMPACT-SUMMARY v3>`. */
+/** The first line of a summary message, such as `<COMPACT-SUMMARY v3>`. */
 export function summaryTag(version: number): string {
   return `<COMPACT-SUMMARY v${version}>`;
 }
@@ -224,12 +229,12 @@ export function escapeSummaryTags(text: string): string {
   return text.replace(FORGED, "<\\");
 }
 
-/** The whole text of a summary message; tags inside `text` are escaped first. */
+/** The complete text of a summary message; tags inside `text` are escaped first. */
 export function wrapSummary(text: string, version: number): string {
   return `${summaryTag(version)}\n${escapeSummaryTags(text)}\n${CLOSING}`;
 }
 
-/** Version and inner text of a message that starts with a summary tag; undefined for every other text. */
+/** Version and inner text of a message that starts with a summary tag; undefined for any other text. */
 export function readSummary(messageText: string): { version: number; text: string } | undefined {
   const opening = OPENING.exec(messageText);
   if (opening === null) return undefined;
@@ -238,7 +243,7 @@ export function readSummary(messageText: string): { version: number; text: strin
   return { version: Number(opening[1]), text };
 }
 
-/** The text of a summary as it reads back from its message: by its text a summary is recognised. */
+/** The text of a summary as parsed back from its message; summaries are recognized by it. */
 export function readBack(text: string, version: number): string {
   return readSummary(wrapSummary(text, version))?.text ?? text;
 }
@@ -248,15 +253,19 @@ export interface LiveSummary {
   readonly version: number;
   /** The text between the tags. */
   readonly text: string;
-  /** How many kept messages came before it when it was made: its place from then on. */
+  /** Number of kept messages before the summary when it was created; it keeps that position. */
   readonly after?: number;
-  /** The provider's own compaction, which it stands beside: the first entry of the list, sent as it came. */
+  /**
+   * The provider's own compaction that this summary accompanies: the first entry of the list, sent unchanged.
+   */
   readonly opening?: unknown;
-  /** How many kept messages that it covers stand right before our summary, and not behind it. */
+  /**
+   * Number of kept messages covered by the compaction that come right before our summary instead of after it.
+   */
   readonly behind?: number;
 }
 
-/** A summary as a message of its own. */
+/** A summary as a separate message. */
 export function summaryMessage(summary: LiveSummary, role: Role): Message {
   return {
     id: `compact-summary-v${summary.version}`,
@@ -283,8 +292,8 @@ export function openingMessage({ version, opening }: LiveSummary, format: Format
 }
 
 /**
- * Marks what may be a summary of ours by its tag; the same list where there is nothing to mark. Anybody can type the tag:
- * whether it is the session's own, only the session's state tells.
+ * Marks messages that look like our summaries by their tag; returns the same list if there are none. Anyone
+ * can type the tag: only the session's state tells whether a summary is the session's own.
  */
 export function markSummaries<List extends readonly Message[]>(messages: List): List | Message[] {
   const isTagged = (message: Message): boolean =>
@@ -300,8 +309,8 @@ export function markSummaries<List extends readonly Message[]>(messages: List): 
 }
 
 /**
- * Index of the first own words of the model, or the length: a summary of ours stands before them. Beside the provider's
- * own compaction it may stand anywhere.
+ * Index of the model's first own message, or the length of the list: our summary comes before it. Next to the
+ * provider's own compaction it can be anywhere.
  */
 export function endOfOpening(messages: readonly Message[]): number {
   if (messages.some(carriesCompaction)) return messages.length;
@@ -312,20 +321,20 @@ export function endOfOpening(messages: readonly Message[]): number {
   return answer === -1 ? messages.length : answer;
 }
 
-/** What may be a summary of ours: text only, in our tag, of any role but `tool`. */
+/** A message that looks like our summary: text only, in our tag, any role except `tool`. */
 export function summaryOf(message: Message): LiveSummary | undefined {
   if (message.role === "tool" || message.parts.some((part) => part.type !== "text")) return undefined;
   return readSummary(messageText(message));
 }
 
-/** One more than the newest summary in the list. */
+/** One more than the newest summary version in the list. */
 export function nextSummaryVersion(messages: readonly Message[]): number {
   return messages.reduce((newest, message) => Math.max(newest, message.meta?.summaryVersion ?? 0), 0) + 1;
 }
 
 // ---- fingerprints
 
-/** A string as it is, anything else as JSON; empty for nothing. */
+/** A string unchanged, anything else as JSON; empty for null and undefined. */
 export function jsonText(value: unknown): string {
   if (typeof value === "string") return value;
   if (value === undefined || value === null) return "";
@@ -337,8 +346,8 @@ export function jsonText(value: unknown): string {
 }
 
 /**
- * A 62-bit fingerprint of role and content, 12 characters in base 36, equal for equal content in other objects.
- * Ids, call ids and meta do not count. The mixing follows cyrb53 (bryc, public domain).
+ * A 62-bit fingerprint of role and content, 12 characters in base 36; equal content has equal fingerprints.
+ * Ids, call ids and meta are ignored. The mixing follows cyrb53 (bryc, public domain).
  */
 export function contentHash({ role, parts }: Pick<Message, "role" | "parts">): string {
   const state: HashState = { high: 0xdeadbeef, low: 0x41c6ce57 };
@@ -356,10 +365,10 @@ export function textHash(text: string): number {
   return (second >>> 11) * 2 ** 32 + (first >>> 0);
 }
 
-/** By list, not by message: thousands of entries in a WeakMap take longer than hashing. */
+/** Keyed by list, not by message: thousands of entries in a WeakMap cost more than hashing. */
 const hashesByList = new WeakMap<readonly Message[], readonly (string | undefined)[]>();
 
-/** Stores hashes that were made while decoding, by index, for `hashesOf` of the same list. */
+/** Stores hashes computed while decoding, by index, for `hashesOf` of the same list. */
 export function keepHashes(messages: readonly Message[], hashes: readonly (string | undefined)[]): void {
   hashesByList.set(messages, hashes);
 }
@@ -375,7 +384,7 @@ interface HashState {
   low: number;
 }
 
-/** Below this length the encoder costs more than it saves. */
+/** Below this length, calling the encoder costs more than it saves. */
 const SHORT = 64;
 const PIECE = 4096;
 const encoder = new TextEncoder();
@@ -387,7 +396,7 @@ function mix(state: HashState, text: string): void {
   if (length < SHORT) mixCodes(state, text);
   else if (length <= PIECE) mixPiece(state, text);
   else for (let at = 0; at < length; at += PIECE) mixPiece(state, text.slice(at, at + PIECE));
-  // The length closes a field, so that "ab" + "c" and "a" + "bc" differ.
+  // The length terminates a field, so that "ab" + "c" and "a" + "bc" differ.
   mixWord(state, length ^ 0x10000);
 }
 
@@ -435,12 +444,12 @@ function finished({ high, low }: HashState): { readonly first: number; readonly 
   return { first, second };
 }
 
-/** All pairs of digits: three of them make a number's text. */
+/** All pairs of base-36 digits; three pairs make one number. */
 const PAIRS: readonly string[] = Array.from({ length: 36 ** 2 }, (_, pair) =>
   pair.toString(36).padStart(2, "0"),
 );
 
-/** Six digits for 31 bits; `toString(36)` would take longer than hashing a short message. */
+/** Six digits for 31 bits; `toString(36)` takes longer than hashing a short message. */
 function base36(bits: number): string {
   const upper = Math.floor(bits / 1296);
   return `${PAIRS[Math.floor(upper / 1296)]}${PAIRS[upper % 1296]}${PAIRS[bits % 1296]}`;
@@ -470,7 +479,7 @@ function mixContent(state: HashState, content: ToolResultPart["content"]): void 
   else for (const piece of content) mixPart(state, piece);
 }
 
-/** Deep equality of JSON values, keys in the same order; false for instances of classes. */
+/** Deep equality of JSON values with keys in the same order; false for class instances. */
 export function sameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
   if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;

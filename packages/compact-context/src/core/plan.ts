@@ -38,54 +38,54 @@ import {
 import { isProjectInstructions } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
-// What a compaction will do, as data. Dry run, tests and the compaction itself use the same plan.
+// What a compaction will do, as data. Dry runs, tests and the compaction itself use the same plan.
 
 export type PlannedAction = "keep" | "clear" | "elide" | "summarize";
 
 export interface PlannedMessage {
-  /** Index into the list that was planned. */
+  /** Index in the planned list. */
   readonly index: number;
   readonly id: string;
   readonly role: Role;
   readonly layer: Layer;
   readonly action: PlannedAction;
-  /** What is changed in a kept message, for `clear` and `elide`. */
+  /** The change to a kept message, for `clear` and `elide`. */
   readonly edit?: Edit;
-  /** Tokens now, and after the action (0 for `summarize`: what it says goes into the summary's share). */
+  /** Tokens now, and after the action (0 for `summarize`: the summary's tokens are counted separately). */
   readonly tokens: number;
   readonly tokensAfter: number;
-  /** Why, for people. */
+  /** Human-readable reason. */
   readonly reason: string;
 }
 
 /**
- * What a compaction keeps of the newest ask: all of it, the user's own words without what was injected or pasted into
- * them, or only head and tail of those too.
+ * How much of the latest user message a compaction keeps: all of it, the user's own words without injected or
+ * pasted text, or only head and tail of those as well.
  */
 export type AskFate = "whole" | "own_words" | "cut";
 
 /** What a compaction will do. */
 export interface CompactionPlan {
   readonly entries: readonly PlannedMessage[];
-  /** Most tokens the request may have afterwards; what it aims for. */
+  /** Maximum tokens of the request afterwards, and the target. */
   readonly budget: number;
   readonly target: number;
   /** System prompt, tool schemas and pending input; never changed. */
   readonly fixedTokens: number;
   readonly tokensBefore: number;
-  /** Most tokens of the result, with all of the summary's room. */
+  /** Maximum tokens of the result, if the summary uses all of its room. */
   readonly tokensAfter: number;
-  /** Room for the summary message's text; 0 when nothing is summarized. */
+  /** Tokens reserved for the summary's text; 0 if nothing is summarized. */
   readonly summaryTokens: number;
-  /** The keep counts after lowering, and how many times they were lowered. */
+  /** The keep counts after lowering, and how often they were lowered. */
   readonly keep: KeepCounts;
   readonly relaxed: number;
   readonly counts: Partition["counts"];
-  /** Undefined where the user says nothing in the list. */
+  /** Undefined if the list has no user message. */
   readonly newestAsk: { readonly index: number; readonly fate: AskFate } | undefined;
 }
 
-/** Plans a compaction; pure. Throws `InsufficientBudget` when what must stay does not fit the budget. */
+/** Plans a compaction; pure. Throws `InsufficientBudget` if what must stay does not fit the budget. */
 export function planRequest(request: CompactionRequest): CompactionPlan {
   return runAtOnce(planInSteps(request));
 }
@@ -102,8 +102,8 @@ export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> 
 }
 
 /**
- * The planned action of each entry of the view. Besides the entries a view has only our own summary, with a provider's
- * compaction; a caller may use an id twice, so the entries of one id are told apart by their order.
+ * The planned action of each entry of the view. Apart from its entries, a view only contains our own summary
+ * and a provider's compaction. Callers can reuse an id, so entries with the same id are matched by order.
  */
 export function actionsFor(
   plan: CompactionPlan,
@@ -118,7 +118,7 @@ export function actionsFor(
   return entries.map(({ message }) => planned.get(message.id)?.pop());
 }
 
-/** The plan with later messages added, which stay unchanged. */
+/** The plan extended by later messages, which stay unchanged. */
 export function extendPlan(
   plan: CompactionPlan,
   added: readonly Message[],
@@ -146,14 +146,14 @@ export function extendPlan(
   };
 }
 
-/** What a summary may have, as a share of a target that what must stay exceeds already. */
+/** The summary's share of a target that what must stay already exceeds. */
 const MISSED_TARGET_SHARE = 0.1;
 
 function* finish(set: KeepSet, limit: number): Steps<CompactionPlan> {
   const { request, latest } = set;
   const { budget, fixedTokens } = request;
   const floor = floorOf(set);
-  // A target that is missed anyway is no reason for a summary that says nothing.
+  // Missing the target anyway does not justify an empty summary.
   const room = floor > limit ? floor + limit * MISSED_TARGET_SHARE : limit;
   const summaryTokens = summaryRoom(set, Math.min(budget, room));
   yield;
@@ -176,7 +176,10 @@ function* finish(set: KeepSet, limit: number): Steps<CompactionPlan> {
   };
 }
 
-/** Without a reserve, a summary takes at most half of the messages that it replaces, and all of an earlier summary's room. */
+/**
+ * Without a reserve, a summary gets at most half of the tokens of the messages it replaces, plus the tokens
+ * of an earlier summary.
+ */
 function summaryRoom(set: KeepSet, limit: number): number {
   if (!needsSummary(set)) return 0;
   const { request, kept, edits, costs } = set;
@@ -268,8 +271,8 @@ function keepAll(request: CompactionRequest): KeepSet {
 const MEDIA_SHARE = 0.5;
 
 /**
- * Removes media, oldest first, where the kept messages exceed the byte limit; pinned messages and the newest ask keep
- * theirs. Throws `InsufficientBudget` when that is not enough.
+ * Removes media, oldest first, while the kept messages exceed the byte limit; pinned messages and the latest
+ * user message keep theirs. Throws `InsufficientBudget` if that is not enough.
  */
 function fitBytes(set: KeepSet): KeepSet {
   const { request, kept, edits } = set;
@@ -304,7 +307,7 @@ function toolsSpared({ excludeTools = [] }: Policy): ReadonlySet<string> {
   return new Set([...RECALL_TOOL_NAMES, ...excludeTools]);
 }
 
-/** Tool results over `maxToolResultTokens` that no model has seen yet keep head and tail. */
+/** Truncates tool results over `maxToolResultTokens` that were never sent to a model. */
 function truncateUnsent(set: KeepSet): KeepSet {
   const { messages, counter, policy } = set.request;
   const unsent = unsentResults(messages, policy, (text) => counter.countText(text));
@@ -317,8 +320,9 @@ function truncateUnsent(set: KeepSet): KeepSet {
 }
 
 /**
- * Indexes of the messages after the assistant's last one with tool results over `maxToolResultTokens`: no request has
- * held them yet. Pinned messages, recalled results and those of `excludeTools` are left out: they stay whole.
+ * Indexes of the messages after the last assistant message that have tool results over `maxToolResultTokens`:
+ * no request has contained them yet. Pinned messages, recalled results and results of `excludeTools` are
+ * excluded: they stay whole.
  */
 export function unsentResults(
   messages: readonly Message[],
@@ -384,13 +388,13 @@ function restTooLarge(set: KeepSet): CompactError {
   );
 }
 
-/** Advice where the answer takes a large part of the window. */
+/** Advice if the answer takes a large part of the window. */
 function answerHint({ answerTokens = 0, policy, budget }: CompactionRequest): string {
   if (answerTokens <= Math.max(policy.hardCapBuffer, budget / 4)) return "";
   return ` The answer may take ${answerTokens} tokens of the window: a lower output limit leaves more for the list.`;
 }
 
-/** Names the largest message that is not pinned, where it takes most of the budget. */
+/** Names the largest message that is not pinned, if it takes most of the budget. */
 function largestKept(set: KeepSet): string {
   const { request, costs } = set;
   const index = unpinned(set).reduce(

@@ -3,52 +3,57 @@ import { carriesCompaction, type Message, type Role } from "./message.ts";
 import type { SummaryStrategy } from "./ports.ts";
 import { groupInSteps, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
 
-/** When to compact and what stays. Counts are of turns, tool pairs or messages; `*Tokens` of tokens. */
+/** When to compact and what to keep. Counts are in turns, tool pairs or messages; `*Tokens` in tokens. */
 export interface Policy {
-  /** A ratio, despite its name: the share of the window at which a compaction starts, 0 to 1. */
+  /** A ratio, despite its name: the share of the window, 0 to 1, at which a compaction starts. */
   readonly triggerPct: number;
-  /** Tokens of the window left free for the next user input and tool results. */
+  /** Tokens of the window kept free for the next user input and tool results. */
   readonly hardCapBuffer: number;
-  /** Newest turns whose user messages and text answers stay unchanged; at least 1. */
+  /** Number of latest turns whose user messages and text answers stay unchanged; at least 1. */
   readonly keepRecentTurns: number;
-  /** Newest tool calls that stay with their results; a parallel batch is kept whole. */
+  /** Number of latest tool calls that stay with their results; a parallel batch is kept whole. */
   readonly keepToolIoPairs: number;
-  /** Newest messages that stay, whatever their kind; replaces `keepRecentTurns` when given. */
+  /** Number of latest messages of any kind that stay; replaces `keepRecentTurns` if set. */
   readonly keepRecentMessages?: number;
   readonly rolesNeverPrune: readonly Role[];
-  /** Absolute trigger, and ceiling of a compacted list. */
+  /** Absolute trigger, and upper limit of a compacted list. */
   readonly maxTokens?: number;
-  /** Absolute trigger on the messages alone, system prompt and tools not counted. */
+  /** Absolute trigger on the messages alone, without system prompt and tools. */
   readonly maxTokensBeforeSummary?: number;
-  /** Trigger on the number of messages of the list. */
+  /** Trigger on the number of messages in the list. */
   readonly maxMessages?: number;
-  /** Where a compaction aims: what it may drop stays, newest first, as long as it fits under this. */
+  /** Target of a compaction: removable messages stay, newest first, while they fit below it. */
   readonly targetContextTokens?: number;
-  /** Empties old tool results that are kept beyond `keepToolIoPairs`. */
+  /** Clears old tool results that are kept beyond `keepToolIoPairs`. */
   readonly clearToolResults: boolean;
-  /** With `clearToolResults`: long texts in the arguments of those calls as well. */
+  /** With `clearToolResults`: also clears long texts in the arguments of those calls. */
   readonly clearToolInputs?: boolean;
-  /** Names of tools whose results are never emptied, and not cut by `maxToolResultTokens`. */
+  /** Tools whose results are never cleared and not truncated by `maxToolResultTokens`. */
   readonly excludeTools?: readonly string[];
-  /** Tool results of more tokens keep head and tail from the first time they are sent; no limit when left out. */
+  /** Larger tool results are truncated to head and tail before they are first sent. Default: no limit. */
   readonly maxToolResultTokens?: number;
-  /** Most bytes of a request on the wire, where media count as base64 and text by its length. */
+  /** Maximum bytes of a request on the wire; media count as base64, text by its length. */
   readonly maxRequestBytes: number;
-  /** Share of the window at which a compaction starts when the provider's cache is cold anyway; never when left out. */
+  /**
+   * Share of the window at which a compaction starts if the provider's cache is cold anyway. Default: never.
+   */
   readonly coldTriggerPct?: number;
-  /** Share of the window at which a compaction is prepared beside the run, to be ready at the trigger; never when left out. */
+  /**
+   * Share of the window at which a compaction is prepared in the background, to be ready at the trigger.
+   * Default: never.
+   */
   readonly backgroundTriggerPct?: number;
-  /** Seconds after which the provider has forgotten a prefix that was not sent. */
+  /** Seconds after which the provider evicts an unused prefix from its cache. */
   readonly cacheTtlSeconds: number;
   /**
-   * Seconds before the provider's cache lapses at which a compaction is prepared, while a model that summarizes behind
-   * the live conversation still reads it from the cache. The first call after the lapse takes it. For lists over
-   * `coldTriggerPct`, or half of `triggerPct` without it. Never when left out.
+   * Seconds before the provider's cache expires at which a compaction is prepared, while a model that
+   * continues the live conversation still reads it from the cache. Applied by the first call after the
+   * expiry. For lists over `coldTriggerPct`, or over half of `triggerPct` if that is not set. Default: never.
    */
   readonly beforeCacheLapse?: number;
-  /** What summaries are shaped for. */
+  /** Purpose that summaries are written for. */
   readonly strategy: SummaryStrategy;
-  /** What happens when even the floor does not fit: an error, or oversized messages keep their head and tail. */
+  /** If even the floor does not fit: throw an error, or truncate oversized messages to head and tail. */
   readonly onOverflow: "error" | "elide";
 }
 
@@ -59,9 +64,9 @@ export const defaultPolicy: Policy = Object.freeze<Policy>({
   keepToolIoPairs: 4,
   rolesNeverPrune: Object.freeze<Role[]>(["system", "developer"]),
   clearToolResults: true,
-  // Gemini takes 20 MB inline, Anthropic 32 MB, OpenAI more: this fits all of them.
+  // Gemini accepts 20 MB inline, Anthropic 32 MB, OpenAI more; this fits all of them.
   maxRequestBytes: 20_000_000,
-  // Anthropic's short cache; OpenAI keeps prefixes for 5 to 10 minutes without use.
+  // Anthropic's short cache; OpenAI keeps unused prefixes for 5 to 10 minutes.
   cacheTtlSeconds: 300,
   strategy: "task_state",
   onOverflow: "error",
@@ -75,11 +80,11 @@ export type TriggerReason =
   | "max_messages"
   | "hard_cap"
   | "manual"
-  /** The model asked for it with its own tool. */
+  /** The model requested it with its tool. */
   | "requested"
   /** More bytes on the wire than `maxRequestBytes`. */
   | "max_bytes"
-  /** Over `coldTriggerPct`, and the provider's cache is cold anyway. */
+  /** Over `coldTriggerPct` while the provider's cache is cold anyway. */
   | "cold_cache"
   /** A tool result over `maxToolResultTokens` is about to be sent for the first time. */
   | "tool_output"
@@ -87,11 +92,11 @@ export type TriggerReason =
   | "just_compacted"
   /** Over the trigger, but the last compaction was undone, and the list has hardly grown since. */
   | "undone"
-  /** Over the trigger, but all of it must stay. */
+  /** Over the trigger, but everything must stay. */
   | "nothing_eligible"
-  /** Over the trigger, but it fits, and a background compaction is still running. */
+  /** Over the trigger, but the list fits, and a background compaction is still running. */
   | "in_background"
-  /** What is never pruned is over the trigger on its own: only the hard cap still triggers. */
+  /** Content that is never pruned exceeds the trigger by itself: only the hard cap still triggers. */
   | "fixed_over_trigger"
   /** Over the trigger, but the last attempts failed: the next one waits until the list has grown. */
   | "attempts_failed";
@@ -101,13 +106,13 @@ export interface TriggerInput {
   /** Tokens of the messages alone. */
   readonly messageTokens: number;
   readonly maxContextTokens: number;
-  /** Messages of the list; 0 when left out. */
+  /** Messages in the list. Default: 0. */
   readonly messages?: number;
-  /** Bytes of the request on the wire; 0 when left out. */
+  /** Bytes of the request on the wire. Default: 0. */
   readonly bytes?: number;
   /** The provider's cache of the prefix has expired. */
   readonly cacheCold?: boolean;
-  /** Tokens of the window that the answer may take. */
+  /** Tokens of the window reserved for the answer. */
   readonly answerTokens?: number;
 }
 
@@ -117,7 +122,7 @@ export interface TriggerDecision {
   readonly usagePct: number;
 }
 
-/** The first threshold that is reached decides; being equal to it counts as reached. */
+/** The first threshold that is reached decides; equality counts as reached. */
 export function decideTrigger(input: TriggerInput, policy: Policy): TriggerDecision {
   const usagePct = input.tokens / input.maxContextTokens;
   const reason = reachedThreshold(input, policy, usagePct);
@@ -142,23 +147,23 @@ export function coldShare({ coldTriggerPct, beforeCacheLapse, triggerPct }: Poli
 }
 
 /**
- * TOK-9. Most tokens a request may have: the window less the buffer or the room for the answer, whichever is larger,
- * and no more than `maxTokens` where that is set. `answerTokens` is the request's own output limit, 0 where it names
- * none or where the provider limits input apart from output.
+ * TOK-9. Maximum tokens of a request: the window minus the buffer or the room for the answer, whichever is
+ * larger, and at most `maxTokens` if set. `answerTokens` is the request's own output limit; 0 if it has none
+ * or if the provider limits input separately from output.
  */
 export function availableOf(maxContextTokens: number, policy: Policy, answerTokens = 0): number {
   const available = maxContextTokens - Math.max(policy.hardCapBuffer, answerTokens);
   return Math.min(available, policy.maxTokens ?? Number.POSITIVE_INFINITY);
 }
 
-/** The four parts of a partition; only the remainder may be dropped. */
+/** The four layers of a partition; only the remainder can be dropped. */
 export type Layer = "pinned" | "recent" | "toolPairs" | "remainder";
 
 export interface Partition {
   /** One layer per message, by index. */
   readonly layers: readonly Layer[];
   readonly units: readonly Unit[];
-  /** What is in each layer: messages for `pinned` and `remainder`, turns, tool pairs. */
+  /** Size of each layer: messages for `pinned` and `remainder`, turns, tool pairs. */
   readonly counts: {
     readonly pinned: number;
     readonly recentTurns: number;
@@ -172,17 +177,17 @@ export type KeepCounts = Pick<
   "keepRecentTurns" | "keepToolIoPairs" | "keepRecentMessages" | "rolesNeverPrune"
 >;
 
-/** What stays beside what the keep counts keep. */
+/** What stays in addition to what the keep counts keep. */
 export interface Stays {
-  /** Index of the newest ask; -1 for none. */
+  /** Index of the latest user message; -1 if there is none. */
   readonly ask?: number;
   readonly held?: ReadonlySet<Message>;
   readonly instructions?: ReadonlySet<Message>;
-  /** That of the messages, where it is known. */
+  /** The order of the messages, if already computed. */
   readonly order?: Order;
 }
 
-/** What belongs together in a list, and where turns begin. */
+/** The units of a list and the start of each turn. */
 export interface Order {
   readonly units: readonly Unit[];
   /** See `turnStarts`. */
@@ -200,9 +205,9 @@ export function* orderInSteps(messages: readonly Message[]): Steps<Order> {
 }
 
 /**
- * Puts every message into exactly one layer; a unit is never split over kept and dropped. The newest ask, what is held,
- * an exchange that is still under way and the newest compaction of the provider's own always stay; an earlier summary of
- * ours never does, because its facts go into the next one.
+ * Assigns every message to exactly one layer; a unit is never split into kept and dropped. The latest user
+ * message, held messages, an exchange in progress and the newest compaction by the provider always stay; an
+ * earlier summary of ours never does, because its facts are merged into the next one.
  */
 export function partition(
   messages: readonly Message[],
@@ -233,7 +238,7 @@ export function partition(
   };
 }
 
-/** The newest ask, the provider's own newest compaction, and what is held. */
+/** Indexes of the latest user message, the provider's newest own compaction, and held messages. */
 export function neededIndexes(
   messages: readonly Message[],
   ask: number,
@@ -248,7 +253,7 @@ interface LayerContext extends Pick<Stays, "instructions"> {
   readonly keep: KeepCounts;
   readonly recentFrom: number;
   readonly needed: ReadonlySet<number>;
-  /** Index of the provider's own newest compaction, before which it reads nothing; -1 for none. */
+  /** Index of the provider's newest own compaction, before which it reads nothing; -1 if there is none. */
   readonly compaction: number;
   readonly pairs: ReadonlySet<Unit>;
 }
@@ -273,7 +278,7 @@ function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext
     : "remainder";
 }
 
-/** True for a message that must stay unchanged. Our own summary never is: the next one replaces it. */
+/** True for a message that must stay unchanged. Never true for our own summary: the next one replaces it. */
 export function isPinned({ meta, role }: Message, keep: Pick<Policy, "rolesNeverPrune">): boolean {
   if (meta?.protected === true) return true;
   return meta?.summaryVersion === undefined && keep.rolesNeverPrune.includes(role);
@@ -285,7 +290,7 @@ function recentBoundary(messages: readonly Message[], starts: readonly number[],
   return starts.length > keep.keepRecentTurns ? (starts[starts.length - keep.keepRecentTurns] ?? 0) : 0;
 }
 
-/** The newest exchanges with at least `count` calls in all, and the open one. */
+/** The newest exchanges with at least `count` calls in total, and the open one. */
 function newestPairs(units: readonly Unit[], last: number, count: number): Set<Unit> {
   const kept = new Set<Unit>();
   let calls = 0;
@@ -298,8 +303,8 @@ function newestPairs(units: readonly Unit[], last: number, count: number): Set<U
 }
 
 /**
- * FIT-1: the keep counts to try: the given ones, then alternately one turn and one tool pair less, down to one of each.
- * `keepRecentMessages` is halved in place of turns.
+ * FIT-1: the keep counts to try: the given ones, then alternately one turn and one tool pair fewer, down to
+ * one of each. `keepRecentMessages` is halved instead of turns.
  */
 export function* relaxations(keep: KeepCounts): Generator<KeepCounts> {
   const { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune } = keep;

@@ -1,69 +1,69 @@
 import type { Pause } from "../errors.ts";
 import type { Format, Message } from "./message.ts";
 
-// The ports of the core, which other folders implement: Codec, TokenCounter, StorageDriver and Summarizer; Exporter stands in
-// `report.ts`. And the environment: clock, ids, randomness.
+// The ports of the core, implemented in other folders: Codec, TokenCounter, StorageDriver and Summarizer
+// (Exporter is in `report.ts`), and the environment: clock, ids, randomness.
 
-/** Clock, ids and randomness. Nothing in the core reads them from anywhere else. */
+/** Clock, ids and randomness; the core has no other source of them. */
 export interface Environment {
   now(): Date;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   clock(): number;
   id(): string;
-  /** Runs `work` after `ms`; the returned function cancels it. It does not keep the process alive. */
+  /** Runs `work` after `ms`; the returned function cancels it. Does not keep the process alive. */
   later(ms: number, work: () => void): () => void;
 }
 
 // ---- Codec
 
-/** Translates one provider format to neutral messages and back, losslessly. */
+/** Converts one provider format to neutral messages and back, losslessly. */
 export interface Codec {
   readonly format: Format;
   /**
-   * One message per native entry, same order and length, each with `native` and `format` set.
-   * `previous`: the decoded messages before `list`, when only the end of a conversation is decoded
-   * (formats without call ids pair a result with the call before it).
-   * Throws `InvalidMessages` with the index and path of the entry that cannot be read.
+   * One message per native entry, same order and length, each with `native` and `format` set. `previous`: the
+   * decoded messages before `list`, if only the end of a conversation is decoded (formats without call ids
+   * pair a result with the preceding call). Throws `InvalidMessages` with the index and path of the entry
+   * that cannot be read.
    */
   decode(list: readonly unknown[], previous?: readonly Message[]): Message[];
   /**
-   * The native list. A message with an unedited `native` of this format gives back that very object;
-   * an edited one a shallow copy of it with the changed parts; others are built from their parts.
+   * The native list. A message with an unedited `native` of this format returns that same object, an edited
+   * one a shallow copy of it with the changed parts; others are built from their parts.
    */
   encode(messages: readonly Message[]): unknown[];
-  /** 0 (certainly not) to 1 (certainly) that `list` is in this format; looks at a bounded number of entries. */
+  /** Confidence from 0 to 1 that `list` is in this format; looks at a bounded number of entries. */
   detect(list: readonly unknown[]): number;
 }
 
-/** Reads and writes the lists of one caller. */
+/** Reads and writes one caller's lists. */
 export interface ListCodec extends Pick<Codec, "decode" | "encode"> {
-  /** The provider format; for neutral messages the one they are meant for, if that is known. */
+  /** The provider format; for neutral messages their target format, if known. */
   readonly format: Format | undefined;
-  /** True where the caller's messages are neutral already, so that nothing is translated. */
+  /** True if the caller's messages are already neutral and nothing is converted. */
   readonly neutral: boolean;
-  /** False where later entries may show another format. */
+  /** False if later entries can reveal another format. */
   readonly certain: boolean;
 }
 
 export interface Codecs {
-  /** The codec of the given format, or of the one that is detected. Throws `UnknownFormat`. */
+  /** The codec of the given format, or of the detected one. Throws `UnknownFormat`. */
   forList(list: readonly unknown[], format: Format | undefined): ListCodec;
-  /** Whether these entries show their format; bare texts do not. */
+  /** Whether these entries identify their format; bare texts do not. */
   showFormat(entries: readonly unknown[]): boolean;
 }
 
 // ---- TokenCounter
 
-/** Tokens with their error range: `low <= tokens <= high`, whole numbers. */
+/** A token count with its error range: `low <= tokens <= high`, whole numbers. */
 export interface TokenCount {
   readonly tokens: number;
-  /** True when the model's own encoding is public and was used. */
+  /** True if the model's own encoding is public and was used. */
   readonly exact: boolean;
   readonly low: number;
   readonly high: number;
 }
 
-/** Tokens of a whole request by origin; the parts add up to the total. */
+/** Tokens of a whole request by origin; the parts sum to the total. */
 export interface TokenBreakdown {
   readonly system: number;
   readonly developer: number;
@@ -77,138 +77,138 @@ export interface RequestCount extends TokenCount {
 
 /** Counts for one model. Every method is synchronous, deterministic and never throws. */
 export interface TokenCounter {
-  /** Names encoding, ratio and overhead, so that stored counts are only reused with the same counter. */
+  /** Identifies encoding, ratio and overhead: stored counts are only reused by the same counter. */
   readonly id: string;
   readonly exact: boolean;
-  /** Tokens that open the reply, once per request. */
+  /** Tokens that open the reply, counted once per request. */
   readonly perRequest: number;
-  /** Tokens of bare text, the model's ratio applied. */
+  /** Tokens of plain text, with the model's ratio applied. */
   countText(text: string): number;
-  /** Tokens of one message with its overhead. */
+  /** Tokens of one message, overhead included. */
   countMessage(message: Message): number;
-  /** The part of a message's count that is an estimate whatever the encoding: media and unreadable reasoning. */
+  /** The part of a message's count that is an estimate with any encoding: media and unreadable reasoning. */
   countUncertain(message: Message): number;
-  /** Tokens of the system prompt given beside the messages; 0 for none. */
+  /** Tokens of a system prompt that is not in the messages; 0 if there is none. */
   countSystem(system: string | undefined): number;
-  /** Tokens of the tool schemas; 0 for none. */
+  /** Tokens of the tool schemas; 0 if there are none. */
   countTools(tools: readonly unknown[] | undefined): number;
-  /** The error range of a total of this counter. */
+  /** The error range of a total from this counter. */
   range(tokens: number): TokenCount;
 }
 
 // ---- StorageDriver
 
-/** A stored value and the version to hand back when writing over it. */
+/** A stored value and its version, to pass as `ifVersion` when overwriting it. */
 export interface StoredValue {
   readonly value: string;
   readonly version: string;
 }
 
-/** What a medium knows of a value without reading it. */
+/** Metadata of a stored value, available without reading it. */
 export interface StoredEntry {
   readonly key: string;
   readonly bytes: number;
-  /** When it was written last, in milliseconds since 1970. */
+  /** Last write, in milliseconds since 1970. */
   readonly at: number;
 }
 
 export interface CallOptions {
-  /** Ends the waiting with `Aborted`; the operation may still be completed. */
+  /** Stops waiting and rejects with `Aborted`; the operation may still complete. */
   readonly signal?: AbortSignal;
 }
 
 export interface PutOptions extends CallOptions {
-  /** Only over this version; `null`: only where nothing is yet. */
+  /** Overwrite only this version; `null`: only create. */
   readonly ifVersion?: string | null;
-  /** Only while this lease holds; for drivers with `leases`. */
+  /** Write only while this lease is held; for drivers with `leases`. */
   readonly fence?: Fence;
 }
 
 export interface ListOptions extends CallOptions {
   /** Only keys after this one. */
   readonly after?: string;
-  /** Most keys of a page; a shorter page is the last. All when left out. */
+  /** Maximum number of keys per page; a shorter page is the last one. Default: all. */
   readonly limit?: number;
 }
 
 /**
- * One medium. Keys are relative, `/`-separated paths made of safe characters; values are UTF-8 text.
- * Every call may reject with `StorageFailed`.
+ * One storage medium. Keys are relative, `/`-separated paths of safe characters; values are UTF-8 text. Every
+ * call can reject with `StorageFailed`.
  */
 export interface StorageDriver {
-  /** For people: a folder, `memory`, `s3://bucket/prefix`. */
+  /** Human-readable: a folder, `memory`, `s3://bucket/prefix`. */
   readonly location: string;
   get(key: string, options?: CallOptions): Promise<StoredValue | undefined>;
-  /** The version that `get` would give, without the value. */
+  /** The version that `get` would return, without the value. */
   version(key: string, options?: CallOptions): Promise<string | undefined>;
   /**
-   * The value in pieces of well-formed text; nothing for an absent key. All pieces are of one version: when the value is
-   * replaced meanwhile, the old one is read to its end or the reading rejects.
+   * The value in pieces of well-formed text; empty for a missing key. All pieces belong to one version: if
+   * the value is replaced meanwhile, the old one is read to its end or the iteration rejects.
    */
   stream(key: string): AsyncIterable<string>;
   /**
-   * Writes the whole value, durable when it resolves; pieces are never joined in memory. Rejects with `Conflict` when
-   * `ifVersion` or `fence` no longer holds.
+   * Writes the whole value, durable when the promise resolves; pieces are never joined in memory. Rejects
+   * with `Conflict` if `ifVersion` or `fence` no longer holds.
    */
   put(
     key: string,
     value: string | Iterable<string>,
     options?: PutOptions,
   ): Promise<{ readonly version: string }>;
-  /** Appends to a value or creates it; every text ends with a newline, and all are written at once. */
+  /** Appends to a value or creates it. Every text ends with a newline; all are written in one operation. */
   append(key: string, text: string | readonly string[], options?: CallOptions): Promise<void>;
-  /** The keys that start with `prefix`, sorted by their characters. */
+  /** The keys that start with `prefix`, sorted by character. */
   list(prefix: string, options?: ListOptions): Promise<string[]>;
-  /** Removes a value; no error where there is none. */
+  /** Deletes a value; a no-op if there is none. */
   delete(key: string, options?: CallOptions): Promise<void>;
-  /** The stored values whose keys start with `prefix`, sorted by key: what a sweep weighs. */
+  /** The stored values whose keys start with `prefix`, sorted by key; used by retention sweeps. */
   entries?(prefix: string): AsyncIterable<StoredEntry>;
   /**
-   * Takes out what writes that ended half-way left under `prefix`, a folder with a slash at its end, and its queued work:
-   * what `list` does not name. Called when a session, a user or a tenant is deleted.
+   * Removes what interrupted writes left under `prefix` (a folder with a trailing slash) and its queued work,
+   * which `list` does not return. Called when a session, a user or a tenant is deleted.
    */
   purge?(prefix: string): Promise<void>;
-  /** For a medium that many workers share: who may write. */
+  /** For a medium shared by several workers: who may write. */
   readonly leases?: Leases;
-  /** For a medium that many workers share: queued work, handed to one of them at a time. */
+  /** For a medium shared by several workers: queued work, delivered to one of them at a time. */
   readonly outbox?: Outbox;
 }
 
-/** Proof of a lease: writes with it are refused once another worker has the lease. */
+/** Proof of a lease: writes with it are rejected once another worker holds the lease. */
 export interface Fence {
   readonly name: string;
-  /** Rises each time the lease is taken. */
+  /** Increases each time the lease is taken. */
   readonly token: string;
 }
 
-/** Exclusive rights until they are released or expire. */
+/** Exclusive rights until released or expired. */
 export interface Leases {
-  /** Milliseconds until a lease expires that is not renewed. */
+  /** Milliseconds after which a lease expires unless renewed. */
   readonly ms: number;
-  /** Undefined while another owner has it. */
+  /** Resolves with undefined while another owner holds it. */
   take(name: string, owner: string): Promise<Fence | undefined>;
-  /** False when it was lost. */
+  /** Resolves with false if the lease was lost. */
   renew(fence: Fence): Promise<boolean>;
-  /** No error where it was lost. */
+  /** A no-op if the lease was lost. */
   release(fence: Fence): Promise<void>;
 }
 
-/** Queued work that must be delivered at least once. */
+/** Queued work with at-least-once delivery. */
 export interface OutboxItem {
-  /** Safe as one segment of a storage key; the same for the same work. */
+  /** Safe as one segment of a storage key; the same work has the same id. */
   readonly id: string;
-  /** `sessionKey` of the session that it comes from. */
+  /** `sessionKey` of the session that queued it. */
   readonly session: string;
   /** Well-formed text. */
   readonly body: string;
 }
 
-/** An item to deliver, with the number of earlier attempts. */
+/** An item to deliver and its number of earlier attempts. */
 export interface ClaimedItem extends OutboxItem {
   readonly attempts: number;
 }
 
-/** A worker's claim of an item and its duration. */
+/** The worker that claims an item, and for how long. */
 export interface Claim {
   readonly by: string;
   readonly ms: number;
@@ -216,15 +216,15 @@ export interface Claim {
 
 export type ItemName = Pick<OutboxItem, "session" | "id">;
 
-/** Durable queued work; any worker may claim an item whose claim has expired. */
+/** Durable queue; any worker can claim an item whose claim has expired. */
 export interface Outbox {
-  /** Durable when it resolves and claimed by the caller; false when it was there already and belongs to another worker. */
+  /** Durable and claimed by the caller when it resolves; false if another worker already added it. */
   add(item: OutboxItem, claim: Claim): Promise<boolean>;
-  /** Claims up to `limit` items that are due, oldest first. */
+  /** Claims up to `limit` due items, oldest first. */
   claim(claim: Claim, limit: number): Promise<ClaimedItem[]>;
-  /** Extends a claim; false when it was lost. */
+  /** Extends a claim; false if it was lost. */
   renew(item: ItemName, claim: Claim): Promise<boolean>;
-  /** Frees a claimed item, due again in `inMs`. */
+  /** Releases a claimed item, due again in `inMs`. */
   retry(
     item: ItemName,
     by: string,
@@ -232,13 +232,13 @@ export interface Outbox {
   ): Promise<void>;
   remove(item: ItemName): Promise<void>;
   pending(session: string): Promise<string[]>;
-  /** Milliseconds until an item is due; undefined when the outbox is empty. */
+  /** Milliseconds until the next item is due; undefined if the outbox is empty. */
   nextDue(): Promise<number | undefined>;
 }
 
 // ---- Summarizer
 
-/** What a summary is shaped for. */
+/** Purpose that a summary is written for. */
 export type SummaryStrategy =
   | "task_state"
   | "decision_log"
@@ -248,127 +248,131 @@ export type SummaryStrategy =
   | "requirements_ledger";
 
 export interface SummarizeOptions {
-  /** Most tokens the text may have, in the units of `countText`. */
+  /** Maximum tokens of the text, counted by `countText`. */
   readonly maxTokens: number;
   readonly strategy?: SummaryStrategy;
-  /** The text of the summary so far (without its `<COMPACT-SUMMARY>` tag): it is folded into the new one. */
+  /**
+   * The text of the current summary (without its `<COMPACT-SUMMARY>` tag), which is merged into the new one.
+   */
   readonly previous?: string;
-  /** What a person asked the summary to preserve. */
+  /** What a user asked the summary to preserve. */
   readonly instruction?: string;
-  /** Counts tokens of text; o200k_base when left out. */
+  /** Counts tokens of text. Default: o200k_base. */
   readonly countText?: (text: string) => number;
   readonly signal?: AbortSignal;
-  /** The agent's conversation as its last call sent it, for models that can continue it. */
+  /** The agent's conversation as sent in its last call, for models that can continue it. */
   readonly live?: LiveConversation;
-  /** The list that the summary will stand in. */
+  /** The list that the summary is inserted into. */
   readonly context?: SummaryContext;
-  /** Awaited between the steps of long work, so that a long conversation does not hold up the event loop. */
+  /** Awaited between steps of long work, so that a long conversation does not block the event loop. */
   readonly pause?: Pause;
-  /** Called after every request to a model. */
+  /** Called after every model request. */
   readonly onAttempt?: (attempt: SummaryAttempt) => void;
 }
 
-/** The list around the messages to summarize. */
+/** The list that surrounds the messages to summarize. */
 export interface SummaryContext {
-  /** The list before the compaction, in order; the messages to summarize are among them. */
+  /** The list before the compaction, in order, including the messages to summarize. */
   readonly list: readonly Message[];
-  /** The messages that stay, with their edits. */
+  /** The messages that stay, with their edits applied. */
   readonly kept: readonly Message[];
 }
 
-/** A live conversation, and the same messages in neutral form. */
+/** A live conversation in the provider's format, and the same messages in neutral form. */
 export interface LiveConversation {
   readonly prefix: LivePrefix;
   readonly messages: readonly Message[];
   /** Tokens of the whole prefix: messages, system prompt and tool schemas. */
   readonly tokens: number;
-  /** Has the provider compact the first entries of the prefix; left out where it cannot. */
+  /** Has the provider compact the first entries of the prefix; omitted if it cannot. */
   readonly compact?: CompactByProvider;
 }
 
-/** Asks the provider of a call to compact entries of its list. Rejects where it does not. */
+/** Asks the provider to compact entries of a request's list. Rejects if it does not. */
 export type CompactByProvider = (
   entries: readonly unknown[],
   signal: AbortSignal | undefined,
 ) => Promise<ProviderCompaction>;
 
-/** What a provider made of the entries that it was given. */
+/** The provider's compaction of the given entries. */
 export interface ProviderCompaction {
-  /** The entry that stands for them from now on; plain JSON, sent back as it came. */
+  /** The entry that replaces them; plain JSON, sent back unchanged. */
   readonly entry: unknown;
-  /** Its text, where that can be read; else empty. */
+  /** Its text if readable, else empty. */
   readonly text: string;
   readonly model: string;
-  /** The provider's usage record, as it came. */
+  /** The provider's usage record, unchanged. */
   readonly usage?: unknown;
 }
 
 export interface Summary {
-  /** At most `maxTokens` tokens; no tag around it. */
+  /** At most `maxTokens` tokens; without the tag. */
   readonly text: string;
   readonly tokens: number;
-  /** Which summarizer wrote it, such as `builtin`. */
+  /** The summarizer that wrote it, such as `builtin`. */
   readonly summarizer: string;
-  /** How many of the messages were read, whole or clipped. */
+  /** Number of messages that were read, whole or clipped. */
   readonly messagesRead: number;
-  /** Share of the given messages' tokens that the writer was sent, 0 to 1; left out where everything is read. */
+  /** Share of the messages' tokens that was sent to the model, 0 to 1; omitted if everything is read. */
   readonly coverage?: number;
   readonly check?: SummaryCheck;
-  /** Where the provider compacted: its entry, and how many messages of the list it stands for. */
+  /** If the provider compacted: its entry, and the number of messages it replaces. */
   readonly opening?: { readonly entry: unknown; readonly covers: number };
 }
 
-/** Turns messages into a summary; never decides which messages. */
+/** Summarizes messages; never decides which messages. */
 export interface Summarizer {
   readonly name: string;
-  /** True where `SummarizeOptions.live` is of use. */
+  /** True if `SummarizeOptions.live` is used. */
   readonly usesLivePrefix?: boolean;
-  /** True where no model is called: it keeps to `maxTokens`. */
+  /** True if no model is called: the text never exceeds `maxTokens`. */
   readonly deterministic?: boolean;
   summarize(messages: readonly Message[], options: SummarizeOptions): Promise<Summary>;
 }
 
-/** Kinds of claims that a summary makes and its source does not hold; `outcome`: checks ended otherwise. */
+/**
+ * Kinds of claims in a summary that its source does not support; `outcome`: a check that ended differently.
+ */
 export type ClaimKind = "url" | "path" | "identifier" | "number" | "quote" | "attribution" | "outcome";
 
-/** A claim that the source does not hold. */
+/** A claim that the source does not support. */
 export interface UnfoundClaim {
   readonly kind: ClaimKind;
-  /** As the summary writes it. */
+  /** As written in the summary. */
   readonly text: string;
 }
 
-/** What the check of a model's text against its source found. */
+/** Result of checking a model's text against its source. */
 export interface SummaryCheck {
   readonly mode: "flag" | "remove" | "off";
-  /** Claims that were looked up. */
+  /** Number of claims looked up. */
   readonly checked: number;
   readonly unfound: readonly UnfoundClaim[];
-  /** Those of `unfound` that were taken out of the text. */
+  /** Number of `unfound` claims that were removed from the text. */
   readonly removed: number;
 }
 
-/** Why a model's answer is not a summary, or why there was none. */
+/** Why a model's answer was rejected, or why there was no answer. */
 export type AttemptFailure =
-  /** The call was rejected: network, provider, client. */
+  /** The call rejected: network, provider, client. */
   | "error"
   | "timeout"
-  /** No text; with `reasoning-only` the answer's room went into thinking. */
+  /** No text; `reasoning-only`: reasoning used up the output tokens. */
   | "empty"
   | "reasoning-only"
-  /** Cut off at the token limit. */
+  /** Truncated at the token limit. */
   | "truncated"
   | "too-long"
   | "refusal"
   /** Repeats an earlier answer or a message. */
   | "stale"
-  /** An error page or notice. */
+  /** An error page or notice instead of an answer. */
   | "error-text"
-  /** Broken Unicode, or characters that say nothing. */
+  /** Broken Unicode, or characters without content. */
   | "malformed"
-  /** Empty after removing what the source does not hold. */
+  /** Empty after removing claims that the source does not support. */
   | "unfounded"
-  /** Not called: it failed too often recently. */
+  /** Not called because it failed too often recently. */
   | "skipped";
 
 /** One request to a model for one part of the input. */
@@ -377,54 +381,57 @@ export interface SummaryAttempt {
   /** Id and version of the prompt, such as `task_state@1`. */
   readonly prompt: string;
   readonly strategy: string;
-  /** `text`: the messages written out; `prefix`: the agent's own conversation, with the request behind it. */
+  /** `text`: the messages as text; `prefix`: the agent's own conversation, followed by the request. */
   readonly input: "text" | "prefix";
-  /** Which part of the input, from 1, and how many there are. */
+  /** Part of the input, from 1, and the number of parts. */
   readonly part: number;
   readonly parts: number;
-  /** Most tokens that were asked for. */
+  /** Requested maximum of output tokens. */
   readonly maxTokens: number;
   readonly outcome: "accepted" | AttemptFailure;
-  /** What went wrong, in words. */
+  /** Description of the failure. */
   readonly detail?: string;
   readonly error?: unknown;
-  /** The next step: `shorter`, `thinking`, `brief`, or a model's name; left out where there is none. */
+  /** The next step: `shorter`, `thinking`, `brief`, or a model's name; omitted if there is none. */
   readonly fallback?: string;
   readonly durationMs: number;
   /** By our own count. */
   readonly inputTokens: number;
   readonly outputTokens: number;
   readonly usage?: ReportedUsage;
-  /** The model's provider, and the cost in dollars, where known. */
+  /** The model's provider, and the cost in dollars, if known. */
   readonly provider?: string;
   readonly costUsd?: number;
 }
 
-/** Tokens of one model call as its provider reported them, the same whatever the provider calls them. */
+/** Tokens of one model call as reported by its provider, normalized across providers. */
 export interface ReportedUsage {
-  /** Everything that was read, cache included. */
+  /** All input tokens, cached ones included. */
   readonly input: number;
-  /** The part of `input` that came from the prompt cache. */
+  /** The part of `input` read from the prompt cache. */
   readonly cacheRead: number;
-  /** The part of `input` that was written to it, `write1h` included. */
+  /** The part of `input` written to the prompt cache, `write1h` included. */
   readonly cacheWrite: number;
-  /** The part of `cacheWrite` that lives an hour. */
+  /** The part of `cacheWrite` with a one-hour lifetime. */
   readonly write1h?: number;
-  /** Everything that was generated, reasoning included. */
+  /** All output tokens, reasoning included. */
   readonly output: number;
 }
 
-/** A message to a text model; only the first may be a system message. */
+/** A message to a text model; only the first can be a system message. */
 export interface TextModelMessage {
   readonly role: "system" | "user" | "assistant";
   readonly content: string;
 }
 
-/** A live conversation in a provider's format: a model that continues it reads the agent's bytes from the cache. */
+/**
+ * A live conversation in a provider's format: a model that continues it reads the agent's prefix from the
+ * cache.
+ */
 export interface LivePrefix {
   /** The format's name, such as `anthropic`. */
   readonly format: string;
-  /** Sent as they are, before the request's own messages. */
+  /** Sent unchanged, before the request's own messages. */
   readonly messages: readonly unknown[];
   readonly system?: unknown;
   readonly tools?: readonly unknown[];
@@ -432,7 +439,7 @@ export interface LivePrefix {
 
 export interface TextModelRequest {
   readonly messages: readonly TextModelMessage[];
-  /** Only for a model whose `prefixFormats` name the prefix's format. */
+  /** Only for a model whose `prefixFormats` include the prefix's format. */
   readonly prefix?: LivePrefix;
   readonly maxOutputTokens: number;
   readonly temperature?: number;
@@ -441,29 +448,32 @@ export interface TextModelRequest {
 }
 
 export interface TextModelAnswer {
-  /** The answer's text without reasoning; empty when there was none. */
+  /** The answer's text without reasoning; empty if there was none. */
   readonly text: string;
-  /** Why the model stopped: at its end, at the token limit, by refusing, or otherwise (a tool call, an error). */
+  /** Stop reason: finished, token limit, refusal, or anything else (a tool call, an error). */
   readonly stop: "end" | "length" | "refusal" | "other";
-  /** The provider's usage record as it came; `normalizeUsage` reads it. */
+  /** The provider's usage record, unchanged; read by `normalizeUsage`. */
   readonly usage?: unknown;
 }
 
 /** A language model. */
 export interface TextModel {
-  /** For people and events, such as `openai:gpt-5.4-mini`. */
+  /** For logs and events, such as `openai:gpt-5.4-mini`. */
   readonly name: string;
-  /** Tokens of input and output together, where known. */
+  /** Tokens of input and output together, if known. */
   readonly window?: number;
-  /** Formats whose live conversations can be sent as a prefix; none when left out. */
+  /** Formats whose live conversations can be sent as a prefix. Default: none. */
   readonly prefixFormats?: readonly string[];
-  /** Rejects where the call fails; returns any answer. */
+  /** Rejects if the call fails; resolves with any answer. */
   generate(request: TextModelRequest): Promise<TextModelAnswer>;
 }
 
 // ---- failures
 
-/** What is done instead of what failed; the name of the next summarizer or model as well. `tracing/schema` explains them. */
+/**
+ * The fallback after a failure; can also be the name of the next summarizer or model. Documented in
+ * `tracing/schema`.
+ */
 export const FALLBACK = {
   none: "none",
   pruningOnly: "pruning-only",
@@ -478,13 +488,13 @@ export const FALLBACK = {
 
 // ---- Redaction
 
-/** Removes secrets from what leaves the process. */
+/** Removes secrets from everything that leaves the process. */
 export interface Redaction {
   readonly enabled: boolean;
   redactText(text: string): string;
   /**
-   * Redacts JSON-like values by field name and inside strings; returns the same object where nothing was found. Replaces
-   * values deeper than `maxDepth` levels.
+   * Redacts JSON-like values by field name and inside strings; returns the same object if nothing was found.
+   * Values nested deeper than `maxDepth` levels are replaced.
    */
   redactValue(value: unknown, maxDepth?: number): unknown;
 }

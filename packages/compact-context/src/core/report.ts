@@ -12,7 +12,7 @@ import {
 import type { RequestCount, SummaryAttempt, SummaryCheck, TokenCount } from "./ports.ts";
 import type { CompactionRequest } from "./usage.ts";
 
-// What is told of a call: the report to the caller, and events, as data, to the recorder.
+// Output about a call: the report for the caller, and events, as data, for the recorder.
 
 export interface LayerSize {
   readonly messages: number;
@@ -25,35 +25,35 @@ export type LayerName = "pinned" | "summary" | "recent" | "toolPairs" | "remaind
 export type LayerSizes = Readonly<Record<LayerName, LayerSize>>;
 
 export interface ArchiveReceipt {
-  /** Where it is, for people: folder and file, or URL. */
+  /** Human-readable location: folder and file, or URL. */
   readonly location: string;
   readonly step: number;
-  /** One id per archived message, in the order of the list. */
+  /** One id per archived message, in list order. */
   readonly ids: readonly string[];
 }
 
-/** Why a compaction that was due or requested was not made. */
+/** Why a compaction that was due or requested did not happen. */
 export type RefusalReason =
-  /** Everything has to stay, or only the earlier summary could go. */
+  /** Everything must stay, or only the earlier summary could be removed. */
   | "nothing_to_compact"
   /** The list would not become shorter. */
   | "no_gain"
-  /** It fits, and the last compaction is so recent that another would gain little. */
+  /** The list fits, and the last compaction is so recent that another would gain little. */
   | "just_compacted"
-  /** It fits, and the last compaction was undone. */
+  /** The list fits, and the last compaction was undone. */
   | "undone"
-  /** It fits, and a background compaction is still running. */
+  /** The list fits, and a background compaction is still running. */
   | "in_background"
-  /** What is never pruned is over the trigger on its own. */
+  /** Content that is never pruned exceeds the trigger by itself. */
   | "fixed_over_trigger"
-  /** It fits, and the last attempts failed: the next one waits until the list has grown. */
+  /** The list fits, and the last attempts failed: the next one waits until the list has grown. */
   | "attempts_failed";
 
-/** What a compaction did, or why there was none. */
+/** Result of a compaction, or why there was none. */
 export interface CompactionReport {
   readonly compacted: boolean;
   readonly reason: TriggerReason;
-  /** Why a compaction that was due or requested was not made. */
+  /** Why a compaction that was due or requested did not happen. */
   readonly refused: RefusalReason | undefined;
   readonly format: Format | undefined;
   readonly tokensBefore: number;
@@ -63,29 +63,31 @@ export interface CompactionReport {
   readonly messagesBefore: number;
   readonly messagesAfter: number;
   readonly layers: { readonly before: LayerSizes; readonly after: LayerSizes };
-  /** Messages that left the list; kept ones whose tool output was cleared; kept ones that were cut. */
+  /**
+   * Messages removed from the list; kept ones whose tool output was cleared; kept ones that were truncated.
+   */
   readonly prunedCount: number;
   readonly clearedCount: number;
   readonly elidedCount: number;
   /** Kept messages whose signed reasoning was removed because the model binds it to an unchanged prefix. */
   readonly reasoningDropped: number;
-  /** Blocks of reasoning that the provider says it dropped from the call before; left out where it says nothing. */
+  /** Reasoning blocks that the provider reported as dropped in the previous call; omitted if not reported. */
   readonly reasoningDroppedByProvider?: number;
-  /** What remains of the user's latest message; undefined where nothing was done or there is none. */
+  /** What was kept of the latest user message; undefined if nothing was done or there is none. */
   readonly newestAsk: AskFate | undefined;
   readonly summaryVersion: number | undefined;
   readonly summaryTokens: number;
   readonly summarizer: string | undefined;
-  /** Summarizers that failed, and what was done instead. */
+  /** Summarizers that failed, and their fallbacks. */
   readonly failures: readonly SummarizerFailure[];
-  /** Every request to a model, in order. */
+  /** Every model request, in order. */
   readonly attempts: readonly SummaryAttempt[];
-  /** Share of the summarized messages that the summarizer read, 0 to 1, where it says so. */
+  /** Share of the summarized messages that the summarizer read, 0 to 1, if reported. */
   readonly coverage: number | undefined;
   readonly check: SummaryCheck | undefined;
   /**
-   * What was done, in order: `keep:<turns>/<pairs>` where the keep counts were lowered because more did not fit,
-   * `clear`, `elide`, `summary:<name>`, `pruning-only`.
+   * Steps taken, in order: `keep:<turns>/<pairs>` if the keep counts were lowered to fit, `clear`, `elide`,
+   * `summary:<name>`, `pruning-only`.
    */
   readonly rungs: readonly string[];
   readonly archive: ArchiveReceipt | undefined;
@@ -96,14 +98,14 @@ export interface CompactionReport {
 
 /** The new list and its report. */
 export interface CompactionResult<T = unknown> {
-  /** Kept messages are the caller's own objects; the very array that was given when nothing was done to it. */
+  /** Kept messages are the caller's own objects; the input array itself if nothing changed. */
   readonly messages: T[];
   /** Text of the summary in the list, without its tag. */
   readonly summary: string | undefined;
   readonly report: CompactionReport;
 }
 
-/** Messages and tokens by layer; `cost` gives the tokens of an entry, undefined to leave it out. */
+/** Messages and tokens by layer; `cost` returns the tokens of an entry, undefined to skip it. */
 function layerSizes(
   entries: readonly PlannedMessage[],
   cost: (entry: PlannedMessage) => number | undefined,
@@ -200,7 +202,7 @@ export function unchangedReport(
   };
 }
 
-/** The layer of each message; our own summary is a layer of its own. */
+/** The layer of each message; our own summary is a separate layer. */
 export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
   const marked = markSummaries(messages);
   const { layers } = partition(marked, keep);
@@ -211,13 +213,13 @@ export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerN
 
 // ---- why nothing was compacted
 
-/** The refusal for failures that are no reason to reject a list that fits. */
+/** The refusal for a failure after which a list that fits can still be sent. */
 export function recoverableRefusal(error: unknown): RefusalReason | undefined {
   if (hasCode(error, "StorageFailed")) return "attempts_failed";
   return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
 }
 
-/** The refusal of a decision against a compaction that was due. */
+/** The refusal that corresponds to a decision against a due compaction. */
 export function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   if (reason === "nothing_eligible") return "nothing_to_compact";
   const isRefusal =
@@ -232,14 +234,14 @@ export function reasonFor(refused: RefusalReason): TriggerReason {
   return refused === "nothing_to_compact" || refused === "no_gain" ? "nothing_eligible" : refused;
 }
 
-// ---- what a manager tells when it is asked
+// ---- what a manager reports on request
 
-/** What is known of a session at any time. */
+/** Current state of a session. */
 export interface ManagerState {
-  /** Tokens of the newest request. */
+  /** Tokens of the latest request. */
   readonly totalTokens: number;
   readonly maxContextTokens: number;
-  /** Messages of the view: what the model gets. */
+  /** Messages of the view: the list sent to the model. */
   readonly messageCount: number;
   readonly summaryCount: number;
   /** ISO 8601. */
@@ -248,7 +250,7 @@ export interface ManagerState {
   readonly archiveSteps: number;
 }
 
-/** The running summary of a session and how far it reaches. */
+/** The current summary of a session and the messages it covers. */
 export interface RunningSummary {
   readonly summary: string;
   readonly summarizedMessageIds: readonly string[];
@@ -263,25 +265,26 @@ export interface CompactionNotice {
 
 /** A compaction that was undone. */
 export interface UndoneCompaction<T = unknown> {
-  /** The archive step of the compaction; its files stay. */
+  /** The archive step of the compaction; its files are kept. */
   readonly step: number;
-  /** Tokens of the request from now on. */
+  /** Tokens of the request after the undo. */
   readonly tokens: number;
   /**
-   * The list as it was before, read from the archive, with what came since behind it: for applications that keep our
-   * output. Undefined where the process has seen no list of the session or the archive does not have it.
+   * The list before the compaction, read from the archive, followed by later messages: for applications that
+   * store our output. Undefined if the process has not seen a list of the session or the archive does not
+   * have it.
    */
   readonly messages: T[] | undefined;
 }
 
-/** The answer to a request for a compaction. */
+/** Answer to a request for a compaction. */
 export interface RequestedCompaction {
-  /** True where the next preflight compacts. */
+  /** True if the next preflight compacts. */
   readonly accepted: boolean;
-  /** Tokens of the newest request, and those at which a compaction starts by itself. */
+  /** Tokens of the latest request, and the threshold of automatic compaction. */
   readonly tokens: number;
   readonly triggerTokens: number;
-  /** Calls to wait; 0 where the list is too small. */
+  /** Number of calls to wait; 0 if the list is too small. */
   readonly waitCalls: number;
 }
 
@@ -301,7 +304,7 @@ export interface Malformation {
   readonly explanation: string;
 }
 
-/** What happened in a session. `tracing/` writes the names, properties and words of the event. */
+/** An event of a session. `tracing/` adds its name, properties and wording. */
 export type SessionEvent =
   | {
       readonly kind: "estimate";
@@ -310,7 +313,7 @@ export type SessionEvent =
       readonly maxTokens: number;
     }
   | ({
-      /** One to compact is sent after the compaction, with its outcome. */
+      /** A decision to compact is sent after the compaction, with its outcome. */
       readonly kind: "decision";
       readonly decision: Pick<TriggerDecision, "triggered" | "reason">;
       readonly policy: Pick<Policy, "triggerPct" | "hardCapBuffer" | "strategy">;
@@ -333,14 +336,14 @@ export type SessionEvent =
     }
   | ({
       readonly kind: "undone";
-      /** Tokens of the request with the compaction and without. */
+      /** Tokens of the request with and without the compaction. */
       readonly tokensBefore: number;
       readonly tokensAfter: number;
     } & Step)
   | ({
       readonly kind: "failed";
       readonly error: unknown;
-      /** What was done instead: one of `FALLBACK`, or the next summarizer's name. */
+      /** The fallback: one of `FALLBACK`, or the next summarizer's name. */
       readonly fallback: string;
       readonly attempt?: SummaryAttempt;
     } & Step)
@@ -358,43 +361,43 @@ export type SessionEvent =
   | {
       readonly kind: "warning";
       readonly severity: "low" | "medium" | "high";
-      /** A stable word, such as `redaction_off`. */
+      /** A stable identifier, such as `redaction_off`. */
       readonly code: string;
       readonly message: string;
-      /** A count, such as of lost events. */
+      /** A count, such as the number of lost events. */
       readonly count?: number;
     };
 
 interface Step {
   readonly model?: string;
-  /** The number of the compaction in its session. */
+  /** Number of the compaction in its session. */
   readonly step?: number;
 }
 
-/** Start and end of a step, ISO 8601 in UTC; the time of the call when left out. */
+/** Start and end of a step, ISO 8601 in UTC. Default: the time of the call. */
 export interface StepTimes {
   readonly startedAt?: string;
   readonly endedAt?: string;
 }
 
-/** Reports events of one session; never throws and never waits. */
+/** Reports events of one session; never throws, never blocks. */
 export type Announce = (event: SessionEvent, times?: StepTimes) => void;
 
-/** Sends a manager's events to its archive and to the exporters, independently. */
+/** Sends a manager's events to its archive and to the exporters, independently of each other. */
 export interface EventRecorder {
   announcer(sessionId: string): Announce;
   /**
-   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
-   * written causes a warning and is kept for the next time.
+   * Resolves when the session's events are in the archive; events of other sessions are written later. Never
+   * rejects: a failed write emits a warning and is retried with the next one.
    */
   write(sessionId: string): Promise<void>;
-  /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
+  /** Writes the events of all sessions and flushes the exporters; reports lost events. */
   flush(): Promise<void>;
 }
 
 // ---- Exporter
 
-/** All events of Compact. */
+/** All event names. */
 export type CompactEventName =
   | "compact.token_estimate"
   | "compact.trigger_decision"
@@ -405,18 +408,21 @@ export type CompactEventName =
   | "compact.error"
   | "compact.warning";
 
-/** Version of the event schema; it rises when a property changes its meaning or goes, not when one is added. */
+/**
+ * Version of the event schema; incremented when a property changes its meaning or is removed, not when one is
+ * added.
+ */
 export const EVENT_VERSION = 1;
 
 export interface CompactEvent {
   readonly version: typeof EVENT_VERSION;
   readonly name: CompactEventName;
   readonly sessionId: string;
-  /** Where an exporter knows the host's trace. */
+  /** The host's span, if an exporter knows it. */
   readonly host?: HostSpan;
-  /** ISO 8601, UTC, milliseconds: when the step began. */
+  /** Start of the step: ISO 8601, UTC, milliseconds. */
   readonly startedAt: string;
-  /** ISO 8601: when it ended; the same as `startedAt` for a moment. */
+  /** End of the step, ISO 8601; equal to `startedAt` for an instant. */
   readonly endedAt: string;
   readonly status: "ok" | "error";
   /** Flat snake_case properties. */
@@ -425,25 +431,25 @@ export interface CompactEvent {
   readonly payload?: unknown;
 }
 
-/** The host's span that was current when something happened. */
+/** The host's span that was active when the event happened. */
 export interface HostSpan {
   readonly traceId: string;
   readonly spanId?: string;
 }
 
-/** An event's place in the host's trace, as the exporter found it. */
+/** An event's position in the host's trace, as captured by the exporter. */
 export interface Place {
   readonly host?: HostSpan;
 }
 
-/** Receives events; may be slow or fail without effect on the run. */
+/** Receives events; can be slow or fail without affecting the run. */
 export interface Exporter {
-  /** For reports about the exporter; `compact` when left out. */
+  /** Name in reports about the exporter. Default: `compact`. */
   readonly name?: string;
   /** `place`: the result of `here`. */
   export(event: CompactEvent, place?: Place): void | Promise<void>;
   /** Called in the host's context, before `export`, which runs later. */
   here?(): Place | undefined | Promise<Place | undefined>;
-  /** Resolves when everything handed over so far has left. */
+  /** Resolves when everything received so far has been delivered. */
   flush?(): Promise<void>;
 }

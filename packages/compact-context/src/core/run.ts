@@ -34,7 +34,7 @@ import type { SessionState } from "./view.ts";
 //   3. the state: this is the commit         a summary without a file is written from it by the next process
 //   4. the summary file, then the events
 
-/** Work that must be durable before a commit, such as queueing what leaves the list for a memory. */
+/** Work that must be durable before a commit, such as queueing removed messages for a memory. */
 export interface BeforeCommit {
   queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined>;
   /** Resolves when no queued work is running, or after `ms`. */
@@ -42,14 +42,14 @@ export interface BeforeCommit {
 }
 
 export interface QueuedWork {
-  /** Ids for the state that the compaction commits. */
+  /** Ids to store in the state committed by the compaction. */
   readonly flushes: readonly string[];
   handOn(): void;
 }
 
 export interface RunContext {
   readonly environment: Environment;
-  /** Awaited between the steps of long work. */
+  /** Awaited between steps of long work. */
   readonly pause: Pause;
   /** Tried in order. */
   readonly summarizers: readonly Summarizer[];
@@ -57,11 +57,11 @@ export interface RunContext {
   readonly archive: ArchiveStore;
   readonly announce: Announce;
   readonly model: string | undefined;
-  /** What a failed archive does: `stop` refuses the compaction, `continue` goes on without. */
+  /** On archive failure: `stop` refuses the compaction, `continue` compacts without an archive. */
   readonly onFailure: "stop" | "continue";
-  /** What is broken in a list, whatever its provider. */
+  /** Finds malformations of a list that no provider accepts. */
   findFaults?(messages: readonly Message[]): Steps<readonly Malformation[]>;
-  /** Makes the new state durable; rejects with `Conflict` when another worker was quicker. */
+  /** Makes the new state durable; rejects with `Conflict` if another worker saved first. */
   save(session: Session, state: SessionState): Promise<string>;
 }
 
@@ -69,19 +69,19 @@ function timeOf({ environment }: RunContext): string {
   return environment.now().toISOString();
 }
 
-/** A compaction that is not committed yet: the session is unchanged. */
+/** A compaction that has not been committed yet; the session is unchanged. */
 export interface PreparedCompaction {
   readonly outcome: Outcome;
   readonly receipt: ArchiveReceipt | undefined;
-  /** Its number in the session and of its archive files. */
+  /** Its number in the session, also used for its archive files. */
   readonly step: number;
   readonly spentMs: number;
-  /** ISO 8601: when the plan was made. */
+  /** When the plan was made, ISO 8601. */
   readonly decidedAt: string;
   readonly times: StepTimes;
 }
 
-/** Compacts a session, or returns why it is unchanged. */
+/** Compacts a session, or returns the reason why it is unchanged. */
 export async function compactSession(
   session: Session,
   request: CompactionRequest,
@@ -91,7 +91,7 @@ export async function compactSession(
   return typeof prepared === "string" ? prepared : commitCompaction(session, request, prepared, context);
 }
 
-/** Plans, archives and summarizes; changes nothing in the session. */
+/** Plans, archives and summarizes; does not change the session. */
 export async function prepareCompaction(
   session: Session,
   request: CompactionRequest,
@@ -118,7 +118,7 @@ export async function prepareCompaction(
     onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
     onFailure: ({ error, fallback, attempt }) => announce({ kind: "failed", error, fallback, attempt, step }),
   }).catch((error: unknown) => {
-    // A step that was archived needs a last event.
+    // An archived step needs a final event.
     if (request.signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
     throw error;
   });
@@ -145,7 +145,7 @@ async function commitCompaction(
   const { outcome, receipt } = prepared;
   const { plan } = outcome;
   await context.pause();
-  // Without an archive, another compaction may have used the number since.
+  // Without an archive, another compaction may have used the number in the meantime.
   const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
   const rewrote = request.reason !== "tool_output";
   const commit = { step, at: timeOf(context), rewrote };
@@ -169,8 +169,8 @@ async function commitCompaction(
 }
 
 /**
- * FIT-8. Refuses a compaction that gains nothing, also a manual one: everything must stay, only the earlier summary would
- * be summarized again, or the list would not become shorter.
+ * FIT-8. Refuses a compaction that gains nothing, also a manual one: everything must stay, only the earlier
+ * summary would be summarized again, or the list would not become shorter.
  */
 function refusalOf(
   { reason, budget, target = budget, messages }: CompactionRequest,
@@ -184,7 +184,7 @@ function refusalOf(
   return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
 }
 
-/** Archives the view before anything is dropped; undefined where it fails and `onFailure` is `continue`. */
+/** Archives the view before anything is dropped; undefined if that fails and `onFailure` is `continue`. */
 async function archiveView(
   session: Session,
   { archive, announce, onFailure }: RunContext,
@@ -202,7 +202,7 @@ async function archiveView(
   }
 }
 
-/** Reports a failure; true where the compaction continues without what failed. */
+/** Reports a failure; true if the compaction continues without the failed part. */
 function announceSkipped(
   error: unknown,
   fallback: string,
@@ -213,7 +213,7 @@ function announceSkipped(
   return goesOn;
 }
 
-/** RUN-5: what leaves is queued before the commit and handed on after it. */
+/** RUN-5: removed messages are queued before the commit and delivered after it. */
 async function queueBeforeCommit(
   session: Session,
   plan: CompactionPlan,
@@ -299,31 +299,31 @@ function announceDone(
 // ---- background compactions
 
 interface BackgroundCompaction {
-  /** The session at its start. */
+  /** The session when the compaction started. */
   readonly snapshot: Session;
-  /** Undefined while it runs, and where it failed or gains nothing. */
+  /** Undefined while it runs, and if it failed or gains nothing. */
   prepared: PreparedCompaction | undefined;
   running: boolean;
-  /** Resolves when it no longer runs; never rejects. */
+  /** Resolves when it has ended; never rejects. */
   readonly done: Promise<void>;
   cancel(): void;
 }
 
-/** Compactions in preparation, at most one for each session; they change nothing before they are committed. */
+/** Compactions in preparation, at most one per session; they change nothing until committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
   readonly #later: Environment["later"];
-  /** Call off the compactions that start later, by session. */
+  /** Cancel functions of compactions scheduled to start later, by session. */
   readonly #timers = new Map<string, () => void>();
 
   constructor(later: Environment["later"]) {
     this.#later = later;
   }
 
-  /** Calls `start` after `ms`, unless that is called off. */
+  /** Calls `start` after `ms`, unless cancelled. */
   startLater(sessionId: string, ms: number, start: () => void): void {
     const begin = (): void => {
-      // A compaction that was prepared for a shorter list is not worth a second one in the same pause.
+      // A compaction prepared for a shorter list does not justify a second one in the same pause.
       if (!this.isRunning(sessionId)) this.forget(sessionId);
       start();
     };
@@ -335,7 +335,7 @@ export class BackgroundCompactions {
     this.#timers.delete(sessionId);
   }
 
-  /** Starts `work` on a snapshot, unless one runs already; `onError` receives its failure. */
+  /** Starts `work` on a snapshot, unless one is already running; failures go to `onError`. */
   start(
     session: Session,
     work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | RefusalReason>,
@@ -368,7 +368,7 @@ export class BackgroundCompactions {
     return this.#compactions.get(sessionId)?.running === true;
   }
 
-  /** Cancels a session's compaction, and one that starts later. */
+  /** Cancels a session's compaction, running or scheduled. */
   forget(sessionId: string): void {
     this.callOff(sessionId);
     this.#compactions.get(sessionId)?.cancel();
@@ -376,8 +376,8 @@ export class BackgroundCompactions {
   }
 
   /**
-   * Waits for a prepared compaction and commits it; a manual compaction cancels it instead. Undefined when there is
-   * none, the session no longer begins with its snapshot, or the result would not fit.
+   * Waits for a prepared compaction and commits it; a manual compaction cancels it instead. Undefined if
+   * there is none, the session no longer begins with its snapshot, or the result would not fit.
    */
   async commit(
     session: Session,
@@ -395,8 +395,9 @@ export class BackgroundCompactions {
 }
 
 /**
- * The prepared compaction for the session's current list: later messages stay after it, and fixed tokens are those of
- * this call. Undefined when the session no longer begins with the snapshot, message by message.
+ * The prepared compaction applied to the session's current list: later messages follow it, and fixed tokens
+ * are those of the current call. Undefined if the session no longer begins with the snapshot, message by
+ * message.
  */
 function carryOver(
   { snapshot, prepared }: BackgroundCompaction,
@@ -433,11 +434,13 @@ function isSame(before: Message, now: Message | undefined): boolean {
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
 }
 
-// ---- what a compaction is asked for
+// ---- the request for a compaction
 
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
-/** Recalled results are put back up to this share of the trigger, so that no compaction follows at once. */
+/**
+ * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
+ */
 const ROOM_TO_GROW = 0.75;
 
 /** The compaction of a session's view. */
@@ -451,7 +454,7 @@ export function compactionRequest(
   const { codec, counter, edit } = session.current;
   const isManual = reason === "manual";
   const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
-  // Too many messages: filling up to the target would keep them.
+  // With too many messages, filling up to the target would keep them.
   const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
   return {
     messages: session.view,
@@ -477,7 +480,7 @@ export function compactionRequest(
   };
 }
 
-/** The conversation for a model that continues it; undefined where calls are open or the format is unknown. */
+/** The conversation for a model that continues it; undefined if calls are open or the format is unknown. */
 function liveConversation(
   session: Session,
   { system, tools, compact }: ManualRequest,

@@ -46,8 +46,9 @@ import {
   type ViewEntry,
 } from "./view.ts";
 
-// One conversation in memory: its stored state, the view of the newest list, and what that costs. Four methods change
-// it: `observe` reads a list, `commit` takes over a compaction, `fail` counts a failed attempt, `keep` a stored state.
+// One conversation in memory: its stored state, the view of the latest list, and its token counts. Four
+// methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
+// `keep` takes a stored state.
 
 /** Settings that all sessions share. */
 export interface SessionSettings {
@@ -56,14 +57,14 @@ export interface SessionSettings {
   readonly maxContextTokens: number;
   /** The model's name, for events. */
   readonly model: string | undefined;
-  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  /** The model accepts signed reasoning only after an unchanged prefix. */
   readonly reasoningBound: boolean;
   readonly codecs: Codecs;
-  /** The counter of the model; where none is named, the usual one for lists of this format. */
+  /** The counter of the model; if no model is named, the default for lists of this format. */
   counterFor(format: ListCodec["format"]): TokenCounter;
-  /** Input tokens of a provider's usage record; undefined where it has none. */
+  /** Input tokens of a provider's usage record; undefined if it has none. */
   readUsage(usage: unknown): number | undefined;
-  /** True where the window is for the input alone, so that the answer takes nothing from it. */
+  /** True if the window limits the input alone, so that the answer takes nothing from it. */
   limitsInputOnly(format: ListCodec["format"]): boolean;
 }
 
@@ -71,23 +72,29 @@ export interface SessionSettings {
 interface Source {
   readonly natives: unknown[];
   readonly messages: Message[];
-  /** The list is the view: it can go back to the caller unchanged. */
+  /** The list is the view: it can be returned to the caller unchanged. */
   readonly isView: boolean;
-  /** The messages are as the codec read them; those of a compaction's result keep the ids that they had before. */
+  /** The messages are as decoded by the codec; those of a compaction's result keep their earlier ids. */
   readonly decoded: boolean;
 }
 
-/** After a compaction the next waits until the list has grown by this share of the window, while it fits. */
+/**
+ * After a compaction, the next one waits until the list has grown by this share of the window, as long as it
+ * fits.
+ */
 const MIN_GROWTH = 0.05;
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
 /** Failed attempts double the wait up to this share of the window. */
 const MAX_GROWTH = 0.4;
 
-/** New messages that are read at once, and steps in which a longer list is read: each looks at all that is known. */
+/**
+ * New messages that are read at once, and the step size for reading a longer list: each step scans everything
+ * known.
+ */
 const STEP_MESSAGES = 64;
 const MAX_STEPS = 256;
-/** The first step is small: it may load a vocabulary besides. */
+/** The first step is small because it may also load a vocabulary. */
 const FIRST_MESSAGES = 8;
 
 /** `MessageTotals`, writable. */
@@ -104,15 +111,18 @@ const NOTHING_COUNTED: RequestCount = {
 export class Session {
   readonly id: string;
   state: SessionState = emptyState();
-  /** The state as it was stored last. */
+  /** The last stored state. */
   stored: SessionState = this.state;
-  /** Version of the stored state; null where nothing is stored. */
+  /** Version of the stored state; null if nothing is stored. */
   storedVersion: string | null = null;
-  /** Of the transcript that was saved last, as far as its messages are in the view; of no step where others come back. */
+  /**
+   * Places of the originals in the last saved transcript, for messages still in the view; `step` is NaN after
+   * the history changed.
+   */
   readonly originals: Originals = { step: 0, of: new Map() };
-  /** Why the stored state could not be read: what is here then says nothing of earlier compactions. */
+  /** Why the stored state could not be read; the state here then does not reflect earlier compactions. */
   unread: CompactError | undefined;
-  /** The newest list cannot go out as it is: its compaction waits for the storage. */
+  /** The latest list cannot be sent unchanged: its compaction waits for the storage. */
   urgent = false;
 
   // The view: what the model gets.
@@ -123,37 +133,37 @@ export class Session {
   bytes = 0;
   asGiven = true;
 
-  // The newest list.
-  /** How it is read and counted; undefined before the first, and after an undo. */
+  // The latest list.
+  /** How it is read and counted; undefined before the first list and after an undo. */
   context: ViewContext | undefined;
   #settings: SessionSettings | undefined;
-  /** The whole request, calibrated by the provider's usage where that was given; the breakdown is our own count. */
+  /** The whole request, calibrated by reported usage if available; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
-  /** Our count of what is sent besides the messages. */
+  /** Our count of what is sent in addition to the messages. */
   fixedTokens = 0;
-  /** Our count of the whole request, before any calibration; 0 before the first. */
+  /** Our uncalibrated count of the whole request; 0 before the first. */
   estimate = 0;
-  /** Lower bound of the whole request, whatever usage was reported. */
+  /** Lower bound of the whole request, regardless of reported usage. */
   leastTokens = 0;
   answerTokens = 0;
-  /** Tokens of the newest request, calibrated; after a compaction those of its result. */
+  /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
   /** The provider's prompt cache has probably expired. */
   cacheCold = false;
-  /** Time of the newest call in milliseconds since 1970, where known. */
+  /** Time of the latest call in milliseconds since 1970, if known. */
   seenAt: number | undefined;
 
-  /** Failed attempts in a row: the next one waits until the list has grown. */
+  /** Consecutive failed attempts: the next one waits until the list has grown. */
   stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
-  /** The model asked for a compaction: what it shall preserve, empty for nothing in particular. */
+  /** The model requested a compaction: what to preserve, empty if nothing specific. */
   requested: string | undefined;
   warnedOfFixedPart = false;
-  /** The newest list has another history than the state, and no warning was sent yet. */
+  /** The latest list has a different history than the state, and no warning was sent yet. */
   reset = false;
-  /** The view has another history than the state: nothing was compacted in it so far. */
+  /** The view has a different history than the state: nothing in it has been compacted yet. */
   leftBehind = false;
 
-  /** Whose tokens `estimate` has, and the window of that request. */
+  /** The counter that produced `estimate`, and the window of that request. */
   #estimatedFor = { counterId: "", window: 0 };
   #sources: Source[] = [];
   #callsSince = Number.POSITIVE_INFINITY;
@@ -164,14 +174,17 @@ export class Session {
     this.id = id;
   }
 
-  /** The part of the state that applies to the view: of another history only counts and calibration. */
+  /** The part of the state that applies to the view: only counts and calibration if the histories differ. */
   get activeState(): SessionState {
     if (!this.leftBehind) return this.state;
     const { summaryCount, step, calibration } = this.state;
     return { ...emptyState(), summaryCount, step, calibration };
   }
 
-  /** True for a list of another history than the state whose newest two messages the state knows already. */
+  /**
+   * True for a list with a different history than the state whose two newest messages are already in the
+   * state.
+   */
   isBehind(): boolean {
     const [newest, before] = [this.log.at(-1)?.[0], this.log.at(-2)?.[0]];
     const { log } = this.state;
@@ -180,7 +193,7 @@ export class Session {
     return this.leftBehind && log.some((_, at) => isNewest(at));
   }
 
-  /** A copy that does not change with the session. */
+  /** A copy that is independent of later changes to the session. */
   snapshot(): Session {
     const copy = Object.assign(new Session(this.id), this);
     copy.view = [...this.view];
@@ -191,11 +204,11 @@ export class Session {
     return copy;
   }
 
-  // ---- a list comes in
+  // ---- reading a list
 
   /**
-   * Reads a list of which much is new in steps; `observe` then knows most of it. A list that is new to a session with a
-   * history is left to `observe`: only the whole of it shows what it goes on with.
+   * Reads a list with many new messages in steps, so that `observe` finds most of it known. A list that is
+   * new to a session with a history is left to `observe`: only the whole list shows what it continues.
    */
   *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
     const seen = this.#sources.reduce((most, { natives }) => Math.max(most, natives.length), 0);
@@ -234,10 +247,11 @@ export class Session {
       summaryRole: settings.summaryRole,
       edit: { countText: (text) => counter.countText(text), archiveId },
     };
-    // Read again where the format turned out to be another (first messages look alike), or another model counts.
+    // Read again if the format turned out to be another (first messages look alike), or if another model
+    // counts.
     const same = codec.format === before?.format && counter.id === countedBefore;
     this.#show(list, same ? known : undefined, context);
-    // Not before: a list that cannot be read changes nothing.
+    // Assigned only now: a list that cannot be read changes nothing.
     this.context = context;
     this.#settings = settings;
   }
@@ -258,7 +272,7 @@ export class Session {
     this.fixedTokens = tokens - this.totals.tokens;
   }
 
-  /** Tokens of our counter for the view as the provider would report them, by what it reported so far. */
+  /** Our count of the view converted to the provider's tokens, based on reported usage. */
   providerTokens(tokens: number): number {
     const { counter } = this.current;
     const least = leastTokens(tokens, this.totals.uncertain, counter);
@@ -272,8 +286,9 @@ export class Session {
   }
 
   /**
-   * The reported tokens of the last request become the anchor of the next estimates. A report over its window is no
-   * request's: it sums up several. One of another model's request is not comparable.
+   * The reported tokens of the last request become the anchor of later estimates. A report larger than the
+   * window is a sum over several requests and is ignored; a report on another model's request is not
+   * comparable.
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
     const { counterId, window } = this.#estimatedFor;
@@ -283,35 +298,38 @@ export class Session {
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
   }
 
-  /** How the newest list is read and counted. */
+  /** How the latest list is read and counted. */
   get current(): ViewContext {
     if (this.context === undefined) throw new Error("the session has seen no list yet");
     return this.context;
   }
 
-  /** The settings of the newest list's model. */
+  /** The settings of the latest list's model. */
   get settings(): SessionSettings {
     if (this.#settings === undefined) throw new Error("the session has seen no list yet");
     return this.#settings;
   }
 
-  /** The known list that this one begins with: the same objects, or others that say the same. */
+  /** The known list that this one begins with: the same objects, or equal ones. */
   #sourceOf(list: readonly unknown[], codec: ListCodec): Source | undefined {
     const known = this.#sources.find(({ natives }) => natives.length > 0 && startsWith(list, natives));
     if (known !== undefined) return known;
-    // What left its history behind may come back to it, which only the whole list shows.
+    // A list that left its history can return to it, which only the whole list shows.
     if (this.leftBehind) return undefined;
     const equal = this.#sources.find(
       (source) => source.natives.length > 0 && sharedWith(list, source, codec) === source.natives.length,
     );
     if (equal === undefined) return undefined;
     takeOver(list, equal, equal.natives.length);
-    // Messages that several lists share have the objects of one only.
+    // Messages shared by several lists keep the objects of only one.
     this.#sources = [equal];
     return equal;
   }
 
-  /** Of a list that extends a known one only the new messages are read; any other is projected as a whole. */
+  /**
+   * Of a list that extends a known one, only the new messages are read; any other list is projected as a
+   * whole.
+   */
   #show(list: readonly unknown[], known: Source | undefined, context: ViewContext): void {
     if (known !== undefined && this.#append(list, known, context)) {
       // A caller that continues our output does not return to the raw list.
@@ -330,7 +348,7 @@ export class Session {
     this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
   }
 
-  /** Reads a list anew, except the messages at its beginning that the newest one said too. */
+  /** Decodes a list again, except for leading messages equal to those of the latest list. */
   #decode(list: readonly unknown[], codec: ListCodec): Message[] {
     const before = this.#sources.find(({ decoded }) => decoded);
     const stays = before !== undefined && codec.format === this.context?.codec.format;
@@ -342,7 +360,7 @@ export class Session {
     return messages;
   }
 
-  /** Adds the new messages of a known list; false when one of them is our own summary. */
+  /** Adds the new messages of a known list; false if one of them is our own summary. */
   #append(list: readonly unknown[], known: Source, context: ViewContext): boolean {
     const added = list.slice(known.natives.length);
     const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
@@ -359,7 +377,7 @@ export class Session {
       this.#addTokens(message, entry.tokens, context.counter);
     }
     for (const source of this.#sources) {
-      // One by one: a very long list does not fit on the stack as arguments of one call.
+      // One by one: a very long list would overflow the stack as arguments of one call.
       for (const native of added) source.natives.push(native);
       for (const message of messages) source.messages.push(message);
     }
@@ -372,7 +390,7 @@ export class Session {
     this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
     this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
     for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
-    // A summary and the provider's own compaction beside it have no entries.
+    // A summary and the provider's own compaction next to it have no entries.
     const own =
       view.length > entries.length ? view.filter(({ meta }) => meta?.summaryVersion !== undefined) : [];
     for (const message of own.slice(0, view.length - entries.length))
@@ -386,7 +404,7 @@ export class Session {
     if (role === "system" || role === "developer") this.totals[role] += tokens;
   }
 
-  // ---- what is to be done about it
+  // ---- deciding
 
   /** Whether the list is compacted now. */
   decide(manual: boolean): TriggerDecision {
@@ -408,14 +426,14 @@ export class Session {
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
   }
 
-  /** Whether the list has grown enough since the last compaction for another to gain anything. */
+  /** Whether the list has grown enough since the last compaction for another one to gain anything. */
   hasGrown(tokens: number = this.usage.tokens): boolean {
     const { step, tokensAfter } = this.activeState;
     const grown = tokens - tokensAfter;
     return step === 0 || grown < 0 || grown >= MIN_GROWTH * this.settings.maxContextTokens;
   }
 
-  /** Why a list that is over a threshold but fits is sent unchanged. */
+  /** The reason why a list that is over a threshold but fits is sent unchanged. */
   #heldBack(decision: TriggerDecision): TriggerReason | undefined {
     const { policy, maxContextTokens } = this.settings;
     const { undone, step, epochStart = 0 } = this.activeState;
@@ -435,7 +453,7 @@ export class Session {
     return hopeless ? "fixed_over_trigger" : undefined;
   }
 
-  /** Tokens that no compaction removes: what is sent besides the messages, and pinned messages. */
+  /** Tokens that no compaction removes: content sent in addition to the messages, and pinned messages. */
   fixedPart(): number {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
@@ -445,12 +463,12 @@ export class Session {
     return this.#callsSince;
   }
 
-  /** The request is over its budget and must not be sent. */
+  /** True if the request is over its budget and must not be sent. */
   isOver(): boolean {
     return this.usage.tokens > this.available();
   }
 
-  /** The most tokens that the request may have. */
+  /** Maximum tokens of the request. */
   available(): number {
     const { policy, maxContextTokens } = this.settings;
     return availableOf(maxContextTokens, policy, this.answerTokens);
@@ -462,7 +480,7 @@ export class Session {
     return Math.min(maxContextTokens * policy.triggerPct, this.available());
   }
 
-  /** The budget in our counter's tokens, by what reported usage taught. */
+  /** The budget in our counter's tokens, based on reported usage. */
   budget(): number {
     const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
     return calibratedBudget(this.available(), this.state.calibration, {
@@ -484,7 +502,7 @@ export class Session {
 
   // ---- after the decision
 
-  /** Counts the calls between compactions; true once, after three frequent ones in a row. */
+  /** Counts the calls between compactions; returns true once, after three frequent ones in a row. */
   noteInterval(): boolean {
     this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
     this.#callsSince = 0;
@@ -493,14 +511,14 @@ export class Session {
     return true;
   }
 
-  /** Counts a failed attempt; from the second in a row on, the next waits for growth. */
+  /** Counts a failed attempt; from the second consecutive one, the next waits for growth. */
   fail(reason: TriggerReason): void {
     if (reason === "in_background") return;
     this.requested = undefined;
     this.stall = { tokens: this.usage.tokens, attempts: (this.stall?.attempts ?? 0) + 1, reason };
   }
 
-  /** Takes over the view of a compaction; raw list and output both map to it from now on. */
+  /** Applies the view of a compaction; raw list and output both map to it from now on. */
   commit({ state, entries }: NextView, messages: readonly Message[]): void {
     const { codec, counter } = this.current;
     const natives = codec.encode(messages);
@@ -522,7 +540,7 @@ export class Session {
     ];
   }
 
-  /** Goes back to an earlier state; the view is that of the next list. */
+  /** Returns to an earlier state; the view is that of the next list. */
   goBack(state: SessionState): void {
     this.setState(state);
     this.context = undefined;
@@ -534,7 +552,7 @@ export class Session {
     this.#sources = [];
   }
 
-  /** The view costs so many tokens of our counter. */
+  /** Sets the tokens of the view, in our counter. */
   setTokens(tokens: number): void {
     this.requestTokens = this.providerTokens(tokens);
     this.estimate = tokens;
@@ -545,7 +563,7 @@ export class Session {
     this.stored = state;
   }
 
-  /** True where the stored state misses something that this process knows. */
+  /** True if this process knows something that the stored state lacks. */
   hasLearned(): boolean {
     const { log, calibration } = this.stored;
     return this.log.length !== log.length || this.state.calibration !== calibration;
@@ -558,14 +576,17 @@ export class Session {
     return { ...this.state, counter: this.current.counter.id, log, kept };
   }
 
-  /** The state without its newest compaction, for `goBack`; undefined where there is nothing to undo. */
+  /** The state without its newest compaction, for `goBack`; undefined if there is nothing to undo. */
   withoutCompaction(): SessionState | undefined {
     const now = this.context === undefined ? this.state : this.resumableState();
     return this.activeState.before && stateWithout(this.activeState.before, now);
   }
 }
 
-/** The codec that read the list so far, unless new entries show another format; else that of the given or detected format. */
+/**
+ * The codec that has read the list so far, unless new entries show another format; otherwise that of the
+ * given or detected format.
+ */
 function codecFor(
   list: readonly unknown[],
   { format }: PreflightRequest,
@@ -579,8 +600,9 @@ function codecFor(
 }
 
 /**
- * With how many messages of the source the list begins: new objects that say what others said, as JSON from a wire does.
- * It ends at an object that was there before: its owner may have changed it since it was read.
+ * The number of leading messages that the list shares with the source: equal content in new objects, such as
+ * JSON parsed from the wire. Stops at an object that was already there: the caller may have mutated it since
+ * it was read.
  */
 function sharedWith(list: readonly unknown[], { natives, messages }: Source, { neutral }: ListCodec): number {
   if (neutral) return 0;
@@ -596,7 +618,10 @@ function sharedWith(list: readonly unknown[], { natives, messages }: Source, { n
   return shared;
 }
 
-/** Puts the list's first objects in place of equal ones: what stays is the caller's newest object. */
+/**
+ * Replaces equal objects of the source with the list's first objects, so that the caller's latest objects are
+ * kept.
+ */
 function takeOver(list: readonly unknown[], { natives, messages }: Source, shared: number): void {
   for (let index = 0; index < shared; index += 1) {
     natives[index] = list[index];
@@ -604,7 +629,7 @@ function takeOver(list: readonly unknown[], { natives, messages }: Source, share
   }
 }
 
-/** Keeps the natives made for summary and edited messages, so that later calls return the same objects. */
+/** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */
 function withNatives(
   messages: readonly Message[],
   natives: readonly unknown[],

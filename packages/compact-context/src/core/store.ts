@@ -25,11 +25,11 @@ import {
   writeState,
 } from "./view.ts";
 
-// The sessions of a manager: in memory while in use, with stored state so that a later process resumes them.
+// The sessions of a manager: in memory while in use, with persisted state from which a later process resumes.
 
-/** Archive and session states of a manager, over calls that wait a moment only. */
+/** Archive and session states of a manager, with short timeouts on storage calls. */
 export interface Store extends StoreFace {
-  /** The same over calls that wait as long as the medium does, for a list that cannot go out without it. */
+  /** The same without short timeouts, for a list that cannot be sent without the storage. */
   readonly patient: StoreFace;
 }
 
@@ -44,7 +44,9 @@ export interface StoredState {
   readonly version: string;
 }
 
-/** Undefined for a session that was never saved; rejects for a state that is damaged or of a newer release. */
+/**
+ * Undefined for a session that was never saved; rejects for a state that is damaged or from a newer release.
+ */
 export async function loadState(driver: StorageDriver, sessionId: string): Promise<StoredState | undefined> {
   const key = stateKey(sessionId);
   const stored = await driver.get(key);
@@ -55,14 +57,14 @@ function stateKey(sessionId: string): string {
   return archiveFiles.state(sessionKey(sessionId));
 }
 
-/** What the sessions take of a manager's parts. */
+/** The parts of a manager that sessions use. */
 export interface StoreParts {
   readonly environment: Environment;
-  /** Awaited before a call of a session begins. */
+  /** Awaited before each call of a session. */
   enter(): Promise<void>;
-  /** Opens archive and session states when they are first needed. */
+  /** Opens archive and session states on first use. */
   open(): Promise<Store>;
-  /** The name of this worker among those that share the storage. */
+  /** Identifies this worker among those that share the storage. */
   readonly worker: string;
   readonly redaction: Redaction;
   warn(message: string): void;
@@ -70,17 +72,20 @@ export interface StoreParts {
 
 interface SessionsOptions extends StoreParts {
   readonly policy: Pick<Policy, "rolesNeverPrune">;
-  /** Runs work on a session after its calls under way. */
+  /** Runs work on a session after its pending calls. */
   readonly inTurn: KeyedMutex;
   onForget(sessionId: string): void;
-  /** Told of a session that had to make room, besides. */
+  /** Called with the id of an evicted session. */
   onEvict(sessionId: string): void;
 }
 
-/** So many sessions stay in memory, and more of them while their lists are small; the least recently used one is stored and forgotten first. */
+/**
+ * Minimum number of sessions in memory, more while their lists are small; the least recently used one is
+ * stored and evicted first.
+ */
 const MIN_SESSIONS = 256;
 const MAX_SESSIONS = 4096;
-/** Tokens of all lists in memory, above which no more than the fewest stay. */
+/** Tokens of all lists in memory, above which only `MIN_SESSIONS` stay. */
 const MAX_TOKENS = 16_000_000;
 
 /** The sessions in memory; each is loaded from its stored state at its first call. */
@@ -88,10 +93,10 @@ export class Sessions {
   readonly #options: SessionsOptions;
   /** Least recently used first. */
   readonly #live = new Map<string, Session>();
-  /** Tokens of the newest list of each, as its last call found them. */
+  /** Tokens of each session's latest list, as of its last call. */
   readonly #tokens = new Map<string, number>();
   #allTokens = 0;
-  /** Summaries with their secrets removed. */
+  /** Redacted summaries. */
   readonly #clean = new WeakMap<StoredSummary, StoredSummary>();
   #makingRoom = false;
 
@@ -99,7 +104,7 @@ export class Sessions {
     this.#options = options;
   }
 
-  /** Undefined for one that is not in memory. */
+  /** Undefined if the session is not in memory. */
   peek(sessionId: string): Session | undefined {
     return this.#live.get(sessionId);
   }
@@ -109,8 +114,8 @@ export class Sessions {
   }
 
   /**
-   * From memory; where workers share the storage, from the stored state if that is newer. Where the state cannot be read
-   * now, a session with `unread` set, or what is in memory.
+   * From memory; if workers share the storage, from the stored state if that is newer. If the state cannot be
+   * read, a session with `unread` set, or the one in memory.
    */
   async get(sessionId: string): Promise<Session> {
     await this.#options.enter();
@@ -125,7 +130,7 @@ export class Sessions {
     }
   }
 
-  /** The same, with the patience of the medium; rejects with `StorageFailed` for a state that cannot be read. */
+  /** Like `get`, without short timeouts; rejects with `StorageFailed` for a state that cannot be read. */
   async require(sessionId: string): Promise<Session> {
     return this.#read(sessionId, (await this.#options.open()).patient);
   }
@@ -136,7 +141,7 @@ export class Sessions {
       session.unread === undefined &&
       (store.stateDriver.leases === undefined || !(await this.#isStale(session, store)));
     if (known !== undefined && (await isCurrent(known))) return this.#remember(known);
-    // A state that could not be read before may be there now.
+    // A state that could not be read before may be readable now.
     if (known !== undefined && known.unread === undefined) this.forget(sessionId);
     return this.#remember(await this.#restore(sessionId, store));
   }
@@ -155,7 +160,7 @@ export class Sessions {
     else this.#tokens.delete(sessionId);
   }
 
-  /** True when another worker stored a newer state; false where that cannot be seen now. */
+  /** True if another worker stored a newer state; false if that cannot be determined. */
   async isOutdated(session: Session): Promise<boolean> {
     try {
       return await this.#isStale(session, await this.#storeFor(session));
@@ -176,12 +181,12 @@ export class Sessions {
     this.#options.onForget(sessionId);
   }
 
-  /** Stores a state; rejects with `Conflict` when another worker stored one since. */
+  /** Stores a state; rejects with `Conflict` if another worker stored one in the meantime. */
   async save(session: Session, state: SessionState, fence?: Fence): Promise<string> {
     const { redaction, environment } = this.#options;
     const { stateDriver } = await this.#storeFor(session);
-    // Secrets are removed from stored summaries; the one in memory matches the list. A provider's own compaction is
-    // signed: it was looked through before it was taken, and is stored as it came.
+    // Stored summaries are redacted; the one in memory matches the list. A provider's own compaction is
+    // signed: it was checked when it was created, and is stored unchanged.
     const clean = (summary: SessionState["summary"]) => {
       if (summary === undefined) return undefined;
       const known = this.#clean.get(summary) ?? { ...summary, text: redaction.redactText(summary.text) };
@@ -200,10 +205,10 @@ export class Sessions {
     return (await stateDriver.put(stateKey(session.id), value, put)).version;
   }
 
-  /** Stores what a session learned since it was stored; a storage that fails was told already. */
+  /** Stores what a session learned since it was last stored; storage failures were already reported. */
   async saveLearned(sessionId: string): Promise<void> {
     const session = this.#live.get(sessionId);
-    // The list may return to the history that the stored state belongs to.
+    // The list may return to the history of the stored state.
     if (session?.context === undefined || session.unread !== undefined) return;
     if (session.leftBehind || !session.hasLearned()) return;
     const state = session.resumableState();
@@ -211,7 +216,7 @@ export class Sessions {
       session.storedVersion = await this.save(session, state);
       session.setState(state);
     } catch (error) {
-      // The state of the other worker counts.
+      // The other worker's state wins.
       if (hasCode(error, "Conflict")) this.forget(sessionId);
       else if (!hasCode(error, "StorageFailed"))
         this.#options.warn(`the state of session ${session.id} could not be stored: ${errorMessage(error)}`);
@@ -219,8 +224,9 @@ export class Sessions {
   }
 
   /**
-   * Runs `work` while no other worker compacts the session; rejects with `Conflict` when one did meanwhile, and with
-   * `Aborted` when the signal is. Without leases, versions show a conflict when the state is saved.
+   * Runs `work` while no other worker compacts the session; rejects with `Conflict` if one did in the
+   * meantime, and with `Aborted` if the signal is aborted. Without leases, a conflict is detected by version
+   * when the state is saved.
    */
   async withLease<T>(
     session: Session,
@@ -246,7 +252,7 @@ export class Sessions {
     return ((await stateDriver.version(stateKey(id))) ?? null) !== storedVersion;
   }
 
-  /** A session as it was stored last; a new one where nothing is stored. */
+  /** A session as last stored; a new one if nothing is stored. */
   async #restore(sessionId: string, store: StoreFace): Promise<Session> {
     const session = new Session(sessionId);
     const stored = await this.#load(sessionId, store);
@@ -266,7 +272,7 @@ export class Sessions {
     return session;
   }
 
-  /** Of a damaged state the file is kept beside it, and the state is made again from the archive. */
+  /** If a state is damaged, keeps its file as a copy and rebuilds the state from the archive. */
   async #load(sessionId: string, store: StoreFace): Promise<StoredState | undefined> {
     const { warn, policy } = this.#options;
     const { stateDriver, archive } = store;
@@ -310,7 +316,7 @@ export class Sessions {
   }
 }
 
-/** Writes the summary file where a worker ended after storing its state and before writing the file. */
+/** Writes the summary file if a worker exited after storing its state and before writing the file. */
 async function completeArchive(
   sessionId: string,
   { summary, tokensAfter }: SessionState,
@@ -341,7 +347,7 @@ async function takeLease(
 
 // ---- a state that was lost
 
-// Each transcript is the whole view before a compaction, so together they hold every message in order.
+// Each transcript is the whole view before a compaction, so together they contain every message in order.
 
 interface Logged {
   readonly id: string;
@@ -349,7 +355,7 @@ interface Logged {
 }
 
 /**
- * The state of a session after its newest compaction, except that everything stays that was in the list before it:
+ * The state of a session after its newest compaction, except that everything in the list before it stays:
  * which messages that compaction kept is not archived. Counts and calibration are learned again.
  */
 async function rebuildState(
@@ -394,7 +400,7 @@ async function newestSummary(
   return { version, text, fingerprint: fingerprintOf(text), at, tokens, step };
 }
 
-/** The messages of a view in the log: those that stand in it already, perhaps edited since, and new ones behind them. */
+/** The messages of a view in the log: those already in it, possibly edited since, followed by new ones. */
 function keptOf(
   view: readonly Message[],
   log: Logged[],
@@ -416,8 +422,8 @@ function keptOf(
 // ---- the list before a compaction
 
 /**
- * The list before a compaction, followed by what came since: the caller's own objects where they are still in the view,
- * the archive's otherwise. Undefined where the archive does not have all of it.
+ * The list before a compaction, followed by later messages: the caller's own objects if still in the view,
+ * otherwise the archive's. Undefined if the archive does not have all of it.
  */
 export async function listBefore<T>(
   { id, view, entries, current, settings }: Session,
@@ -433,7 +439,7 @@ export async function listBefore<T>(
   const unpinned = before.filter(
     (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
   );
-  // A compaction that was prepared in the background archived a shorter list than it was committed to.
+  // A compaction prepared in the background archived a shorter list than the one it was committed to.
   const from = kept[unpinned.length]?.at ?? logged;
   const archived = new Set(messages.map((message) => message.archiveId));
   const since = entries.filter(({ at, message }) =>

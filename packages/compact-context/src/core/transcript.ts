@@ -2,61 +2,65 @@ import { CompactError, crc32Hex, isObject } from "../errors.ts";
 import { contentHash, type Format, type Message, type MessageMeta, type Part, type Role } from "./message.ts";
 import type { Redaction } from "./ports.ts";
 
-// A transcript: one line with a checksum for each message. A message that an earlier transcript holds is named by its place
-// there, so that each original is stored once. Secrets are removed before anything is written.
+// A transcript: one line with a checksum per message. A message in an earlier transcript is referenced by its
+// place there, so that each original is stored once. Everything is redacted before it is written.
 
 type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
-/** An archived message, secrets removed. */
+/** An archived message, redacted. */
 export interface ArchivedMessage {
   /** The id in stubs and summaries; equal for equal content. */
   readonly archiveId: string;
   readonly n: number;
   readonly message: Message;
-  /** True when a secret was removed: the text differs from the original there. */
+  /** True if a secret was removed: the text differs from the original there. */
   readonly redacted: boolean;
-  /** Why something is missing, such as a native object nested too deep. */
+  /** Why something is missing, such as a native object nested too deeply. */
   readonly leftOut?: string;
 }
 
-/** Where a transcript has a message: its step and its number there, from 1. */
+/** Place of a message in the transcripts: step and number, from 1. */
 export type ArchivePlace = readonly [step: number, n: number];
 
-/** What a line begins with. */
+/** The start of a line. */
 export interface LineHead {
   readonly n: number;
   readonly of: number;
   readonly id: string;
   readonly hash: string;
   readonly role: Role;
-  /** CRC-32 of the message as it was handed over: two with one archive id may have different ids of calls. */
+  /** CRC-32 of the original message: two messages with the same archive id can have different call ids. */
   readonly own?: string;
-  /** The line ends here: an earlier transcript holds the message. */
+  /** The line ends here: the message is in an earlier transcript. */
   readonly at?: ArchivePlace;
   readonly redacted?: true;
   readonly left_out?: string;
-  /** In `native`, `{"=": i}` stands for the long text `i` of `message`. */
+  /** In `native`, `{"=": i}` stands for long text number `i` of `message`. */
   readonly shared?: true;
 }
 
-/** Everything of a line but its checksum, in the order in which it is written. */
+/** Everything in a line except its checksum, in the order in which it is written. */
 interface LineContent extends LineHead {
   readonly message: { readonly parts: readonly Part[]; readonly meta?: MessageMeta };
   readonly native?: unknown;
   readonly format?: Format;
 }
 
-// JSON.stringify overflows the stack at about 4,100 levels on an empty stack: this leaves room for a full one.
+// JSON.stringify overflows the stack at about 4,100 levels on an empty stack: this leaves room for a full
+// one.
 const MAX_DEPTH = 400;
 const ID_LENGTH = 10;
 const CHECKSUM = /,"c":"([0-9a-f]{8})"\}$/;
 
-/** Ten characters of base 36 made from role and content. */
+/** Ten base-36 characters derived from role and content. */
 export function archiveId(message: Message): string {
   return hashOf(message).padStart(ID_LENGTH, "0").slice(-ID_LENGTH);
 }
 
-/** One line of a transcript, newline included; `n` of `of`, both from 1. Throws `InvalidArgument` for parts that are no JSON. */
+/**
+ * One line of a transcript, including the newline; `n` of `of`, both from 1. Throws `InvalidArgument` for
+ * parts that are not JSON.
+ */
 export function archiveLine(
   message: Message,
   n: number,
@@ -85,7 +89,7 @@ export function archiveLine(
   return signed(`${JSON.stringify(head).slice(0, -1)},"message":${body.json}${nativeJson}${formatJson}`);
 }
 
-/** The line of a message that an earlier transcript holds. */
+/** The line of a message that is stored in an earlier transcript. */
 export function referringLine(
   { id, role }: Message,
   head: Pick<LineHead, "n" | "of" | "hash" | "own" | "at">,
@@ -94,7 +98,7 @@ export function referringLine(
   return signed(JSON.stringify({ n, of, id, hash, role, own, at }).slice(0, -1));
 }
 
-/** See `LineHead.own`; undefined for what is no JSON, which is stored again each time. */
+/** See `LineHead.own`; undefined for a message that is not JSON, which is stored again each time. */
 export function ownChecksum({ parts, meta, native }: Message): string | undefined {
   try {
     return crc32Hex(JSON.stringify([native ?? parts, meta]));
@@ -107,7 +111,7 @@ function signed(content: string): string {
   return `${content},"c":"${crc32Hex(content)}"}\n`;
 }
 
-/** What is wrong with a line as it is stored; undefined where its checksum holds. */
+/** Describes what is wrong with a stored line; undefined if its checksum holds. */
 function damageOf(line: string): string | undefined {
   const checksum = CHECKSUM.exec(line);
   if (checksum === null) return "the line has no checksum: it was cut or written by something else";
@@ -115,11 +119,11 @@ function damageOf(line: string): string | undefined {
   return holds ? undefined : "the line does not match its checksum";
 }
 
-/** How a line begins; otherwise a sentence that says what is wrong with it. */
+/** The start of a line, or a description of what is wrong with it. */
 export function readLineHead(line: string): LineHead | string {
   const damage = damageOf(line);
   if (damage !== undefined) return damage;
-  // Inside of JSON text these quotes would be escaped.
+  // Inside JSON text, these quotes would be escaped.
   const end = line.indexOf(',"message":');
   try {
     return JSON.parse(end === -1 ? line : `${line.slice(0, end)}}`) as LineHead;
@@ -129,8 +133,8 @@ export function readLineHead(line: string): LineHead | string {
 }
 
 /**
- * The message of a line, or its head where an earlier transcript holds it, and how many messages its own has; otherwise a
- * sentence that says what is wrong with it.
+ * The message of a line (or its head if an earlier transcript has it) and the number of messages in its own
+ * transcript; otherwise a description of what is wrong with it.
  */
 export function readArchiveLine(
   line: string,
@@ -164,18 +168,18 @@ function fromContent(content: LineContent): ArchivedMessage {
 interface Encoded {
   readonly json: string | undefined;
   readonly redacted: boolean;
-  /** What was written, secrets removed. */
+  /** The written value, redacted. */
   readonly safe?: unknown;
   readonly shared?: true;
   readonly leftOut?: string;
 }
 
-// A caller's message mostly says what its neutral form says: long texts are stored once.
+// A caller's message mostly repeats its neutral form: long texts are stored once.
 
 const LONG_TEXT = 40;
 const SHARED = "=";
 
-/** The long texts of a value, in the order in which JSON has them. */
+/** The long texts of a value, in JSON order. */
 function longTexts(value: unknown, found: string[] = []): string[] {
   if (typeof value === "string" && value.length >= LONG_TEXT) found.push(value);
   else if (typeof value === "object" && value !== null) {
@@ -184,7 +188,10 @@ function longTexts(value: unknown, found: string[] = []): string[] {
   return found;
 }
 
-/** JSON with the place of each text in `texts` instead of the text; undefined where none is in it, or a key would be misread. */
+/**
+ * JSON with references to `texts` in place of those texts; undefined if it contains none, or if a key would
+ * be misread.
+ */
 function sharedJson(value: unknown, texts: readonly string[]): string | undefined {
   if (texts.length === 0) return undefined;
   const places = new Map(texts.map((text, index) => [text, { [SHARED]: index }]));
@@ -228,10 +235,10 @@ function jsonOfParts(neutral: LineContent["message"], n: number, redactor: Redac
   }
 }
 
-/** Fields of a neutral message that hold parts, or names of ours. */
+/** Fields of a neutral message that hold parts, or our own names. */
 const NEUTRAL: ReadonlySet<string> = new Set(["parts", "content", "meta"]);
 
-/** What was redacted, under the names that it had: a pattern may match `parts` or `text`, which only we write. */
+/** Restores the names in a redacted value: a pattern can match `parts` or `text`, which only we write. */
 function withOwnNames(given: unknown, safe: unknown): unknown {
   if (Array.isArray(given) && Array.isArray(safe))
     return given.map((item, index) => withOwnNames(item, safe[index]));
@@ -244,7 +251,10 @@ function withOwnNames(given: unknown, safe: unknown): unknown {
   return Object.fromEntries(named);
 }
 
-/** The caller's native object, beside its neutral form; left out with a note in the line where it is not JSON. */
+/**
+ * The caller's native object, stored along with its neutral form; omitted with a note in the line if it is
+ * not JSON.
+ */
 function jsonOfNative(native: unknown, redactor: Redact, neutral: unknown): Encoded {
   if (native === undefined) return { json: undefined, redacted: false };
   const without = (reason: string): Encoded => ({
@@ -265,7 +275,7 @@ function jsonOfNative(native: unknown, redactor: Redact, neutral: unknown): Enco
   }
 }
 
-/** A value inside itself counts as too deep. */
+/** A circular value counts as too deep. */
 function isTooDeep(value: unknown): boolean {
   const open: { value: unknown; depth: number }[] = [{ value, depth: 0 }];
   for (let next = open.pop(); next !== undefined; next = open.pop()) {
@@ -280,21 +290,21 @@ function hashOf(message: Message): string {
   try {
     return contentHash(message);
   } catch {
-    // Arguments that are too deep or not JSON: the id identifies the message.
+    // Arguments that are too deep or not JSON: the id identifies the message instead.
     return contentHash({ role: message.role, parts: [{ type: "text", text: message.id }] });
   }
 }
 
 // ---- reading a transcript
 
-/** A line of a stored value, from 1; `torn` where the value ends without a newline. */
+/** A line of a stored value, from 1; `torn` if the value ends without a newline. */
 export interface StoredLine {
   readonly line: number;
   readonly text: string;
   readonly torn: boolean;
 }
 
-/** The lines of a value that comes in pieces; stopping early closes the value. */
+/** The lines of a value read in pieces; stopping early closes the value. */
 export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<StoredLine> {
   let open: string[] = [];
   let line = 1;
@@ -318,7 +328,7 @@ export interface ArchiveProblem {
   readonly problem: string;
 }
 
-/** An entry of a transcript file, in order; problems have `problem`. */
+/** An entry of a transcript file, in file order; problems have `problem`. */
 export type ArchiveEntry = ArchivedMessage | ArchiveProblem;
 
 export interface ArchivedTranscript {
@@ -326,7 +336,10 @@ export interface ArchivedTranscript {
   readonly problems: readonly ArchiveProblem[];
 }
 
-/** The messages of a text of lines that refer to no transcript, and its damaged, missing and cut-off lines. */
+/**
+ * Parses transcript text without references to other transcripts: its messages, and its damaged, missing and
+ * truncated lines.
+ */
 export function readTranscriptText(text: string): ArchivedTranscript {
   const reading = createReading();
   const lines = text.split("\n");
@@ -336,7 +349,7 @@ export function readTranscriptText(text: string): ArchivedTranscript {
   return sorted([...entries, ...reading.end()].filter((entry): entry is ArchiveEntry => !isReference(entry)));
 }
 
-/** The message of a line whose original an earlier transcript holds. */
+/** A line whose message is stored in an earlier transcript. */
 export interface ArchiveReference {
   /** The number of the line, from 1. */
   readonly line: number;
@@ -347,14 +360,14 @@ export function isReference(entry: ArchiveEntry | ArchiveReference): entry is Ar
   return "head" in entry;
 }
 
-/** The entries of a file that comes in pieces, as they stand in it. */
+/** The entries of a file read in pieces, in file order. */
 async function* readLines(pieces: AsyncIterable<string>): AsyncGenerator<ArchiveEntry | ArchiveReference> {
   const reading = createReading();
   for await (const { text, torn } of linesOf(pieces)) yield* reading.take(text, torn);
   yield* reading.end();
 }
 
-/** The originals of references, by step and line; those that cannot be read are missing. */
+/** The originals of references, by step and line; unreadable ones are missing. */
 async function originalsOf(
   references: readonly ArchiveReference[],
   stream: (step: number) => AsyncIterable<string>,
@@ -378,8 +391,8 @@ async function originalsOf(
 }
 
 /**
- * The entries of a file, references resolved. What stands behind the first of them is held in memory: such a transcript
- * is about as long as the window.
+ * The entries of a file, references resolved. Everything after the first reference is held in memory: such a
+ * transcript is about as long as the window.
  */
 export async function* readTranscriptPieces(
   pieces: AsyncIterable<string>,
@@ -403,7 +416,7 @@ export async function* readTranscriptPieces(
   }
 }
 
-/** The error for a missing transcript; names those that exist. */
+/** The error for a missing transcript; lists the existing ones. */
 export function noTranscript(sessionId: string, step: number, steps: readonly number[]): CompactError {
   return new CompactError(
     "NotFound",
@@ -418,11 +431,11 @@ export function noTranscript(sessionId: string, step: number, steps: readonly nu
 }
 
 export interface Reading {
-  /** What the next line holds; `torn` when the file ends without a newline behind it. */
+  /** The contents of the next line; `torn` if the file ends without a newline after it. */
   take(text: string, torn: boolean): (ArchiveEntry | ArchiveReference)[];
-  /** What should have followed. */
+  /** Problems for the lines that are missing at the end. */
   end(): ArchiveProblem[];
-  /** The number of messages that the lines so far state; 0 where none could be read. */
+  /** The number of messages stated by the lines so far; 0 if none could be read. */
   stated(): number;
 }
 

@@ -12,23 +12,28 @@ import {
 // ---- units: what is kept or removed together
 
 /**
- * What is kept or removed together: one plain message, or an exchange (calls, their results and the
- * reasoning tied to them).
+ * What is kept or removed together: one plain message, or an exchange (calls, their results and the reasoning
+ * bound to them).
  */
 export interface Unit {
   readonly kind: "message" | "exchange";
-  /** Indexes into the list, ascending; not always contiguous (a user may speak while a call is open). */
+  /**
+   * Indexes in the list, ascending; not always contiguous (a user message can come in while a call is open).
+   */
   readonly indexes: readonly number[];
-  /** Calls that the host answers; a parallel batch counts each of them. */
+  /** Number of calls that the host answers; each call of a parallel batch counts. */
   readonly calls: number;
-  /** Calls without a result, and a tool that the provider was allowed to call at the end of the list. */
+  /**
+   * Number of calls without a result, plus a tool at the end of the list that the provider was approved to
+   * call.
+   */
   readonly open: number;
 }
 
 interface DraftUnit {
   indexes: number[];
   calls: number;
-  /** Ids without a result; most units never have one. */
+  /** Ids without a result; undefined for most units. */
   open: Set<string> | undefined;
   hasReasoning: boolean;
   /** The unit that this one was merged into. */
@@ -48,7 +53,7 @@ function opens(unit: DraftUnit, id: string): void {
 
 function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
   if (one === another) return one;
-  // The smaller into the larger: n log n for results that join many exchanges.
+  // Merge the smaller into the larger: n log n for results that join many exchanges.
   const [into, other] = one.indexes.length < another.indexes.length ? [another, one] : [one, another];
   for (const index of other.indexes) into.indexes.push(index);
   into.calls += other.calls;
@@ -60,13 +65,13 @@ function merge(one: DraftUnit, another: DraftUnit): DraftUnit {
 
 interface Grouping {
   readonly units: DraftUnit[];
-  /** The unit of the newest call, or approval, of each id. */
+  /** The unit of the latest call, or approval, by id. */
   readonly calls: Map<string, DraftUnit>;
-  /** The unit of the assistant messages directly before this one. */
+  /** The unit of the assistant messages directly before the current one. */
   run: DraftUnit | undefined;
 }
 
-/** A response of several entries (reasoning, text, parallel calls) is one unit. */
+/** A response with several entries (reasoning, text, parallel calls) is one unit. */
 function unitFor(grouping: Grouping, message: Message, hasCalls: boolean): DraftUnit {
   const run = grouping.run === undefined ? undefined : resolve(grouping.run);
   const alone = isSummary(message) || carriesCompaction(message);
@@ -82,7 +87,7 @@ function isSummary(message: Message): boolean {
   return message.meta?.summaryVersion !== undefined;
 }
 
-/** Joins a result to the unit of its call; a result without a call keeps its own. */
+/** Adds a result to the unit of its call; a result without a call keeps its own unit. */
 function answer(grouping: Grouping, id: string, unit: DraftUnit): DraftUnit {
   const owner = grouping.calls.get(id);
   if (owner === undefined) return unit;
@@ -113,14 +118,17 @@ function add(grouping: Grouping, message: Message, index: number): void {
   grouping.run = message.role === "assistant" ? unit : undefined;
 }
 
-/** True for a message with reasoning, and for one that was nothing else before it was taken out: what follows goes with it. */
+/**
+ * True for a message with reasoning, or one that consisted only of since-removed reasoning: the next message
+ * belongs to its unit.
+ */
 function bindsNext(message: Message): boolean {
   if (message.edited === true && message.parts.length === 0) return true;
   const free = carriesCompaction(message) ? 1 : 0;
   return message.parts.some((part, position) => part.type === "reasoning" && position >= free);
 }
 
-/** An approval request keeps its unit open until the answer joins it. */
+/** An approval request keeps its unit open until the answer arrives. */
 function addApprovals(
   grouping: Grouping,
   message: Message,
@@ -128,7 +136,7 @@ function addApprovals(
   { asked, answered }: Approvals,
 ): DraftUnit {
   for (const id of asked) {
-    // The provider calls hosted tools: only the approval waits for the host.
+    // The provider executes hosted tools: only the approval waits for the host.
     if (message.format !== "ai-sdk") unit.calls += 1;
     opens(unit, `approval ${id}`);
     grouping.calls.set(`approval ${id}`, unit);
@@ -137,14 +145,14 @@ function addApprovals(
 }
 
 /**
- * The units of a list in order of their first message; every index is in exactly one unit. Results
- * find their call by id wherever it stands; a result without a call is a unit of its own.
+ * The units of a list in order of their first message; every index is in exactly one unit. Results find their
+ * call by id at any distance; a result without a call is a separate unit.
  */
 export function groupUnits(messages: readonly Message[]): Unit[] {
   return runAtOnce(groupInSteps(messages));
 }
 
-/** Messages that are grouped in one step. */
+/** Messages grouped per step. */
 const STEP_MESSAGES = 4096;
 
 export function* groupInSteps(messages: readonly Message[]): Steps<Unit[]> {
@@ -168,7 +176,7 @@ export function* groupInSteps(messages: readonly Message[]): Steps<Unit[]> {
     .toSorted((a, b) => (a.indexes[0] ?? 0) - (b.indexes[0] ?? 0));
 }
 
-/** True for an exchange that waits for results at the end of the list. */
+/** True for an exchange at the end of the list that still waits for results. */
 export function isUnderWay(unit: Unit, last: number): boolean {
   return unit.open > 0 && unit.indexes.includes(last);
 }
@@ -183,7 +191,7 @@ export interface Approvals {
 const NO_APPROVALS: Approvals = { asked: [], answered: [] };
 
 /**
- * Approvals in the native entry: blocks of the AI SDK, items of hosted MCP tools. A provider refuses the answer without
+ * Approvals in the native entry: AI SDK blocks, hosted MCP tool items. A provider rejects the answer without
  * the request, so both are kept or dropped together.
  */
 export function approvalsOf({ native, format }: Message): Approvals {
@@ -207,7 +215,7 @@ export function grantsCall({ native, format }: Message): boolean {
   return item.type === "mcp_approval_response" && item.approve === true;
 }
 
-/** The Agents SDK keeps fields of the wire in `providerData`. */
+/** The Agents SDK keeps wire fields in `providerData`. */
 function wireItem(native: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
   return isObject(native.providerData) ? { ...native, ...native.providerData } : native;
 }
@@ -223,7 +231,7 @@ function idOf(value: unknown): string[] {
 
 // ---- turns
 
-/** True for a message of a person, not of a tool, a program or a summary. */
+/** True for a user's message, as opposed to one from a tool, a program or a summary. */
 export function isUserSpeech(message: Message): boolean {
   if (message.role !== "user" || message.meta?.synthetic === true) return false;
   if (message.meta?.summaryVersion !== undefined) return false;
@@ -231,8 +239,8 @@ export function isUserSpeech(message: Message): boolean {
 }
 
 /**
- * Where each turn begins, ascending. A turn is a user message and all that answers it; user messages
- * in a row begin one turn, and a result that carries user text stays in the turn of its call.
+ * Start index of each turn, ascending. A turn is a user message and everything that answers it; consecutive
+ * user messages start one turn, and a result that includes user text stays in the turn of its call.
  */
 export function turnStarts(messages: readonly Message[]): number[] {
   const starts: number[] = [];
@@ -259,13 +267,13 @@ const INJECTED_LINE =
 /** Consecutive lines of a user message. */
 export interface TextSegment {
   readonly text: string;
-  /** False for text that an agent host added. */
+  /** False for text added by an agent host. */
   readonly typed: boolean;
 }
 
 /**
- * What a person typed in a user message: blocks that agent hosts put there (`<system-reminder>`,
- * `<environment_context>`, `<file_content>` …) and their notices are left out, a block that never closes is kept.
+ * What the user typed in a user message, without blocks injected by agent hosts (`<system-reminder>`,
+ * `<environment_context>`, `<file_content>` …) and their notices; an unclosed block is kept.
  */
 export function typedText(text: string): string {
   const typed = textSegments(text).filter((segment) => segment.typed);
@@ -275,7 +283,10 @@ export function typedText(text: string): string {
     .trim();
 }
 
-/** The text in order, split into what a person typed and what a host added; `opening` names the blocks of the host. */
+/**
+ * The text in order, split into what the user typed and what a host added; `opening` matches the names of
+ * host blocks.
+ */
 export function textSegments(text: string, opening: RegExp = BLOCK_OPENING): TextSegment[] {
   if (!/<|\[Request|^\s{0,8}If you need specific/m.test(text)) return [{ text, typed: true }];
   const found: { typed: boolean; pieces: string[] }[] = [];
@@ -306,14 +317,14 @@ function blockEnd(text: string, at: number, opening: RegExp, unclosed: Set<strin
   const closing = `</${name}>`;
   const end = text.indexOf(closing, at);
   if (end >= 0) return end + closing.length;
-  // The text is searched to its end once for each name.
+  // The rest of the text is searched only once per name.
   unclosed.add(name);
   return undefined;
 }
 
 /**
- * Index of the newest message in which a person typed or attached something; where hosts wrote all user messages
- * (reminders, notices), the newest of them. -1 without user messages.
+ * Index of the latest message in which the user typed or attached something; if all user messages come from
+ * hosts (reminders, notices), the latest of them. -1 without user messages.
  */
 export function latestUserMessage(messages: readonly Message[]): number {
   const typed = messages.findLastIndex((message) => isUserSpeech(message) && isTyped(message));
@@ -324,13 +335,16 @@ function isTyped(message: Message): boolean {
   return message.parts.some(({ type }) => type === "media") || typedText(messageText(message)) !== "";
 }
 
-/** How hosts open a message with the project's instructions or a skill: Codex (`# AGENTS.md`, `<skill>`), Claude Code. */
+/**
+ * How hosts start a message with project instructions or a skill: Codex (`# AGENTS.md`, `<skill>`), Claude
+ * Code.
+ */
 const INSTRUCTIONS =
   /^\s*(?:# AGENTS\.md instructions for [^\n]*\n\s*<INSTRUCTIONS>|<user_instructions>|<system-reminder>\n[^\n]*\n# claudeMd\n|(<skill>)\n<name>)/;
-/** The most that Codex reads of AGENTS.md by default; longer texts are documents. */
+/** The maximum that Codex reads of AGENTS.md by default; longer texts are documents. */
 const MAX_INSTRUCTIONS_LENGTH = 32_768;
 
-/** True for a user message with the project's instructions or a skill, put there by a host, and no typed text. */
+/** True for a user message that a host added with project instructions or a skill, without typed text. */
 export function isProjectInstructions(message: Message): boolean {
   const [first] = message.parts;
   if (message.role !== "user" || first?.type !== "text") return false;
@@ -342,14 +356,14 @@ export function isProjectInstructions(message: Message): boolean {
   return isAlone && text.length <= MAX_INSTRUCTIONS_LENGTH;
 }
 
-/** A piece of a text; all pieces joined are the text. */
+/** A piece of a text; the concatenated pieces are the text. */
 interface TextPiece {
   readonly text: string;
-  /** False for text that a host added and for text between code fences. */
+  /** False for text added by a host and for text between code fences. */
   readonly own: boolean;
 }
 
-/** Splits a text into the user's own words and what was injected or pasted into them. */
+/** Splits a text into the user's own words and injected or pasted text. */
 export function splitOwnWords(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let at = 0;
@@ -365,7 +379,7 @@ export function splitOwnWords(text: string): TextPiece[] {
 
 const FENCE = /^ {0,3}(`{3,}|~{3,})/;
 
-/** Splits off the text between fences, without the fences; a fence that never closes does not count. */
+/** Splits off text between fences, without the fences; an unclosed fence is ignored. */
 function splitFences(text: string): TextPiece[] {
   const pieces: TextPiece[] = [];
   let open: { readonly mark: string; readonly inside: number } | undefined;

@@ -3,38 +3,44 @@ import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
 import type { CompactByProvider, LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
 
-// What a request costs: what is sent besides the messages, the limits, and calibration by reported usage.
+// Cost of a request: content sent in addition to the messages, the limits, and calibration by reported usage.
 
-/** What is sent besides the messages of one call. */
+/** What a call sends in addition to its messages. */
 export interface PreflightRequest {
-  /** The model that the list goes to; the manager's own when left out. Its window, thresholds and counting hold for this call. */
+  /**
+   * The model that receives the list; determines window, thresholds and counting of this call. Default: the
+   * manager's.
+   */
   readonly model?: string;
   readonly system?: string;
   readonly tools?: readonly unknown[];
-  /** What the user is about to send and is not in the list yet. */
+  /** Pending user input that is not in the list yet. */
   readonly input?: string;
-  /** The provider's usage record of the call before, in its own shape: later estimates are calibrated by it. */
+  /** The provider's usage record of the previous call, in its own shape; calibrates later estimates. */
   readonly usage?: unknown;
   /**
-   * Whether the provider's prompt cache has forgotten this session. When left out, it is taken to be cold
-   * after `policy.cacheTtlSeconds` without a call; a process that does not know the last call takes it to be warm.
+   * Whether the provider's prompt cache has evicted this session. Default: cold after
+   * `policy.cacheTtlSeconds` without a call; warm if the process does not know the last call.
    */
   readonly cacheCold?: boolean;
-  /** Most tokens the answer may have (the request's own limit); taken from the window where input and output share it. */
+  /**
+   * Maximum tokens of the answer (the request's own limit), subtracted from the window if input and output
+   * share it.
+   */
   readonly maxOutputTokens?: number;
-  /** Recognised from the list when left out. */
+  /** Default: detected from the list. */
   readonly format?: Format;
-  /** Whether the list is mended before it is looked at; as the manager is set when left out. */
+  /** Whether the list is repaired before it is read. Default: the manager's setting. */
   readonly repair?: boolean;
   readonly signal?: AbortSignal;
-  /** Has the provider compact entries by itself, for `summarizer.kind: "provider"`. */
+  /** Asks the provider to compact entries, for `summarizer.kind: "provider"`. */
   readonly compact?: CompactByProvider;
 }
 
 export interface ManualRequest extends PreflightRequest {
-  /** Why, in a person's words; in the event, and an instruction to the summarizer. */
+  /** The user's reason; included in the event and passed to the summarizer as an instruction. */
   readonly note?: string;
-  /** Tokens to aim for; without it everything eligible is summarized. */
+  /** Target in tokens; if omitted, everything eligible is summarized. */
   readonly targetTokens?: number;
 }
 
@@ -54,7 +60,7 @@ const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
   targetTokens: true,
 };
 
-/** Throws `InvalidArgument` for what is no request. */
+/** Throws `InvalidArgument` for a value that is not a request. */
 export function requireRequest(request: ManualRequest): void {
   requireOptions(request, "request");
   refuseUnknown(request, REQUEST_FIELDS, "request");
@@ -63,56 +69,59 @@ export function requireRequest(request: ManualRequest): void {
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */
 export interface CompactionRequest {
   readonly messages: readonly Message[];
-  /** Format of the caller's list; undefined for neutral messages of no known format. */
+  /** Format of the caller's list; undefined for neutral messages of unknown format. */
   readonly format: Format | undefined;
   readonly counter: TokenCounter;
   readonly policy: Policy;
   readonly reason: TriggerReason;
-  /** Tokens beside the messages. */
+  /** Tokens sent in addition to the messages. */
   readonly fixedTokens: number;
   readonly budget: number;
-  /** Tokens of the window that the answer takes from the budget; 0 when left out. */
+  /** Tokens of the window that the answer takes from the budget. Default: 0. */
   readonly answerTokens?: number;
-  /** Tokens to aim for; missed where what must stay is larger. Without it everything eligible is summarized. */
+  /** Target in tokens; missed if what must stay is larger. If omitted, everything eligible is summarized. */
   readonly target?: number;
-  /** Tokens below which the next compaction is far enough away; limits what is put back or removed as a last resort. */
+  /**
+   * Size in tokens below which the next compaction is far enough away; limits what is restored or removed as
+   * a last resort.
+   */
   readonly preferred?: number;
   readonly maxSummaryTokens: number;
-  /** Tokens reserved for the whole summary message; without it, its room depends on what it replaces. */
+  /** Tokens reserved for the whole summary message; if omitted, its size depends on what it replaces. */
   readonly summaryReserve?: number;
   readonly summaryRole: "assistant" | "user" | "system";
-  /** The summary as a message, marked with its version; a message with our tag when left out. */
+  /** Creates the summary message, marked with its version. Default: a message with our tag. */
   readonly summaryAs?: (summary: LiveSummary) => Message;
-  /** Version of the newest summary that is not in the list; 0 for none. */
+  /** Version of the newest summary that is not in the list; 0 if there is none. */
   readonly lastSummaryVersion?: number;
-  /** The model takes signed reasoning back only behind an unchanged prefix. */
+  /** The model accepts signed reasoning only after an unchanged prefix. */
   readonly reasoningBound: boolean;
-  /** The id under which the archive holds a message; none where nothing is archived. */
+  /** The archive id of a message; omitted if nothing is archived. */
   readonly archiveId?: (message: Message) => string;
-  /** Tool answers that stay whole while there is room: the model has just asked for them. */
+  /** Recalled results that stay whole while there is room: the model has just requested them. */
   readonly recalled?: ReadonlySet<Message>;
-  /** Project instructions: pinned as long as they leave enough to the conversation. */
+  /** Project instructions: pinned as long as they leave enough room for the conversation. */
   readonly instructions?: ReadonlySet<Message>;
-  /** Messages that always stay, with all that belongs to them. */
+  /** Messages that always stay, with everything that belongs to them. */
   readonly held?: ReadonlySet<Message>;
-  /** What a person asked the compaction to preserve. */
+  /** What the user asked the compaction to preserve. */
   readonly note?: string;
   readonly signal?: AbortSignal;
-  /** The conversation as the agent's last call sent it; called where a summarizer can use it. */
+  /** The conversation as sent in the agent's last call; called if a summarizer can use it. */
   readonly live?: () => LiveConversation | undefined;
 }
 
 /** Tokens of the messages in a view. */
 export interface MessageTotals {
   readonly tokens: number;
-  /** The part of them that is an estimate whatever the encoding: media and unreadable reasoning. */
+  /** The part of `tokens` that is an estimate with any encoding: media and unreadable reasoning. */
   readonly uncertain: number;
-  /** Those among them that are system and developer messages. */
+  /** The part of `tokens` in system and developer messages. */
   readonly system: number;
   readonly developer: number;
 }
 
-/** Tokens of a request by origin: the messages of a view and what travels beside them. */
+/** Tokens of a request by origin: the messages of a view and what is sent along with them. */
 export function requestBreakdown(
   totals: MessageTotals,
   { system, tools, input }: Pick<PreflightRequest, "system" | "tools" | "input">,
@@ -133,51 +142,59 @@ export function totalOf({ system, developer, tools_schema, messages }: TokenBrea
 
 // ---- calibration by reported usage
 
-/** What the provider counted and what we had estimated, for the same messages. */
+/** The provider's count and our estimate for the same messages. */
 export interface Anchor {
   readonly reported: number;
   readonly estimated: number;
 }
 
-/** What reported usage taught; plain JSON, stored with the session. */
+/** What was learned from reported usage; plain JSON, stored with the session. */
 export interface Calibration {
-  /** The counter of these estimates; another counter starts from nothing. */
+  /** The counter of these estimates; a different counter resets the calibration. */
   readonly counterId: string | null;
   readonly anchor: Anchor | null;
-  /** Growth between calls as reported and as estimated, old growth fading; their quotient is the running ratio. */
+  /**
+   * Growth between calls, reported and estimated, with decaying weight; their quotient is the running ratio.
+   */
   readonly grownReported: number;
   readonly grownEstimated: number;
-  /** Reported tokens that no message of ours explains: hidden prompts, tools that were not passed; never negative. */
+  /**
+   * Reported tokens that our messages do not account for: hidden prompts, tools that were not passed; never
+   * negative.
+   */
   readonly offset: number;
 }
 
-/** No model takes more tokens: a report above it says nothing. */
+/** No model accepts more tokens: larger reports are ignored. */
 const MOST_REPORTED = 10_000_000;
-/** How much of the growth seen before still counts when new growth is seen. */
+/** Weight of earlier growth each time new growth is observed. */
 const FADE = 0.9;
-/** Growth in tokens that weighs as much as the assumption that our ratio is right. */
+/** Growth in tokens with the same weight as the prior that our ratio is correct. */
 const PRIOR_TOKENS = 2_000;
-/** The running ratio stays between these; beyond them something else has changed. */
+/** Limits of the running ratio; beyond them something else has changed. */
 const SMALLEST_RATIO = 0.5;
 const LARGEST_RATIO = 2;
-/** Growth with a ratio outside this range is not growth of text (a hidden compaction, dropped reasoning) and is ignored. */
+/**
+ * Growth with a ratio outside this range is not text growth (a hidden compaction, dropped reasoning) and is
+ * ignored.
+ */
 const SMALLEST_GROWTH = 0.2;
 const LARGEST_GROWTH = 5;
 
-/** Leaves estimates unchanged. */
+/** A calibration that leaves estimates unchanged. */
 export function emptyCalibration(): Calibration {
   return { counterId: null, anchor: null, grownReported: 0, grownEstimated: 0, offset: 0 };
 }
 
-/** Reported tokens per estimated token of new text, 1 before anything was learned, between 0.5 and 2. */
+/** Reported tokens per estimated token of new text: between 0.5 and 2; 1 before anything was learned. */
 export function runningRatio({ grownReported, grownEstimated }: Calibration): number {
   const ratio = (grownReported + PRIOR_TOKENS) / (grownEstimated + PRIOR_TOKENS);
   return Math.min(LARGEST_RATIO, Math.max(SMALLEST_RATIO, ratio));
 }
 
 /**
- * Takes the usage of one finished call as the new anchor and learns from the growth since the last one.
- * Another `counterId` forgets everything first; numbers that are not positive and finite change nothing.
+ * Uses the usage of a finished call as the new anchor and learns from the growth since the last one. A
+ * different `counterId` resets the calibration first; numbers that are not positive and finite are ignored.
  */
 export function observeUsage(
   calibration: Calibration,
@@ -212,9 +229,9 @@ function learnGrowth(
 }
 
 /**
- * An estimate corrected by what was reported: the anchor plus what was added since, at the running ratio.
- * Without an anchor (after a compaction) the ratio and the unexplained offset apply. Never below 0;
- * unchanged when `counterId` is given and is not the one that was learned from.
+ * An estimate corrected by reported usage: the anchor plus later additions, at the running ratio. Without an
+ * anchor (after a compaction) the ratio and the unexplained offset apply. Never below 0; unchanged if
+ * `counterId` is given and differs from that of the calibration.
  */
 export function calibrated(estimate: number, calibration: Calibration, counterId?: string): number {
   if (calibration.counterId === null) return estimate;
@@ -227,8 +244,8 @@ export function calibrated(estimate: number, calibration: Calibration, counterId
 }
 
 /**
- * Forgets the anchor and the growth before a compaction, so that neither is compared with what comes after;
- * the ratio carries over with little weight, the offset (hidden prompts) stays until the next call reports.
+ * Discards the anchor and the growth from before a compaction, so that neither is compared with later values;
+ * the ratio carries over with little weight, the offset (hidden prompts) stays until the next report.
  */
 export function afterCompaction(calibration: Calibration): Calibration {
   const ratio = runningRatio(calibration);
@@ -240,12 +257,12 @@ export function afterCompaction(calibration: Calibration): Calibration {
   };
 }
 
-/** Media and unreadable reasoning may cost half of their estimate. */
+/** Media and unreadable reasoning can cost as little as half of their estimate. */
 const UNCERTAIN_LOW = 0.5;
 
 /**
- * The least that a request may cost: what was counted exactly, and the low end of the range of what was estimated.
- * Reported usage may raise an estimate without bound; it never lowers one below this.
+ * Lower bound of a request's cost: exact counts plus the low end of the range of the estimates. Reported
+ * usage can raise an estimate without limit but never lowers it below this.
  */
 export function leastTokens(tokens: number, uncertain: number, counter: TokenCounter): number {
   const doubtful = Math.min(uncertain, tokens);
@@ -253,8 +270,8 @@ export function leastTokens(tokens: number, uncertain: number, counter: TokenCou
 }
 
 /**
- * The budget in our counter's tokens: less what the provider adds unseen, at the ratio that was learned. `leastShare` is
- * the least that a token of our count may stand for, 0 to 1: no report makes the budget larger than that allows.
+ * The budget in our counter's tokens: minus what the provider adds unseen, at the learned ratio. `leastShare`
+ * is the minimum that one of our tokens stands for, 0 to 1; no report enlarges the budget beyond that.
  */
 export function calibratedBudget(
   budget: number,

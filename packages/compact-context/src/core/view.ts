@@ -19,8 +19,8 @@ import type { ListCodec, TokenCounter } from "./ports.ts";
 import { isProjectInstructions } from "./units.ts";
 import { afterCompaction, type Calibration, emptyCalibration } from "./usage.ts";
 
-// The view is what the model gets: a projection of the raw list by the session's state. Hosts pass the raw list each
-// time, or our last output followed by new messages; both give the same view.
+// The view is the list sent to the model: a projection of the raw list by the session's state. Hosts pass the
+// raw list each time, or our last output followed by new messages; both result in the same view.
 
 // ---- the state of a session
 
@@ -28,48 +28,48 @@ import { afterCompaction, type Calibration, emptyCalibration } from "./usage.ts"
 export type LoggedMessage = readonly [hash: string, tokens: number];
 
 export interface StoredSummary extends LiveSummary {
-  /** Fingerprint of the text in the list; in the stored text secrets are removed. */
+  /** Fingerprint of the text in the list; the stored text is redacted. */
   readonly fingerprint: string;
   /** ISO 8601. */
   readonly at: string;
   readonly tokens: number;
-  /** The archive step that it was made in. */
+  /** The archive step in which it was created. */
   readonly step?: number;
 }
 
 export interface KeptMessage {
-  /** Index into the log. */
+  /** Index in the log. */
   readonly at: number;
   readonly edit?: Edit;
-  /** Content hash of the edited message, where an edit changed it. */
+  /** Content hash of the edited message, if an edit changed it. */
   readonly hash?: string;
 }
 
-/** How the raw list maps to the view. Plain JSON, stored between calls and processes. */
+/** How the raw list maps to the view. Plain JSON, persisted between calls and processes. */
 export interface SessionState {
-  /** The counter of the stored token counts; with another counter they are discarded. */
+  /** The counter of the stored token counts; they are discarded if the counter changes. */
   readonly counter: string;
   /** Every unpinned message of the raw list up to the newest save, in order. */
   readonly log: readonly LoggedMessage[];
-  /** Those of the log that are still in the view, ascending. */
+  /** The log entries that are still in the view, ascending. */
   readonly kept: readonly KeptMessage[];
   readonly summary: StoredSummary | undefined;
   readonly summaryCount: number;
-  /** Ids of all messages that the summary covers, oldest first. */
+  /** Ids of all messages covered by the summary, oldest first. */
   readonly summarizedMessageIds: readonly string[];
-  /** The newest step: each compaction has its own. */
+  /** The newest step; each compaction has its own. */
   readonly step: number;
-  /** Length of the log at the newest compaction; later entries came after it. 0 when left out. */
+  /** Length of the log at the newest compaction; later entries were added after it. Default: 0. */
   readonly epochStart?: number;
   /** Tokens of the request right after the newest compaction. */
   readonly tokensAfter: number;
-  /** ISO 8601: the time of the session's newest call before the state was stored. */
+  /** Time of the session's latest call before the state was stored, ISO 8601. */
   readonly seenAt?: string;
-  /** What the newest compaction replaced, for an undo; gone after one. */
+  /** What the newest compaction replaced, for an undo; removed by the undo. */
   readonly before?: ReplacedState;
   /** True from an undo until the next compaction. */
   readonly undone?: boolean;
-  /** Ids of the queued memory flushes whose compactions were committed. */
+  /** Ids of queued memory flushes whose compactions were committed. */
   readonly flushes?: readonly string[];
   readonly calibration: Calibration;
 }
@@ -80,9 +80,9 @@ export interface ReplacedState
     SessionState,
     "kept" | "summary" | "summaryCount" | "summarizedMessageIds" | "epochStart" | "tokensAfter"
   > {
-  /** The step of the compaction that replaced it: its transcript holds the view. */
+  /** The step of the compaction that replaced it; its transcript contains the view. */
   readonly step: number;
-  /** Length of the log at that time, and tokens of the request. */
+  /** Length of the log and tokens of the request at that time. */
   readonly logged: number;
   readonly tokens: number;
 }
@@ -103,8 +103,8 @@ export function emptyState(): SessionState {
 }
 
 /**
- * Version of the layout of stored states; the first had `format: 1` in its place, and no checksum, the second all ids in
- * full.
+ * Layout version of stored states. Version 1 had `format: 1` instead and no checksum; version 2 stored all
+ * ids in full.
  */
 const STATE_SCHEMA = 3;
 
@@ -117,7 +117,7 @@ export function writeState({ before, ...state }: SessionState): string {
   return sealRecord(STATE_SCHEMA, { ...packed(state), before: before && packed(before) });
 }
 
-/** Runs of ids that the log has, as `[index, count]`; an id that a message brought along as it is. */
+/** Ids as runs `[index, count]` in the log; an id not derived from the log is stored unchanged. */
 function packIds(ids: readonly string[], places: ReadonlyMap<string, number>): (string | [number, number])[] {
   const packed: (string | [number, number])[] = [];
   for (const id of ids) {
@@ -141,10 +141,12 @@ function unpackIds<T extends { readonly summarizedMessageIds: readonly string[] 
   return { ...part, summarizedMessageIds: ids };
 }
 
-/** Reads a stored state. Throws for text that is not a state, is damaged, or was written by a newer release. */
+/**
+ * Parses a stored state. Throws for text that is not a state, is damaged, or was written by a newer release.
+ */
 export function readState(text: string, place: string): SessionState {
   const { schema, record } = openRecord(text, STATE_SCHEMA, place);
-  // States once had a `prefix` that nothing read.
+  // Older states had a `prefix` that nothing read.
   const { format, prefix: _, ...state } = record;
   if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
   const { log, kept, summarizedMessageIds, calibration } = state;
@@ -174,24 +176,24 @@ export interface ViewEntry {
   readonly message: Message;
   readonly pinned: boolean;
   readonly at: number | undefined;
-  /** All edits so far, from the original. */
+  /** All edits so far, relative to the original. */
   readonly edit: Edit | undefined;
   readonly tokens: number;
 }
 
 interface Projection {
-  /** What stays, in order, without the summary. */
+  /** Kept messages in order, without the summary. */
   readonly kept: readonly ViewEntry[];
   readonly summary: LiveSummary | undefined;
-  /** The list is the view already: nothing to project, or our own last output. */
+  /** The list already is the view: nothing to project, or our own last output. */
   readonly asGiven: boolean;
   readonly log: readonly LoggedMessage[];
-  /** The history no longer begins with what was compacted: the state no longer applies. */
+  /** The history no longer begins with what was compacted, so the state no longer applies. */
   readonly reset: boolean;
 }
 
 /**
- * Maps a list, raw or our own last output with new messages after it, to the same view. Messages are recognised by
+ * Maps a list, raw or our own last output followed by new messages, to the same view. Messages are matched by
  * content and order: ids are not needed, and equal texts are never confused.
  */
 export function project(
@@ -212,7 +214,10 @@ export function project(
   return { ...takeAsGiven(messages, [], context), reset: true };
 }
 
-/** Anybody can type our tag: a message with it that is not ours, so not from `start` to `end`, is what somebody said. */
+/**
+ * Anyone can type our tag: outside `start` to `end`, a message with the tag is not a summary of ours but
+ * ordinary text.
+ */
 function asSaid(messages: readonly Message[], start = 0, end = 0): readonly Message[] {
   const isSaid = ({ meta }: Message, index: number): boolean =>
     meta?.summaryVersion !== undefined && (index < start || index >= end);
@@ -229,7 +234,7 @@ export function unloggedEntry(message: Message, pinned: boolean, { counter }: Vi
   return { message, pinned, at: undefined, edit: undefined, tokens: counter.countMessage(message) };
 }
 
-/** An entry for a new message, which is appended to the log. */
+/** An entry for a new message; appends it to the log. */
 export function appendEntry(
   log: LoggedMessage[],
   message: Message,
@@ -241,7 +246,7 @@ export function appendEntry(
   return { message, pinned: false, at, edit: undefined, tokens };
 }
 
-/** Marks a message that is not counted yet: real counts are positive. */
+/** Marks a message that has not been counted yet: real counts are positive. */
 const UNCOUNTED = 0;
 
 function withoutCounts(state: SessionState): SessionState {
@@ -254,7 +259,7 @@ function isLiveSummary(message: Message, { summary }: SessionState): boolean {
   return text !== undefined && fingerprintOf(text) === summary.fingerprint;
 }
 
-/** The messages of our output as they came, without the summary and the provider's compaction beside it. */
+/** The messages of our output in their order, without the summary and the provider's compaction. */
 function inOrder(
   messages: readonly Message[],
   own: number,
@@ -266,7 +271,7 @@ function inOrder(
   return [...messages.slice(from, own), ...messages.slice(first, from), ...messages.slice(own + 1)];
 }
 
-/** The last index in the log that the view drops or edits; -1 for none. */
+/** The last log index that the view drops or edits; -1 if there is none. */
 function lastChanged({ log, kept }: SessionState): number {
   let at = log.length - 1;
   for (let index = kept.length - 1; index >= 0; index -= 1, at -= 1) {
@@ -276,7 +281,7 @@ function lastChanged({ log, kept }: SessionState): number {
   return at;
 }
 
-/** The list is the view. Messages that were counted before at the same index are not counted again. */
+/** The list is the view. Messages counted earlier at the same index are not recounted. */
 function takeAsGiven(
   messages: readonly Message[],
   counted: readonly LoggedMessage[],
@@ -322,7 +327,7 @@ function projectRaw(
   return { kept, summary: state.summary, asGiven: false, log, reset: false };
 }
 
-/** How many unpinned messages of the list match the log from its start. */
+/** Number of unpinned messages of the list that match the log from its start. */
 function matchingLength(
   messages: readonly Message[],
   hashOf: ReturnType<typeof hashesOf>,
@@ -338,7 +343,7 @@ function matchingLength(
   return position;
 }
 
-/** A kept message of the log with its edits applied. */
+/** A kept message from the log with its edits applied. */
 function keptEntry(
   message: Message,
   entry: KeptMessage,
@@ -356,7 +361,9 @@ function outputHash(entry: KeptMessage, { log }: SessionState): string | undefin
   return entry.hash ?? log[entry.at]?.[0];
 }
 
-/** True for a list that begins with all messages that the last compaction kept; for sessions without a summary. */
+/**
+ * True for a list that begins with all messages kept by the last compaction; for sessions without a summary.
+ */
 function isOutput(messages: readonly Message[], state: SessionState, { policy }: ViewContext): boolean {
   const unpinned = messages.filter((message) => !isPinned(message, policy));
   return state.kept.every((entry, index) => {
@@ -365,10 +372,13 @@ function isOutput(messages: readonly Message[], state: SessionState, { policy }:
   });
 }
 
-/** The content hash of a message whose reasoning, all that it had, was taken out. */
+/** Content hash of a message that consisted only of reasoning, which was removed. */
 const EMPTIED = contentHash({ role: "assistant", parts: [] });
 
-/** Stands for a message of which our output shows nothing: what follows goes without its id while it does. */
+/**
+ * Placeholder for a message that is missing from our output: while it is needed, the next message is sent
+ * without its id.
+ */
 function emptied({ at, edit }: KeptMessage, { format }: Message, { log }: SessionState): ViewEntry {
   const id = log[at]?.[0] ?? "";
   const message: Message = { id, role: "assistant", parts: [], native: {}, format, edited: true };
@@ -406,9 +416,9 @@ function projectOutput(
   return { kept, summary: state.summary, asGiven: true, log, reset: false };
 }
 
-// ---- what is stored of a view
+// ---- the stored form of a view
 
-/** An entry as the state stores it; none for one that is not in the log. */
+/** An entry as stored in the state; undefined if it is not in the log. */
 export function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
   if (at === undefined) return [];
   if (edit === undefined) return [{ at }];
@@ -416,9 +426,9 @@ export function keptMessage({ at, edit, message }: ViewEntry, log: readonly Logg
   return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
 }
 
-/** A state without its newest compaction: what came since stays behind what was there before. */
+/** A state without its newest compaction: later messages are appended to the previous view. */
 export function stateWithout(replaced: ReplacedState, { before: _, ...now }: SessionState): SessionState {
-  // Named one by one: a state that was stored has no keys of undefined values.
+  // Listed one by one: a stored state has no keys with undefined values.
   const { kept, summary, summaryCount, summarizedMessageIds, epochStart, logged, tokens } = replaced;
   const since = now.log.slice(logged).reduce((total, [, cost]) => total + cost, 0);
   return {
@@ -436,7 +446,7 @@ export function stateWithout(replaced: ReplacedState, { before: _, ...now }: Ses
 
 // ---- from the view to a list
 
-/** Formats whose providers may refuse a conversation that begins with the assistant. */
+/** Formats whose providers can reject a conversation that begins with the assistant. */
 const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
   "anthropic",
   "gemini",
@@ -445,7 +455,7 @@ const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
   "pi",
 ]);
 
-/** How a summary becomes a message of the list. */
+/** How a summary is turned into a message of the list. */
 export interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
@@ -456,8 +466,9 @@ export interface SummaryShape {
 type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
 
 /**
- * Leading pinned messages and project instructions, the summary, the rest. A provider reads nothing before its own
- * compaction, so the summary follows the first one that is kept, and one that was made for the summary opens the list.
+ * Leading pinned messages and project instructions, then the summary, then the rest. A provider reads nothing
+ * before its own compaction, so the summary follows the first one that is kept, and one created along with
+ * the summary comes first.
  */
 export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
   const messages = kept.map((entry) => entry.message);
@@ -471,7 +482,7 @@ export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: Su
   return [...opening, ...before, message, ...messages.slice(split)];
 }
 
-/** How many of the kept messages come before the summary. */
+/** Number of kept messages before the summary. */
 export function placeOf(summary: LiveSummary, kept: Kept): number {
   const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
@@ -485,7 +496,7 @@ export function placeOf(summary: LiveSummary, kept: Kept): number {
   return summary.after !== undefined && stands ? before : Math.max(pinned, compaction + 1);
 }
 
-/** True where the provider requires a user message first and the kept messages begin with another role. */
+/** True if the provider requires a user message first and the kept messages begin with another role. */
 export function needsOpening(
   kept: readonly { readonly message: Message }[],
   { format }: SummaryShape,

@@ -4,11 +4,11 @@ import { objectOf, textOf } from "./request.ts";
 
 /** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */
 export interface TooLong {
-  /** Most tokens that it takes. */
+  /** Maximum tokens that it accepts. */
   readonly limit?: number;
   /** Tokens of the request without its answer. */
   readonly input?: number;
-  /** Tokens that it sets aside for the answer, out of the same limit. */
+  /** Tokens reserved for the answer within the same limit. */
   readonly answer?: number;
 }
 
@@ -40,7 +40,7 @@ const RATE =
 /** Answers that say nothing of the length: no access, not found, too often. */
 const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409, 429]);
 
-/** Errors are searched up to this length. */
+/** Errors are searched up to this length, in characters. */
 const MOST_WORDS = 4_000;
 
 /** Undefined unless a provider's answer says that a request has more tokens, or bytes, than the model takes. */

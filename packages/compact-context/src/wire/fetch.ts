@@ -3,13 +3,13 @@ import type { Json } from "../providers/request.ts";
 import { createWire, type WireOptions } from "./wire.ts";
 
 export interface CompactFetchOptions extends WireOptions {
-  /** What sends the requests; the platform's own where it is left out. */
+  /** Sends the requests. Default: the platform's own `fetch`. */
   readonly fetch?: typeof globalThis.fetch;
 }
 
 /**
- * A `fetch` for any SDK that takes one: model calls are compacted on their way, whichever of the SDK's methods makes
- * them; all else passes through. The SDK's retries and aborts stay its own.
+ * A `fetch` for any SDK that accepts one: model calls from any of the SDK's methods are compacted; all other
+ * requests pass through. Retries and aborts remain the SDK's.
  */
 export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
   requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
@@ -24,7 +24,7 @@ export function compactFetch(options: CompactFetchOptions): typeof globalThis.fe
     return call.send((sent) => {
       if (sent === body) return send(input, init);
       const own = new Headers(call.headers);
-      // The length of the body that was given.
+      // The length of the original body.
       own.delete("content-length");
       return send(input, { ...init, method: "POST", headers: own, body: JSON.stringify(sent), signal });
     });
@@ -38,7 +38,7 @@ interface JsonRequest {
   readonly signal: AbortSignal | undefined;
 }
 
-/** A POST of a JSON object; undefined for any other request, which has not been read then. */
+/** A POST of a JSON object; undefined for any other request, whose body is not read. */
 async function readRequest(
   input: Parameters<typeof globalThis.fetch>[0],
   init: RequestInit = {},

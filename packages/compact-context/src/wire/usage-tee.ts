@@ -1,13 +1,14 @@
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
 
-/** An answer that is not a stream is read up to this length, in characters. */
+/** Maximum length in characters up to which a non-streamed answer is read. */
 const MOST_TEXT = 16_000_000;
 
-/** Pieces without these tell neither usage nor what was dropped. */
+/** Pieces that do not match report neither usage nor dropped blocks. */
 const TELLING = /sage|input_transformations/;
 
 /**
- * The same answer, byte for byte; `seen` gets each usage record as it passes. Nothing is read ahead of the reader.
+ * The same answer, byte for byte; `seen` is called with each usage record as it passes. Never reads ahead of
+ * the reader.
  */
 export function watchUsage(
   response: Response,
@@ -29,7 +30,7 @@ export function watchUsage(
       const usage = usageOf(objectOf(Array.isArray(value) ? value.at(-1) : value));
       if (typeof usage === "object" && usage !== null) seen(usage as Json);
     } catch {
-      // A line that is no JSON says nothing of usage.
+      // A line that is not JSON has no usage.
     }
   };
 

@@ -24,24 +24,24 @@ import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from 
 // One model call on its way to a provider, as URL, headers and body: whoever it comes from, and in any language.
 
 export interface WireOptions extends HostOptions {
-  /** Keeps the sessions; a function where each model has its own. */
+  /** Keeps the sessions; a function if each model has its own manager. */
   readonly manager: HostManager | ((model: string | undefined) => HostManager);
-  /** The session of a request; worked out from headers and body where it is left out or gives nothing. */
+  /** The session of a request; if omitted or undefined, derived from headers and body. */
   readonly sessionId?: string | ((headers: Headers, body: Json) => string | undefined);
   /** Called with the usage that the provider reports for a call. */
   readonly onUsage?: (session: string, usage: Json) => void;
   /**
-   * Sends requests of our own with the headers of the client's: a provider's compaction, for `summarizer.kind:
-   * "provider"`. Left out: no provider is asked to compact.
+   * Sends our own requests with the client's headers: a provider's compaction, for `summarizer.kind:
+   * "provider"`. If omitted, no provider is asked to compact.
    */
   readonly fetch?: typeof globalThis.fetch;
-  /** Called, once each, with calls that pass by; on the console where it is left out. */
+  /** Called with warnings about calls that pass through, once each. Default: the console. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** Why a body passes as it came. */
+/** Why a body passes unchanged. */
 export type PassedBy =
-  /** No call with a conversation that we know. */
+  /** Not a known call with a conversation. */
   | "no_model_call"
   /** The provider keeps or compacts the conversation. */
   | "server_managed"
@@ -50,7 +50,7 @@ export type PassedBy =
 
 /** One request, looked at. */
 export interface WireCall {
-  /** What to send: the very object that was given where nothing changes. */
+  /** The body to send: the same object if nothing changes. */
   readonly body: Json;
   readonly session: string | undefined;
   readonly report: CompactionReport | undefined;
@@ -58,14 +58,18 @@ export interface WireCall {
   /** The headers to send the body with: those that were given, and a beta that the body makes use of. */
   readonly headers: Headers;
   /**
-   * Sends the body and gives back the provider's answer, its bytes untouched and the usage in it read as it passes. A
-   * request that the provider finds too long is compacted harder and sent once more; one whose reasoning it refuses
-   * is sent once more without. A list over its budget is not sent: the answer is then the provider's own for that.
+   * Sends the body and returns the provider's answer, byte for byte, reading its usage as it passes. A
+   * request that the provider rejects as too long is compacted harder and retried once; one whose reasoning
+   * it rejects is retried once without it. A list over its budget is not sent: the answer is then the
+   * provider's own error for that.
    */
   send(send: (body: Json) => Promise<Response>): Promise<Response>;
 }
 
-/** Looks at a request before it is sent. `body` is the parsed JSON. Rejects where the caller aborts, or as `onFailure` says. */
+/**
+ * Processes a request before it is sent. `body` is the parsed JSON. Rejects if the caller aborts, or
+ * according to `onFailure`.
+ */
 export type Wire = (
   url: string | URL,
   headers: Headers | Readonly<Record<string, string>>,
@@ -73,7 +77,7 @@ export type Wire = (
   signal?: AbortSignal,
 ) => Promise<WireCall>;
 
-/** What is remembered of a session between its calls. */
+/** State kept for a session between its calls. */
 interface Remembered {
   usage?: Json;
   /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
@@ -82,7 +86,7 @@ interface Remembered {
   dropped?: number;
 }
 
-/** The newest list of a session that was compacted, as it came and as it went out. */
+/** The latest list of a compacted session, as received and as sent. */
 interface Sent {
   readonly given: readonly unknown[];
   readonly sent: readonly unknown[];
@@ -91,9 +95,9 @@ interface Sent {
 const MAX_SESSIONS = 256;
 /** Lists are large; only those of the newest sessions are kept, to answer for them when their tokens are counted. */
 const MAX_LISTS = 16;
-/** Most cache breakpoints in a request to Anthropic. */
+/** Maximum number of cache breakpoints in a request to Anthropic. */
 const MAX_BREAKPOINTS = 4;
-/** Statuses with which providers refuse a list. */
+/** Statuses with which providers reject a list. */
 const REFUSALS: ReadonlySet<number> = new Set([400, 413, 422]);
 
 export function createWire(options: WireOptions): Wire {
@@ -339,7 +343,7 @@ class ModelCall {
     return new Response(text, response);
   }
 
-  /** The list to send after a refusal that another list mends; undefined where the refusal stands. */
+  /** The list to retry with after a refusal; undefined if no other list helps. */
   async #mended(
     sent: readonly unknown[],
     error: { readonly status: number; readonly message: string; readonly error: string },

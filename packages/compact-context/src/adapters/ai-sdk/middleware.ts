@@ -11,11 +11,11 @@ import { objectOf, positiveOf } from "../../providers/request.ts";
 
 export interface LanguageModelMiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
-  /** The conversation that the prompt belongs to; a function of the call where one model serves several. */
+  /** The conversation of the prompt; a function of the call if one model serves several. */
   readonly sessionId: string | ((params: CallParams) => string | Promise<string>);
 }
 
-/** The call options of a language model, as far as they are used. */
+/** The call options of a language model that are used. */
 export interface CallParams {
   readonly prompt: readonly unknown[];
   readonly tools?: readonly unknown[] | undefined;
@@ -44,13 +44,13 @@ export interface CompactLanguageModelMiddleware {
 /** A call with what was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
 
-/** Sessions whose newest usage waits for their next call; the oldest is forgotten first. */
+/** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
 /**
- * Language model middleware that compacts the prompt of every call, whoever makes it; what the host keeps stays as
- * it was. `wrapGenerate` and `wrapStream` learn from the provider's usage, and compact harder once where the provider
- * finds a request too long. Rejects with `InsufficientBudget` when what must stay does not fit.
+ * Language model middleware that compacts the prompt of every call; the host's own messages stay unchanged.
+ * `wrapGenerate` and `wrapStream` learn from the provider's usage, and compact harder once if the provider
+ * rejects a request as too long. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactLanguageModelMiddleware(
   options: LanguageModelMiddlewareOptions,

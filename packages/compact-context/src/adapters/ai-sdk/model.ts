@@ -33,13 +33,16 @@ export interface AiSdkModel {
 }
 
 export interface AiSdkModelOptions {
-  /** Tokens of input and output together; looked up by the model's id when left out. */
+  /** Tokens of input and output together. Default: looked up by the model's id. */
   readonly window?: number;
-  /** Of an agent's answer; a summarizer says how long its own may be. */
+  /** Limit of an agent's answer; a summarizer sets its own limit. */
   readonly maxOutputTokens?: number;
-  /** Further call options of every request, such as `providerOptions` or `headers`. */
+  /** Additional call options of every request, such as `providerOptions` or `headers`. */
   readonly callOptions?: Readonly<Record<string, unknown>>;
-  /** Call options of an agent's thinking level; specification v4 has an option of its own, earlier ones ignore the level without this. */
+  /**
+   * Call options for an agent's thinking level; specification v4 has its own option, earlier ones ignore the
+   * level without this.
+   */
   readonly thinking?: (level: ThinkingLevel) => Readonly<Record<string, unknown>>;
 }
 

@@ -6,15 +6,15 @@ export interface PrepareStepOptions extends HostOptions {
   readonly manager: HostManager;
   /** The conversation that the messages belong to. */
   readonly sessionId: string;
-  /** The system prompt, so that it is counted: AI SDK 6 does not hand it to `prepareStep`; 7 does. */
+  /** The system prompt, for counting: AI SDK 6 does not pass it to `prepareStep`; 7 does. */
   readonly system?: string;
-  /** The tools of the call, so that their schemas are counted: neither version hands them over. */
+  /** The tools of the call, for counting their schemas: neither version passes them. */
   readonly tools?: Readonly<Record<string, unknown>> | undefined;
-  /** The call's own limit, so that the window has room for the answer: neither version hands it over. */
+  /** The call's own limit, to reserve room for the answer: neither version passes it. */
   readonly maxOutputTokens?: number | undefined;
 }
 
-/** What `prepareStep` is called with, as far as it is used. */
+/** The fields of `prepareStep`'s argument that are used. */
 export interface Step<Message> {
   readonly messages: Message[];
   readonly steps: readonly { readonly usage?: unknown }[];
@@ -22,13 +22,13 @@ export interface Step<Message> {
   readonly instructions?: unknown;
 }
 
-/** Undefined where the step goes on as it is. */
+/** Undefined if the step continues unchanged. */
 export type PrepareStep = <Message>(step: Step<Message>) => Promise<{ messages: Message[] } | undefined>;
 
 /**
- * For `prepareStep` of `generateText`, `streamText` and agents: the model gets the compacted list. The result is the
- * same whether each step brings the raw list (AI SDK 6) or carries ours on (7). Rejects with `InsufficientBudget`
- * when what must stay does not fit.
+ * For `prepareStep` of `generateText`, `streamText` and agents: the model gets the compacted list. The result
+ * is the same whether each step passes the raw list (AI SDK 6) or continues ours (7). Rejects with
+ * `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPrepareStep(options: PrepareStepOptions): PrepareStep {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");

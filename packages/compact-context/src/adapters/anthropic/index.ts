@@ -4,8 +4,9 @@ import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
- * The client with every call of messages compacted on its way: `create`, `stream`, `parse`, `toolRunner`, beta calls,
- * retries, and clients made by `withOptions`. Requests that are compacted on the server pass as they are, with a warning.
+ * The client with every message call compacted: `create`, `stream`, `parse`, `toolRunner`, beta calls,
+ * retries, and clients created by `withOptions`. Requests that are compacted by the server pass unchanged,
+ * with a warning.
  */
 export function compactAnthropic<Client extends SdkClient>(
   client: Client,
@@ -20,13 +21,16 @@ export interface AnthropicClient {
 }
 
 export interface AnthropicTextModelOptions {
-  /** Tokens of input and output together; looked up by the model's name when left out. */
+  /** Tokens of input and output together. Default: looked up by the model's name. */
   readonly window?: number;
-  /** Further parameters of every request; behind a prefix `thinking` must be the agent's own, or its cache is lost. */
+  /**
+   * Additional parameters of every request; after a prefix, `thinking` must equal the agent's own, otherwise
+   * the cache misses.
+   */
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
-/** A text model from an `Anthropic` client; its errors are the SDK's. The interface knows no seed. */
+/** A text model from an `Anthropic` client; its errors are the SDK's. The interface has no seed. */
 export function textModelFromAnthropic(
   client: AnthropicClient,
   model: string,
@@ -48,7 +52,7 @@ export function textModelFromAnthropic(
   });
 }
 
-/** Above this many tokens the SDK refuses to wait for an answer in one piece unless a timeout is named. */
+/** Above this many tokens the SDK rejects non-streaming requests unless a timeout is set. */
 const UNTIMED_TOKENS = 4096;
-/** What the SDK itself waits: ten minutes. */
+/** The SDK's own default: ten minutes. */
 const TIMEOUT_MS = 600_000;

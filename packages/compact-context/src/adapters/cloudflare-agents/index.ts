@@ -22,9 +22,10 @@ interface SessionOverlay {
 }
 
 /**
- * For `onCompaction` of a session of Cloudflare's Agents SDK, which calls it behind `compactAfter(tokens)` and
- * `compact()`. A session hides one stretch of messages behind a summary: what stays within that stretch is told word
- * by word behind the summary. The session keeps every message. Resolves with null where nothing can go.
+ * For `onCompaction` of a session of Cloudflare's Agents SDK, which calls it after `compactAfter(tokens)` and
+ * `compact()`. A session replaces one range of messages with a summary: kept messages within that range are
+ * repeated verbatim after the summary. The session keeps every message. Resolves with null if nothing can be
+ * removed.
  */
 export function compactionFunction(
   options: CompactionFunctionOptions,

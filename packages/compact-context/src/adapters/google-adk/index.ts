@@ -5,11 +5,11 @@ import { objectOf, objectsIn, positiveOf, wordsOf } from "../../providers/reques
 
 export interface BeforeModelOptions extends HostOptions {
   readonly manager: HostManager;
-  /** Left out: the session's id with the agent's name, for agents of one session have lists of their own. */
+  /** Default: the session's id with the agent's name, because agents of one session have separate lists. */
   readonly sessionId?: string;
 }
 
-/** What the callback is called with, as far as it is used. */
+/** The fields of the callback's argument that are used. */
 interface ModelCall {
   readonly context: {
     readonly sessionId: string;
@@ -20,8 +20,8 @@ interface ModelCall {
 }
 
 /**
- * For `beforeModelCallback` of an `LlmAgent`: the model gets the compacted contents, the session keeps every event.
- * Rejects with `InsufficientBudget` when what must stay does not fit.
+ * For `beforeModelCallback` of an `LlmAgent`: the model gets the compacted contents, the session keeps every
+ * event. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactBeforeModel(options: BeforeModelOptions): (call: ModelCall) => Promise<undefined> {
   requireOptions(options, "options", "Pass { manager: new CompactManager() }.");

@@ -4,22 +4,25 @@ import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type Endpoint, fetchJson, objectOf, objectsIn, textOf } from "../../providers/request.ts";
 
 export interface UrlTextModelOptions {
-  /** The base URL, such as `http://localhost:11434/v1`; a bare origin gets the interface's usual path. */
+  /**
+   * The base URL, such as `http://localhost:11434/v1`; the interface's usual path is appended to a bare
+   * origin.
+   */
   readonly url: string;
-  /** The first model that the server lists when left out. */
+  /** Default: the first model that the server lists. */
   readonly model?: string;
-  /** The interface that the server speaks; `chat` (OpenAI's chat completions) when left out. */
+  /** The interface that the server implements. Default: `chat` (OpenAI's chat completions). */
   readonly api?: "chat" | "responses" | "anthropic";
-  /** Sent as the interface wants it; local servers need none. */
+  /** Sent in the header that the interface expects; local servers need none. */
   readonly key?: string;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Tokens of input and output together; looked up by the model's name when left out. */
+  /** Tokens of input and output together. Default: looked up by the model's name. */
   readonly window?: number;
-  /** Further parameters of every request. */
+  /** Additional parameters of every request. */
   readonly parameters?: Readonly<Record<string, unknown>>;
-  /** Most bytes of an answer; 16 MiB when left out. */
+  /** Maximum bytes of an answer. Default: 16 MiB. */
   readonly maxAnswerBytes?: number;
-  /** For people and events; host and model when left out. */
+  /** Name for logs and events. Default: host and model. */
   readonly name?: string;
   readonly fetch?: typeof globalThis.fetch;
 }
@@ -35,8 +38,8 @@ function headersOf(api: keyof typeof PATHS, key: string | undefined): Record<str
 const MAX_ANSWER_BYTES = 16 * 1024 * 1024;
 
 /**
- * A text model behind a URL, with nothing but `fetch`: a local server, a gateway, or a provider itself. Redirects are
- * not followed. Throws `InvalidArgument` for a URL or a key that cannot be one.
+ * A text model behind a URL, using only `fetch`: a local server, a gateway, or a provider. Redirects are not
+ * followed. Throws `InvalidArgument` for an invalid URL or key.
  */
 export function textModelFromUrl(options: UrlTextModelOptions): TextModel {
   requireOptions(options, "options", "Pass { url, model }.");
@@ -75,7 +78,7 @@ function baseOf(text: string): URL {
   return base;
 }
 
-/** A broken key is refused here: `fetch` would repeat it in its error. */
+/** Rejects a malformed key here: `fetch` would repeat it in its error. */
 function checkKey(key: string | undefined): void {
   if (key === undefined || /^[\x21-\x7e]+$/.test(key)) return;
   throw new CompactError("InvalidArgument", "the key is empty or has characters that no key has", {
@@ -84,7 +87,7 @@ function checkKey(key: string | undefined): void {
   });
 }
 
-/** Clients name the base with or without its version; a whole path is taken as it is. */
+/** Clients write the base with or without its version; a complete path is used unchanged. */
 function urlOf(base: URL, path: string): string {
   const url = new URL(base);
   const trimmed = url.pathname.replace(/\/+$/, "");

@@ -26,11 +26,11 @@ import {
 export interface MiddlewareOptions extends HostOptions {
   readonly manager: HostManager;
   /**
-   * The conversation that the messages belong to, or a function of the runtime that says so. Left out: the run's
-   * `configurable.thread_id`, else the first message tells conversations apart.
+   * The conversation of the messages, or a function of the runtime that returns it. Default: the run's
+   * `configurable.thread_id`; otherwise the first message identifies the conversation.
    */
   readonly sessionId?: string | ((runtime: unknown) => string | Promise<string>);
-  /** Writes the compacted list into the agent's state (`beforeModel`) instead of only sending it. */
+  /** Writes the compacted list to the agent's state (`beforeModel`) instead of only sending it. */
   readonly persist?: boolean;
 }
 
@@ -50,13 +50,13 @@ interface PersistingMiddleware extends CompactMiddleware {
   ): Promise<{ messages: never[] } | undefined>;
 }
 
-/** Sessions whose request is remembered; the oldest is forgotten first. */
+/** Sessions whose request is remembered; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
 /**
- * Middleware that keeps an agent inside the window: by default only what the model gets is compacted and the
- * agent's state stays as it is; `persist` rewrites the state. Rejects with `InsufficientBudget` when what must
- * stay does not fit.
+ * Middleware that keeps an agent within the window: by default only the list sent to the model is compacted
+ * and the agent's state stays unchanged; `persist` rewrites the state. Rejects with `InsufficientBudget` if
+ * what must stay does not fit.
  */
 export function compactMiddleware(
   options: MiddlewareOptions & { readonly persist: true },
@@ -124,7 +124,7 @@ async function sessionOf(
   return first === undefined ? "empty" : `${contentHash(first)}-${first.id}`;
 }
 
-/** What the provider reported with the newest answer. */
+/** The usage that the provider reported with the latest answer. */
 function newestUsage(messages: readonly unknown[]): unknown {
   const said = messages.findLast((message) => "usage_metadata" in objectOf(message));
   return objectOf(said).usage_metadata;
@@ -135,25 +135,25 @@ export interface LangChainChatModel {
   invoke(messages: never, options?: object): PromiseLike<unknown>;
 }
 
-/** What chat models take when they are made and not when they are called. */
+/** Settings that chat models accept at construction but not per call. */
 export interface LangChainSettings {
   readonly maxTokens: number;
   readonly temperature?: number;
 }
 
 export interface LangChainTextModelOptions {
-  /** Tokens of input and output together; the model's profile or its name tell it when left out. */
+  /** Tokens of input and output together. Default: from the model's profile or name. */
   readonly window?: number;
-  /** For people and events; the model's own when left out. */
+  /** Name for logs and events. Default: the model's own. */
   readonly name?: string;
-  /** Further call options of every request, such as `callbacks` or `tags`. */
+  /** Additional call options of every request, such as `callbacks` or `tags`. */
   readonly callOptions?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A text model from a LangChain chat model. Output limit and temperature are settings of the model itself there:
- * give a function that makes one, `(settings) => new ChatOpenAI({ model, ...settings })`, to have them obeyed;
- * a ready-made model keeps its own.
+ * A text model from a LangChain chat model. Output limit and temperature are settings of the model itself
+ * there: pass a function that creates one, `(settings) => new ChatOpenAI({ model, ...settings })`, to apply
+ * them; a model instance keeps its own.
  */
 export function textModelFromLangChain(
   model: LangChainChatModel | ((settings: LangChainSettings) => LangChainChatModel),

@@ -30,34 +30,40 @@ export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
 type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
 
 export interface SummarizationNodeOptions extends Running {
-  /** A chat model of LangChain or a `TextModel`; the built-in summarizer, which needs none, when left out. */
+  /** A LangChain chat model or a `TextModel`. Default: the built-in summarizer, which needs no model. */
   readonly model?: GraphModel;
-  /** Where the messages are read; `messages` when left out. */
+  /** State key of the messages. Default: `messages`. */
   readonly inputMessagesKey?: string;
-  /** Where the shortened list goes; `summarized_messages` when left out. The same as the input: the state shrinks. */
+  /**
+   * State key of the shortened list. Default: `summarized_messages`. If equal to the input key, the state
+   * shrinks.
+   */
   readonly outputMessagesKey?: string;
-  /** Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`; our counter when left out. */
+  /**
+   * Counts the graph's own messages, one at a time, such as LangChain's `countTokensApproximately`. Default:
+   * our counter.
+   */
   tokenCounter?(messages: unknown[]): number | Promise<number>;
   /**
-   * Holds every message, without its secrets, before a summary takes its place; needed for recall where the state
-   * shrinks.
+   * Stores every message, redacted, before a summary replaces it; required for recall if the state shrinks.
    */
   readonly storage?: StorageDriver;
   /**
-   * Told of the messages that a new summary stands for, without their secrets, before the state gives them up. The
-   * graph does not wait for it; what it throws goes to `onWarning`.
+   * Called with the messages covered by a new summary, redacted, before they are removed from the state. Not
+   * awaited; its errors go to `onWarning`.
    */
   readonly memoryFlushHook?: MemoryFlushHook;
-  /** Names the session to archive and hook; `configurable.thread_id` when left out. */
+  /** Session id for archive and hook. Default: `configurable.thread_id`. */
   readonly sessionId?: string;
   /**
-   * What a failure beside the run (the archive, a list that cannot be read) does to it. `continue` (default): the
-   * list goes on as it is and `onWarning` is told, unless it is over `maxTokens`. A failing model never does.
+   * Effect of a failure outside the run itself (the archive, an unreadable list). `continue` (default): the
+   * list stays unchanged and `onWarning` is called, unless it exceeds `maxTokens`. A failing model never
+   * fails the run.
    */
   readonly onFailure?: "continue" | "throw";
-  /** `console.warn` when left out. */
+  /** Default: `console.warn`. */
   readonly onWarning?: (message: string) => void;
-  /** In traces and drawings; `summarization` when left out. */
+  /** Name in traces and drawings. Default: `summarization`. */
   readonly name?: string;
 }
 
@@ -85,9 +91,9 @@ interface SummarizationNodeConstructor {
 }
 
 /**
- * A graph node that keeps a running summary: reads the messages of the state, writes the list for the model, and
- * carries `context.running_summary`, plain JSON, in the state, so that forks and rewinds find their own. Everything
- * it knows is in the state. Throws `InvalidArgument` for options that are unknown or contradict each other.
+ * A graph node that keeps a running summary: reads the messages of the state, writes the list for the model,
+ * and stores `context.running_summary`, plain JSON, in the state, so that forks and rewinds use their own.
+ * All its data is in the state. Throws `InvalidArgument` for unknown or contradictory options.
  */
 export const SummarizationNode: SummarizationNodeConstructor = function summarizationNode(
   options: SummarizationNodeOptions,
@@ -208,7 +214,7 @@ function noStorage(): never {
   });
 }
 
-/** What only the caller can mend: options that are wrong, a list that does not fit. */
+/** Errors that only the caller can fix: wrong options, a list that does not fit. */
 function isTheCallers(error: unknown): boolean {
   return CompactError.isInstance(error) && /^Invalid(Argument|Config)$|^InsufficientBudget$/.test(error.code);
 }

@@ -9,16 +9,16 @@ import { createRunnable, type RunnableNode } from "./runnable.ts";
 export interface RecallNodeOptions extends RecallToolsOptions {
   /** A `SummarizationNode` with a `storage`, or a `CompactManager`. */
   readonly source: RecallSource;
-  /** `messages` when left out. */
+  /** Default: `messages`. */
   readonly messagesKey?: string;
-  /** `configurable.thread_id` when left out. */
+  /** Default: `configurable.thread_id`. */
   readonly sessionId?: string;
   readonly name?: string;
 }
 
 /**
- * A tool node that answers the newest message's calls of `compact_search` and `compact_expand`; calls of other tools
- * are left to theirs. One node serves all threads.
+ * A tool node that answers the latest message's calls of `compact_search` and `compact_expand`; calls of
+ * other tools are left to their own nodes. One node serves all threads.
  */
 export function createRecallNode(options: RecallNodeOptions): RunnableNode {
   const { source, messagesKey = "messages", name = "recall" } = options;

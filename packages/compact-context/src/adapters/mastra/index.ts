@@ -6,13 +6,13 @@ import { toolList } from "../ai-sdk/prepare-step.ts";
 
 export interface MastraProcessorOptions extends HostOptions {
   readonly manager: HostManager;
-  /** The conversation that the messages belong to; the thread of the agent's memory when left out. */
+  /** The conversation of the messages. Default: the thread of the agent's memory. */
   readonly sessionId?: string;
 }
 
-/** What both hooks are called with, as far as it is used. */
+/** The fields of both hooks' argument that are used. */
 interface MastraStep {
-  /** Of this processor and request; lives from one hook to the next. */
+  /** State of this processor and request, shared between the hooks. */
   readonly state: Record<string, unknown>;
   readonly requestContext?: unknown;
   readonly abortSignal?: AbortSignal | undefined;
@@ -30,9 +30,9 @@ export interface CompactProcessor {
 }
 
 /**
- * A processor that compacts what the model gets, before every call (`processLLMRequest`): the agent's message list and
- * its memory keep every message. `processInputStep` is where Mastra tells the tools; what is changed there would be
- * stored. Rejects with `InsufficientBudget` when what must stay does not fit.
+ * A processor that compacts the list sent to the model, before every call (`processLLMRequest`): the agent's
+ * message list and its memory keep every message. `processInputStep` is where Mastra reports the tools;
+ * changes made there would be stored. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactProcessor(options: MastraProcessorOptions): CompactProcessor {
   requireOptions(options, "options", "Pass { manager: new CompactManager() }.");

@@ -10,11 +10,11 @@ export interface MemoryToolOptions {
   /** The channel's folder, with SESSION.md and MEMORY.md. */
   readonly channelDir: string;
   readonly workspaceDir: string;
-  /** Who asks; a channel that names its users answers nobody else. */
+  /** The user who asks; a channel that lists its users answers only those. */
   readonly user?: string;
-  /** Takes secrets out of what is answered: memory files may have been written by hand. */
+  /** Redacts answers: memory files can be written by hand. */
   redact(text: string): string;
-  /** Most tokens of one answer; 2,000 when left out. */
+  /** Maximum tokens of one answer. Default: 2,000. */
   readonly maxTokens?: number;
   readonly now?: () => Date;
   warn?(text: string): void;
@@ -62,7 +62,7 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
   };
 }
 
-/** Of a token, more than even long words have. */
+/** Characters per token, more than even long words have. */
 const CHARACTERS = 8;
 
 function nothing(candidates: number): string {

@@ -9,17 +9,23 @@ export { createSpanExporter } from "./span-exporter.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
   readonly manager: HostManager;
-  /** Where the items are kept: any session of the SDK or one's own. */
+  /** Where the items are stored: any session of the SDK or a custom one. */
   readonly underlyingSession: Store;
-  /** The underlying session's own id when left out. */
+  /** Default: the underlying session's own id. */
   readonly sessionId?: string;
-  /** What travels beside the items with every call, so that it is counted. */
+  /** Content sent with every call in addition to the items, for counting. */
   readonly request?: Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
 }
 
-/** The underlying session with all it can do, and what the SDK's runner calls after every stored turn. */
+/**
+ * The underlying session with all its members, plus the method that the SDK's runner calls after every stored
+ * turn.
+ */
 export type CompactingSession<Store> = Store & {
-  /** Replaces the stored items by their compacted list when a threshold is reached; `force`: whatever the usage. */
+  /**
+   * Replaces the stored items with their compacted list when a threshold is reached; `force`: regardless of
+   * usage.
+   */
   runCompaction(args?: { force?: boolean | undefined }): Promise<null>;
 };
 
@@ -39,8 +45,9 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 ]);
 
 /**
- * A session that compacts what it stores. The originals are in the manager's archive before an item leaves the
- * store. Throws `InvalidArgument` for a session that compacts by itself or whose items only the provider holds.
+ * A session that compacts what it stores. The originals are in the manager's archive before an item is
+ * removed from the store. Throws `InvalidArgument` for a session that compacts by itself or whose items are
+ * only stored by the provider.
  */
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
@@ -109,7 +116,7 @@ function createCompaction<Store extends SessionLike>(
     try {
       await compactOnce(sessionId, force);
     } catch (error) {
-      // The turn is stored and answered: what fails now must not take its answer away.
+      // The turn is stored and answered: a failure now must not discard its answer.
       if (force || options.onFailure === "throw") throw error;
       manager.warn(sessionId, "session_not_compacted", `the stored items stay as they are: ${String(error)}`);
     }
@@ -117,7 +124,7 @@ function createCompaction<Store extends SessionLike>(
   };
 }
 
-/** Exchanges the items that were compacted; what was added meanwhile stays behind them. */
+/** Replaces the compacted items; items added in the meantime follow them. */
 async function rewrite(store: SessionLike, before: unknown[], after: unknown[]): Promise<void> {
   const now = await store.getItems();
   const isSame = before.every((item, index) => JSON.stringify(item) === JSON.stringify(now[index]));
@@ -138,18 +145,18 @@ async function rewrite(store: SessionLike, before: unknown[], after: unknown[]):
 
 export interface InputFilterOptions extends HostOptions {
   readonly manager: HostManager;
-  /** The conversation that the list belongs to; a function where one runner serves several, or agents run inside agents. */
+  /** The conversation of the list; a function if one runner serves several, or agents run inside agents. */
   readonly sessionId: string | ((call: FilterCall) => string | Promise<string>);
-  /** Puts the manager's events under the span that is current here; give it to the manager's `exporters` as well. */
+  /** Puts the manager's events under the current span; also pass it in the manager's `exporters`. */
   readonly spans?: SpanExporter;
 }
 
-/** Sessions that were warned of; the oldest is forgotten first. */
+/** Sessions that were already warned about; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
 /**
- * For `callModelInputFilter`: what the model gets is compacted, what the SDK keeps (its session, the run's
- * history) stays as it was said. Rejects with `InsufficientBudget` when what must stay does not fit.
+ * For `callModelInputFilter`: the list sent to the model is compacted, the SDK's own data (its session, the
+ * run's history) stays unchanged. Rejects with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactInputFilter(options: InputFilterOptions): InputFilter {
   requireOptions(options, "options", "Pass { manager: new CompactManager(), sessionId }.");

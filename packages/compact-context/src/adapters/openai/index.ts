@@ -4,9 +4,10 @@ import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
 import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
 
 /**
- * The client with every call of chat completions and responses compacted on its way: `create`, `parse`, `stream`,
- * `runTools`, retries, and clients made by `withOptions`. Requests that continue a conversation on the server
- * (`previous_response_id`, `conversation`) or compact there (`context_management`) pass as they are, with a warning.
+ * The client with every call of chat completions and responses compacted: `create`, `parse`, `stream`,
+ * `runTools`, retries, and clients created by `withOptions`. Requests that continue a conversation on the
+ * server (`previous_response_id`, `conversation`) or compact there (`context_management`) pass unchanged,
+ * with a warning.
  */
 export function compactOpenAi<Client extends SdkClient>(
   client: Client,
@@ -27,11 +28,11 @@ interface OpenAiCreate {
 }
 
 export interface OpenAiTextModelOptions {
-  /** Which interface is called; `chat` when left out. Responses know no seed. */
+  /** The interface to call. Default: `chat`. Responses have no seed. */
   readonly api?: "chat" | "responses";
-  /** Tokens of input and output together; looked up by the model's name when left out. */
+  /** Tokens of input and output together. Default: looked up by the model's name. */
   readonly window?: number;
-  /** Further parameters of every request, such as `reasoning_effort` or `prompt_cache_key`. */
+  /** Additional parameters of every request, such as `reasoning_effort` or `prompt_cache_key`. */
   readonly parameters?: Readonly<Record<string, unknown>>;
 }
 
@@ -56,7 +57,7 @@ export function textModelFromOpenAi(
   });
 }
 
-/** Servers that only resemble OpenAI's know the limit by its old name, and may ignore the new one in silence. */
+/** OpenAI-compatible servers use the limit's old name, and can silently ignore the new one. */
 function takesCompletionTokens(baseUrl: string | undefined): boolean {
   return baseUrl === undefined || /^https:\/\/([\w-]+\.)*(openai\.com|azure\.com)(\/|:|$)/.test(baseUrl);
 }

@@ -13,7 +13,7 @@ interface OpencodeMessage {
   parts: object[];
 }
 
-/** Hooks of a plugin, as far as they are used. */
+/** The plugin hooks that are used. */
 export interface OpencodeHooks {
   "experimental.chat.messages.transform"(
     input: unknown,
@@ -34,9 +34,9 @@ export interface OpencodeHooks {
 }
 
 /**
- * A plugin for opencode that compacts what the model gets, before every call; what opencode stores stays as it is.
- * Where opencode compacts by itself, its model is given our summary to keep. Rejects with `InsufficientBudget` when
- * what must stay does not fit.
+ * A plugin for opencode that compacts the list sent to the model, before every call; opencode's stored
+ * messages stay unchanged. When opencode compacts by itself, its model is given our summary to keep. Rejects
+ * with `InsufficientBudget` if what must stay does not fit.
  */
 export function compactPlugin(options: OpencodePluginOptions): () => Promise<OpencodeHooks> {
   requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
@@ -67,7 +67,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         if (sent === entries) return;
         const asked = messages.find(({ info }) => objectOf(info).role === "user");
         const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));
-        // opencode goes on with the list that it handed over.
+        // opencode continues with the array that it passed in.
         messages.splice(0, messages.length, ...ours);
         const summary = sent.find(({ native }) => native === undefined);
         if (summary !== undefined) summaries.set(sessionId, wordsOf(summary.parts));

@@ -23,23 +23,23 @@ import {
 import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
 
 export interface PiExtensionOptions extends HostOptions, PiMemoryOptions {
-  /** Left out: one is made for each model's window, with its archive under `.compact/archive` of the project. */
+  /** Default: one manager per model window, with its archive under `.compact/archive` of the project. */
   readonly manager?: CompactManager;
-  /** Settings of the managers that are made. */
+  /** Settings of the managers that are created. */
   readonly config?: CompactConfigInput;
-  /** Writes the summary of pi's own `/compact`; the built-in one when left out, and whenever this one fails. */
+  /** Writes the summary of pi's own `/compact`. The built-in summarizer is the default and the fallback. */
   readonly summarizer?: Summarizer;
-  /** Whether the model gets `compact_search` and `compact_expand`; true when left out. */
+  /** Whether the model gets `compact_search` and `compact_expand`. Default: true. */
   readonly recallTools?: boolean;
 }
 
-/** Most tokens of the summary that pi's own compaction stores. */
+/** Maximum tokens of the summary that pi's own compaction stores. */
 const MAX_SUMMARY_TOKENS = 8192;
 
 /**
- * An extension for pi: every request is compacted (`context`; what pi stores stays as it was), pi's own compaction
- * gets our summary, and there are the commands `/context`, `/summarize [instruction]` and `/memory [query]`. Handlers never throw: what
- * goes wrong is a notice, and the request goes on as it is.
+ * An extension for pi: every request is compacted (`context`; pi's stored messages stay unchanged), pi's own
+ * compaction uses our summary, and it adds the commands `/context`, `/summarize [instruction]` and `/memory
+ * [query]`. Handlers never throw: a failure becomes a notice, and the request continues unchanged.
  */
 export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExtensionApi) => void {
   return (pi) => {
@@ -66,7 +66,7 @@ export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExten
 
 interface NewestRequest {
   readonly sessionId: string;
-  /** As pi holds it, and as it went to the model. */
+  /** As stored by pi, and as sent to the model. */
   readonly messages: readonly unknown[];
   readonly sent: readonly unknown[];
 }
@@ -75,10 +75,10 @@ interface PiHost {
   readonly managers: Managers;
   /** Answers pi's `context` event. */
   compact(messages: unknown[], context: PiContext): Promise<{ messages: unknown[] } | undefined>;
-  /** Tells how full the context of the newest request was. */
+  /** Shows how full the context of the latest request was. */
   tellContext(context: PiContext): void;
   readonly newest: NewestList;
-  /** Compacts the list of the newest request, whatever its size. */
+  /** Compacts the list of the latest request, regardless of size. */
   summarize(note: string, context: PiContext): Promise<void>;
 }
 
@@ -185,7 +185,7 @@ function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
 /** What pi passes to a tool behind its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
-/** Nothing for a compaction that was called off. */
+/** Undefined for a cancelled compaction. */
 async function summarized(
   { preparation, customInstructions, signal }: PiBeforeCompactEvent,
   context: PiContext,
@@ -229,7 +229,7 @@ function newestUsage(messages: readonly unknown[]): unknown {
   return objectOf(messages.findLast((message) => objectOf(message).role === "assistant")).usage;
 }
 
-/** pi's own window where it says none: its models always do. */
+/** Fallback if pi reports no window; its models always do. */
 const WINDOW = 128_000;
 
 export interface Managers {
@@ -238,7 +238,7 @@ export interface Managers {
   flush(): Promise<void>;
 }
 
-/** The given manager, or one of our own for each model's window. */
+/** The given manager, or one of our own per model window. */
 function createManagers(given: CompactManager | undefined, config: CompactConfigInput): Managers {
   const made = new Map<string, CompactManager>();
   const managerFor: Managers["managerFor"] = ({ model, cwd }) => {

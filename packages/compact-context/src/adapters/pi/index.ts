@@ -17,13 +17,14 @@ export interface PiTextModelOptions {
   /** pi-ai's `complete` or `completeSimple`. */
   complete(model: never, context: never, options?: object): PromiseLike<unknown>;
   readonly apiKey?: string;
-  /** Further options of every call, such as `headers`. */
+  /** Additional options of every call, such as `headers`. */
   readonly callOptions?: Readonly<Record<string, unknown>>;
 }
 
 /**
- * A text model from a model of pi and pi-ai's function that calls it. pi reports errors as answers: they reject here,
- * with pi's words and the status that these begin with. Only its OpenAI chat interface takes a seed.
+ * A text model from a pi model and pi-ai's function that calls it. pi returns errors as answers: here they
+ * reject, with pi's message and the status that it begins with. Only its OpenAI chat interface accepts a
+ * seed.
  */
 export function textModelFromPi(model: PiModel, options: PiTextModelOptions): TextModel {
   requireOptions(model, "model", "Pass one of pi's models.");

@@ -70,12 +70,14 @@ function keyOf(message: unknown): string {
   return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
 }
 
-/** Tells a person what went wrong. */
+/** Shows an error to the user. */
 export function tell(context: PiContext, error: unknown): void {
   context.ui.notify(`compact: ${errorMessage(error)}`, "warning");
 }
 
-/** What a handler gives; one that throws would end pi's turn, so that what goes wrong is a notice. */
+/**
+ * The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn.
+ */
 export async function shielded<T>(context: PiContext, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
     return await work();
@@ -90,7 +92,7 @@ const CELLS = 20;
 const LAYER_CELLS = 10;
 const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
 
-/** What `/context` tells. */
+/** The output of `/context`. */
 export function contextText(view: ContextView): string {
   const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
   const used = tokens / window;
@@ -115,7 +117,7 @@ function bar(share: number, cells: number): string {
   return `${"█".repeat(filled)}${"░".repeat(cells - filled)}`;
 }
 
-/** What `/memory` tells: the state of the work, or what answers a query. */
+/** The output of `/memory`: the state of the work, or the answer to a query. */
 function memoryText({ enabled, files, session, found }: MemoryView, query: string): string {
   if (!enabled) return "This session has no memory.";
   if (query !== "") {
