@@ -266,7 +266,7 @@ const TOOLS: Readonly<Record<string, Runner>> = {
     passes: /^\[\S+(?: [\w-]+)?(?: \(root-commit\))? [0-9a-f]{7,40}\] .+/,
   },
   "git index": {
-    // Outside of `git status` its lines are no evidence.
+    // Not if the command also runs `git status`, which prints the same lines.
     only: /^(?![\s\S]*\bgit\b.{0,100}\bstatus\b)[\s\S]*\bgit\b.{0,200}\bcommit\b/,
     fails: /^(?:nothing to commit|no changes added to commit|nothing added to commit).*/,
   },

@@ -114,7 +114,7 @@ const LABEL_TOKENS = 3;
 const HEADING_TOKENS = 8;
 /** Short items are favored per token; this offset keeps long ones competitive. */
 const BASE_TOKENS = 6;
-/** Maximum share of the room for all items of low-value kinds together. */
+/** Maximum share of the room for each of these low-value kinds. */
 const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, looked: 0.05 };
 /** Consecutive items that may fail to fit before the rest is skipped. */
 const MAX_MISFITS = 60;
