@@ -110,8 +110,8 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
 
 /**
  * True if one to three stats show that nothing exists at a key, which holds for most version lookups.
- * Symbolic links are followed here: a link can only make a value look missing, and whoever can place a link
- * can also delete the value.
+ * Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
+ * link allows deletion too.
  */
 async function isMissing(root: string, key: string): Promise<boolean> {
   checkKey(key);

@@ -308,7 +308,7 @@ function titleOf(speech: Speech | undefined, { asking, request }: Scene): Title 
 
 const WISHED = 8;
 
-/** Raises the value of what a person asked the summary to focus on, by the rare terms of the request. */
+/** Raises the value of what a person asked the summary to focus on, by the rare terms of that wish. */
 function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
   const wished = termsOf(instruction ?? "");
   if (wished.size === 0) return items;
