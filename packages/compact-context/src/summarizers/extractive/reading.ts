@@ -98,7 +98,7 @@ export interface Reading {
   readonly lastWords: readonly string[];
   /** Questions awaiting the user's answer. */
   readonly questions: readonly string[];
-  /** The last word was the assistant's, with no call beside it. */
+  /** True if the assistant spoke last, without a call in the same message. */
   readonly answered: boolean;
   /** Something is told beside messages that stay: where it says nothing new, it repeats them. */
   readonly repeats: boolean;
@@ -337,7 +337,7 @@ function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<S
   return [{ text, id: entry.id, sentences: readSentences(text), stays }];
 }
 
-/** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
+/** Decisions: stated by one side, or proposed by the assistant and accepted by the user. */
 function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
   const decisions = new Map<string, Decision>();
   let proposal: Speech | undefined;
