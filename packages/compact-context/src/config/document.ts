@@ -2,13 +2,16 @@ import type { Node, Pair, Scalar } from "yaml";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
 import { type ConfigProblem, formatPath, type SettingPath } from "./layer.ts";
 
-/** Characters that a configuration may hold; parsing time grows faster than the text. */
+/** Maximum length of a configuration in characters; parsing time grows superlinearly. */
 const MAX_CONFIG_LENGTH = 65_536;
 
-/** Levels that a configuration may nest; the deepest setting lies four down. */
+/** Maximum nesting depth; the deepest setting is at level four. */
 const MAX_DEPTH = 16;
 
-/** A parsed YAML or JSON text: plain data without aliases, tags or prototype keys, and where each value stood. */
+/**
+ * A parsed YAML or JSON text: plain data without aliases, tags or prototype keys, and the position of each
+ * value.
+ */
 export interface ConfigDocument {
   readonly value: unknown;
   readonly problems: readonly ConfigProblem[];
@@ -24,7 +27,7 @@ interface Reading {
   readonly values: Map<string, number>;
 }
 
-/** Reads YAML or JSON; whatever is wrong is reported, never thrown. `name` is the file as the reader knows it. */
+/** Reads YAML or JSON; problems are reported, never thrown. `name` is the file name for messages. */
 export function readDocument(text: string, name: string): ConfigDocument {
   const reading: Reading = {
     name,
@@ -69,7 +72,7 @@ function report(reading: Reading, offset: number, path: SettingPath, message: st
 }
 
 function placed(reading: Reading, offset: number, path: SettingPath, message: string): ConfigProblem {
-  // A text that was never parsed has no line starts: its one problem stands at the beginning.
+  // A text that was not parsed has no line starts: report its problem at the beginning.
   const found = reading.lines.linePos(offset);
   const [line, column] = [Math.max(1, found.line), Math.max(1, found.col)];
   return {
@@ -94,7 +97,10 @@ function problemAt(
   return placed(reading, 0, path, message);
 }
 
-/** Plain data of a node. Written by hand because the parser's own conversion expands aliases and stringifies any key. */
+/**
+ * Converts a node to plain data. Hand-written, as the parser's own conversion expands aliases and stringifies
+ * any key.
+ */
 function plain(node: unknown, path: SettingPath, reading: Reading): unknown {
   const offset = (node as Node | null)?.range?.[0] ?? 0;
   reading.values.set(formatPath(path), offset);
@@ -117,7 +123,7 @@ function plain(node: unknown, path: SettingPath, reading: Reading): unknown {
   return null;
 }
 
-/** `128_000` is the number that specification 001 means by it; YAML 1.2 would read text. */
+/** Reads `128_000` as a number, as specification 001 does; YAML 1.2 reads it as text. */
 function scalarOf({ value, type }: Scalar): unknown {
   const isNumber = type === "PLAIN" && typeof value === "string" && /^\d{1,3}(?:_\d{3})+$/.test(value);
   return isNumber ? Number(value.replaceAll("_", "")) : value;

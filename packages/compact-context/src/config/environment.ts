@@ -4,13 +4,15 @@ import { type ConfigProblem, formatPath, type Layer, put, type SettingPath, valu
 import { type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
-/** Environment variables as `process.env` has them. */
+/** Environment variables, in the shape of `process.env`. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Names the configuration file. */
+/** Path of the configuration file. */
 export const CONFIG_VARIABLE = "COMPACT_CONFIG";
 
-/** Where Postgres is, password included: read by its driver, and no setting, so that no file can hold it. */
+/**
+ * The Postgres URL, password included. Read by the driver and not a setting, so that no file can contain it.
+ */
 const POSTGRES_VARIABLE = "COMPACT_POSTGRES_URL";
 
 const PREFIX = "COMPACT_";
@@ -23,25 +25,25 @@ const BOOLEANS: ReadonlyMap<string, boolean> = new Map([
 ]);
 
 export interface EnvironmentLayer extends Layer {
-  /** Variables with the prefix that are no settings; other programs may use it too. */
+  /** Variables with the prefix that match no setting; other programs may use the prefix too. */
   readonly warnings: readonly string[];
 }
 
 interface Reading {
   readonly value: Record<string, unknown>;
   readonly problems: ConfigProblem[];
-  /** Variable that set a path. */
+  /** The variable that set each path. */
   readonly origins: Map<string, string>;
 }
 
 const variables: ReadonlyMap<string, Setting> = nameVariables();
 
-/** Variables that set one setting, the preferred one first. */
+/** The variables of one setting, preferred name first. */
 export function variablesOf(setting: Setting): readonly string[] {
   return [...variables].flatMap(([name, owner]) => (owner === setting ? [name] : []));
 }
 
-/** The settings found in the environment. Only own, known names are looked at, so no name can reach a prototype. */
+/** Reads settings from the environment. Only own, known names are read, so no name can reach a prototype. */
 export function environmentLayer(env: Environment): EnvironmentLayer {
   const reading: Reading = { value: {}, problems: [], origins: new Map() };
   for (const [name, setting] of variables) {
@@ -74,7 +76,9 @@ function take(reading: Reading, setting: Setting, { name, text }: { name: string
   }
 }
 
-/** The variable's text as the setting's kind of value; text that is no such value stays, for the schema to refuse. */
+/**
+ * Parses a variable's text by the setting's kind; text that does not parse is left for the schema to reject.
+ */
 function readValue(
   setting: Setting,
   { name, text }: { name: string; text: string },
@@ -116,7 +120,7 @@ function unknownVariables(env: Environment): string[] {
   return unknown.map((name) => `${name} is not a setting of Compact${didYouMean(name, known)}`);
 }
 
-/** Full names for all, short ones for the policy where nothing else claims them; the short one is preferred. */
+/** Full names for all settings; short names for the policy unless taken. The short name is preferred. */
 function nameVariables(): Map<string, Setting> {
   const nameOf = (words: readonly string[]): string => PREFIX + words.join("_").toUpperCase();
   const full = new Map(settings.map((setting) => [nameOf(setting.path), setting]));
@@ -133,22 +137,22 @@ function nameVariables(): Map<string, Setting> {
   return names;
 }
 
-// ---- for people to read
+// ---- documentation
 
-/** One setting for people to read. */
+/** One setting, as documented. */
 export interface SettingDescription {
-  /** In a file: `policy.trigger_pct`. */
+  /** Path in a file: `policy.trigger_pct`. */
   readonly path: string;
   /** The preferred environment variable. */
   readonly env: string;
-  /** As JSON; empty when there is none. */
+  /** As JSON; empty if there is no default. */
   readonly default: string;
-  /** What a value must be. */
+  /** The values allowed. */
   readonly values: string;
   readonly meaning: string;
 }
 
-/** Every setting, in the order of the documentation. */
+/** All settings, in documentation order. */
 export function describeConfig(): readonly SettingDescription[] {
   return settings.map((setting) => {
     const value = valueAt(defaultConfig, setting.path.map(toCamelCase));
@@ -162,7 +166,7 @@ export function describeConfig(): readonly SettingDescription[] {
   });
 }
 
-/** The same as a Markdown table. */
+/** All settings as a Markdown table. */
 export function configTable(): string {
   const rows = describeConfig().map((row) => {
     const preset = row.default === "" ? "" : `\`${row.default}\``;

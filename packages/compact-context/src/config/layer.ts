@@ -15,35 +15,37 @@ import {
 } from "./schema.ts";
 import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";
 
-// Settings from a file, the environment or code: held to the one schema, and laid over one another.
+// Settings from a file, the environment or code: validated against one schema, then merged.
 
-/** One thing wrong with a configuration. */
+/** One problem with a configuration. */
 export interface ConfigProblem {
-  /** `compact.yaml:3:17`, an environment variable's name, or `code`; empty where only one place is possible. */
+  /**
+   * `compact.yaml:3:17`, the name of an environment variable, or `code`; empty if only one place is possible.
+   */
   readonly place: string;
-  /** From 1; absent outside files. */
+  /** 1-based; only for files. */
   readonly line?: number;
-  /** From 1; absent outside files. */
+  /** 1-based; only for files. */
   readonly column?: number;
-  /** Dotted path of the setting, such as `policy.trigger_pct`; empty for the whole. */
+  /** Dotted path of the setting, such as `policy.trigger_pct`; empty for the whole configuration. */
   readonly path: string;
-  /** What is wrong, such as `must be 0.0-1.0`. */
+  /** The problem, such as `must be 0.0-1.0`. */
   readonly message: string;
 }
 
-/** Names and indexes that lead to a value. */
+/** Names and indexes leading to a value. */
 export type SettingPath = readonly (string | number)[];
 
-/** Settings from one source, in file names, and how to point at them there. */
+/** Settings from one source, under their file names, and how to locate them there. */
 export interface Layer {
   readonly value: unknown;
-  /** What was wrong before any setting could be looked at. */
+  /** Problems found before any setting could be read. */
   readonly problems: readonly ConfigProblem[];
   /** A problem with the value at a path, or with its key. */
   problemAt(path: SettingPath, at: "key" | "value", message: string): ConfigProblem;
 }
 
-/** More than this many problems are counted, not listed. */
+/** Further problems are counted, not listed. */
 const LISTED = 20;
 
 /** `["policy", "roles_never_prune", 1]` as `policy.roles_never_prune[1]`. */
@@ -62,7 +64,7 @@ export function formatProblem(problem: ConfigProblem): string {
   return [problem.place, problem.path, problem.message].filter((word) => word !== "").join(" ");
 }
 
-/** The error that lists every problem; `place` is the first one's. */
+/** An error that lists every problem; `place` is that of the first. */
 export function configError(problems: readonly ConfigProblem[]): CompactError {
   const lines = problems.slice(0, LISTED).map(formatProblem);
   if (problems.length > LISTED) lines.push(`and ${problems.length - LISTED} more`);
@@ -81,7 +83,7 @@ export function configError(problems: readonly ConfigProblem[]): CompactError {
   });
 }
 
-/** Settings given in code, under camelCase names; `place` is what problems call that source. */
+/** Settings given in code, with camelCase names; `place` names this source in problems. */
 export function codeLayer(given: unknown, place = "code"): Layer {
   const problems: ConfigProblem[] = [];
   const problemAt = (path: SettingPath, _at: "key" | "value", message: string): ConfigProblem => ({
@@ -99,7 +101,7 @@ export function codeLayer(given: unknown, place = "code"): Layer {
   return { value: readGiven(() => renameKeys(given, ownName)), problems, problemAt };
 }
 
-/** What a getter or a proxy of the caller throws is told like any other fault. */
+/** Exceptions from the caller's getters or proxies are reported like any other problem. */
 function readGiven(read: () => unknown): unknown {
   try {
     return read();
@@ -109,7 +111,7 @@ function readGiven(read: () => unknown): unknown {
   }
 }
 
-/** The layer's settings under their own names, where it calls them as the specifications do. */
+/** The layer with the specifications' names replaced by our own. */
 function withOwnNames(layer: Layer): Layer {
   if (!isGroup(layer.value)) return layer;
   const value = { ...layer.value };
@@ -138,7 +140,7 @@ function withOwnNames(layer: Layer): Layer {
   };
 }
 
-/** Puts the flag's meaning in place of the flag; false where it is no flag. */
+/** Replaces the flag with its meaning; false if the value is not a boolean. */
 function takeKeepSystemPrompt(value: Record<string, unknown>): boolean {
   const keeps = value[KEEP_SYSTEM_PROMPT];
   delete value[KEEP_SYSTEM_PROMPT];
@@ -151,7 +153,7 @@ function takeKeepSystemPrompt(value: Record<string, unknown>): boolean {
   return true;
 }
 
-/** Sets, or with undefined removes, what is at a path of one step or two. */
+/** Sets the value at a path of one or two segments; undefined removes it. */
 export function put(
   value: Record<string, unknown>,
   [first = "", second]: readonly string[],
@@ -162,12 +164,12 @@ export function put(
     return;
   }
   const group = value[first];
-  // A group that is no group stays for the schema to refuse.
+  // A group with a non-object value is left for the schema to reject.
   if (group === undefined || group === null) value[first] = { [second]: given };
   else if (isGroup(group)) value[first] = { ...group, [second]: given };
 }
 
-/** Everything wrong in one layer, in the order of its text. */
+/** All problems of one layer, in text order. */
 function checkLayer(layer: Layer): ConfigProblem[] {
   const problems: ConfigProblem[] = [...layer.problems];
   const seen = new Set(problems.map((problem) => problem.path));
@@ -187,7 +189,7 @@ const REFUSALS: Readonly<Record<Guard, string>> = {
   default: "may not be set here",
 };
 
-/** Patterns that cannot be read are told of elsewhere. */
+/** Invalid patterns are reported elsewhere. */
 function isBroad(patterns: unknown): boolean {
   try {
     return Array.isArray(patterns) && takesOrdinaryText(patterns.map(String));
@@ -196,7 +198,7 @@ function isBroad(patterns: unknown): boolean {
   }
 }
 
-/** What a file says that it may not say unless somebody asked for that file by name. */
+/** Problems with settings that a file may only contain if the user named the file explicitly. */
 export function checkGuards(given: Layer): ConfigProblem[] {
   const layer = withOwnNames(given);
   const problems: ConfigProblem[] = [];
@@ -214,33 +216,36 @@ export function checkGuards(given: Layer): ConfigProblem[] {
   return problems;
 }
 
-/** The window of a configuration that does not say it itself; undefined where that is not known. */
+/** The window for a configuration that does not set one; undefined if unknown. */
 export type WindowOf = (config: CompactConfig) => number | undefined;
 
-/** The defaults with what code says laid over them. Throws `InvalidConfig` with everything that is wrong. */
+/** Merges code settings over the defaults. Throws `InvalidConfig` with all problems. */
 export function mergeConfig(input: CompactConfigInput, windowOf?: WindowOf): CompactConfig {
   requireOptions(input, "config");
   return mergeLayers([codeLayer(input, "")], windowOf);
 }
 
-/** The default policy with the given values laid over it. Throws `InvalidConfig`. */
+/** Merges values over the default policy. Throws `InvalidConfig`. */
 export function mergePolicy(given: CompactConfigInput["policy"]): Policy {
   return mergeConfig({ policy: given }).policy;
 }
 
-/** The defaults with the layers laid over them, the later winning. Throws `InvalidConfig` with the problems of all. */
+/**
+ * Merges the layers over the defaults; later layers win. Throws `InvalidConfig` with the problems of all
+ * layers.
+ */
 export function mergeLayers(layers: readonly Layer[], windowOf?: WindowOf): CompactConfig {
   const { config, problems } = laidOver(layers, windowOf);
   if (config === undefined || problems.length > 0) throw configError(problems);
   return config;
 }
 
-/** Everything wrong in the layers and between them. */
+/** All problems within and between the layers. */
 export function problemsOf(layers: readonly Layer[], windowOf?: WindowOf): readonly ConfigProblem[] {
   return laidOver(layers, windowOf).problems;
 }
 
-/** Where each setting comes from that is not a default: its path, and the place in the last layer that says it. */
+/** The origin of each setting that a layer sets: its path, and its place in the last layer that sets it. */
 export function originsOf(layers: readonly Layer[]): Readonly<Record<string, string>> {
   const origins: Record<string, string> = {};
   for (const layer of layers.map(withOwnNames)) {
@@ -266,7 +271,7 @@ function laidOver(
   return { config, problems: checkTogether(config, layers, windowOf) };
 }
 
-/** Groups are merged entry by entry; lists and bare values replace. */
+/** Groups are merged key by key; lists and scalars replace. */
 function merge(below: unknown, above: unknown): unknown {
   if (!isGroup(below) || !isGroup(above)) return above;
   const merged: Record<string, unknown> = { ...below };
@@ -276,7 +281,7 @@ function merge(below: unknown, above: unknown): unknown {
   return merged;
 }
 
-/** Settings that are fine one by one and cannot hold together. */
+/** Checks settings that are valid one by one but contradict each other. */
 function checkTogether(
   config: CompactConfig,
   layers: readonly Layer[],
@@ -294,7 +299,7 @@ function checkTogether(
   const pairs: [Bound, Bound][] = [
     [buffer, windowAt],
     [target, ceiling],
-    // Where nothing is left, the buffer is what is wrong.
+    // If nothing is left, the buffer itself is at fault.
     [target, { ...budget, value: left !== undefined && left <= 0 ? undefined : left }],
     [summary, ceiling],
   ];
@@ -314,11 +319,11 @@ const NO_BUCKET = "is s3, and no bucket is named: set storage.bucket, or COMPACT
 interface Bound {
   readonly path: readonly string[];
   readonly value: number | undefined;
-  /** How to call it; the path when left out. */
+  /** Display name. Default: the path. */
   readonly name?: string;
 }
 
-/** The problem of two bounds the wrong way round, at the one that somebody set. */
+/** The problem of two bounds in the wrong order, reported at one that a layer sets. */
 function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): ConfigProblem {
   const owner = (bound: Bound): Layer | undefined =>
     layers.findLast((layer) => valueAt(layer.value, bound.path) !== undefined);
@@ -338,15 +343,16 @@ function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): Co
   );
 }
 
-/** A policy with a target that can be aimed for, and what to tell where it had none. */
+/** A policy with a reachable target, and what to report if it had none. */
 interface SettledTarget {
   readonly policy: Policy;
   readonly warning: string | undefined;
 }
 
 /**
- * A target at or over the trigger cannot be aimed for: what may leave would be kept until the next call compacts again.
- * Such a compaction keeps what the keep counts say, as specification 002 has it with 150,000 of 180,000 and 0.8.
+ * A target at or above the trigger is unreachable: what may be pruned would be kept until the next call
+ * compacts again. Such a compaction follows the keep counts, as specification 002 does with 150,000 of
+ * 180,000 and 0.8.
  */
 export function settleTarget(policy: Policy, window: number): SettledTarget {
   const { targetContextTokens: target, triggerPct } = policy;
@@ -358,7 +364,7 @@ export function settleTarget(policy: Policy, window: number): SettledTarget {
   return { policy: { ...policy, targetContextTokens: undefined }, warning };
 }
 
-/** The value at a path through own keys; undefined where there is none. */
+/** The value at a path, own keys only; undefined if there is none. */
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const step of path) {
@@ -368,7 +374,7 @@ export function valueAt(value: unknown, path: readonly string[]): unknown {
   return current;
 }
 
-/** A group whose entries are all commented out reads as null: that sets nothing. */
+/** A group whose entries are all commented out parses as null and sets nothing. */
 function withoutEmptyGroups(value: unknown): unknown {
   if (value === null || value === undefined) return {};
   if (!isGroup(value)) return value;
@@ -377,12 +383,12 @@ function withoutEmptyGroups(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).filter((entry) => !isEmptyGroup(entry)));
 }
 
-/** True for list positions and for names of models, which are nobody's to respell. */
+/** True for list indexes and model names, which are never respelled. */
 function isOwnName(path: SettingPath, index: number): boolean {
   return typeof path[index] === "number" || (index === 1 && path[0] === "models");
 }
 
-/** Names at this level, else in another group, as they are written where the layer comes from. */
+/** Suggests similar names at this level, then in other groups, spelled as in the layer's source. */
 function suggestion(path: SettingPath, key: string, problemAt: Layer["problemAt"]): string {
   const written = (setting: SettingPath): string => problemAt(setting, "key", "").path;
   const here = namesBelow(path).map((name) => lastStep(written([...path, name])));
@@ -397,7 +403,7 @@ function lastStep(path: string): string {
   return path.slice(path.lastIndexOf(".") + 1);
 }
 
-/** True for absolute paths, URLs, home folders and paths with `..`, in the spelling of any system. */
+/** True for absolute paths, URLs, home folders and paths with `..`, in any system's spelling. */
 function leavesFolder(path: string): boolean {
   return /^(?:[\\/~]|[a-z][a-z0-9+.-]*:)/i.test(path) || path.split(/[\\/]/).includes("..");
 }

@@ -17,11 +17,14 @@ import {
 import type { CompactConfig, CompactConfigInput } from "./settings.ts";
 
 export interface LoadConfigOptions {
-  /** YAML or JSON; wins over reading `path`, which then only names it in errors. */
+  /** YAML or JSON; used instead of reading `path`, which then only names it in errors. */
   readonly text?: string;
-  /** The file to read; when left out, the one that `COMPACT_CONFIG` names. */
+  /** The file to read. Default: the one that `COMPACT_CONFIG` names. */
   readonly path?: string;
-  /** True when nobody asked for this file: it may then not lead outside the working directory, and yields to `COMPACT_CONFIG`. */
+  /**
+   * True if the file was discovered, not named by the user: it must then stay inside the working directory,
+   * and `COMPACT_CONFIG` takes precedence.
+   */
   readonly found?: boolean;
   readonly env: Environment;
   readonly overrides?: CompactConfigInput;
@@ -29,16 +32,19 @@ export interface LoadConfigOptions {
 
 export interface LoadedConfig {
   readonly config: CompactConfig;
-  /** Things that look wrong and change nothing, one sentence each. */
+  /** Suspicious settings without effect, one sentence each. */
   readonly warnings: readonly string[];
   /**
-   * Where each setting comes from, by its path in a file: `compact.yaml:3:17`, the name of a variable, or `code`.
-   * Settings that have their default are not in it.
+   * The origin of each setting by its path in a file: `compact.yaml:3:17`, the name of a variable, or `code`.
+   * Omits settings that have their default.
    */
   readonly origins: Readonly<Record<string, string>>;
 }
 
-/** Defaults, then file, then environment, then code, the later winning; throws InvalidConfig with every problem of every layer. */
+/**
+ * Merges defaults, file, environment and code; later ones win. Throws `InvalidConfig` with every problem of
+ * every layer.
+ */
 export function loadConfig(options: LoadConfigOptions): LoadedConfig {
   requireOptions(options, "options", "Pass at least the environment: { env: process.env }.");
   requireOptions(options.env, "options.env", "Pass process.env, or {} for no environment.");
@@ -54,8 +60,8 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
 }
 
 /**
- * What is wrong with a file's text, and with the environment over it, as data; empty when nothing is. `name` is the file
- * as the reader knows it.
+ * Problems of a file's text, with the environment merged over it, as data; empty if there are none. `name` is
+ * the file name for messages.
  */
 export function checkConfig(text: string, name: string, env: Environment = {}): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
@@ -64,7 +70,9 @@ export function checkConfig(text: string, name: string, env: Environment = {}): 
   return problemsOf([readDocument(text, name), environmentLayer(env)]);
 }
 
-/** The file that counts: one asked for by name or by `COMPACT_CONFIG` before one that was merely found. */
+/**
+ * The effective file: one named by the caller or by `COMPACT_CONFIG` takes precedence over a discovered one.
+ */
 function fileLayer(options: LoadConfigOptions): Layer | undefined {
   const found = options.found === true;
   const named = options.env[CONFIG_VARIABLE];
@@ -83,13 +91,16 @@ function fileLayer(options: LoadConfigOptions): Layer | undefined {
 
 // ---- files
 
-/** Names under which a configuration is looked for. */
+/** Configuration file names, in the order they are looked for. */
 const CONFIG_FILES: readonly string[] = ["compact.yaml", "compact.yml", "compact.json"];
 
-/** Bytes above which a file is refused unread; far more than any configuration has. */
+/** Larger files are rejected unread; far above any real configuration. */
 const MAX_BYTES = 1_048_576;
 
-/** The configuration in a folder, not in its parents; throws InvalidConfig when there is more than one. */
+/**
+ * Finds the configuration in a folder, ignoring its parents; throws `InvalidConfig` if there is more than
+ * one.
+ */
 export function findConfig(folder: string): string | undefined {
   requireText(folder, "folder", "Pass the path of the folder to look into.");
   const present = CONFIG_FILES.map((name) => join(folder, name)).filter((path) => existsSync(path));
@@ -102,7 +113,7 @@ export function findConfig(folder: string): string | undefined {
   return present[0];
 }
 
-/** A configuration file's text; throws NotFound, or InvalidConfig when it is no file or far too large. */
+/** Reads a configuration file; throws `NotFound`, or `InvalidConfig` if it is not a file or far too large. */
 export function readConfigFile(path: string): string {
   requireText(path, "path", "Pass the path of a configuration file, such as compact.yaml.");
   try {

@@ -2,26 +2,26 @@ import { CompactError } from "../errors.ts";
 import { compilePatterns } from "../redaction/custom-patterns.ts";
 import type { CompactConfig, ModelOverride } from "./settings.ts";
 
-// The one schema of all settings: files, the environment, code and the documentation read it.
+// The single schema of all settings, used by files, environment, code and documentation.
 
-/** How a setting is written in an environment variable. */
+/** How an environment variable encodes a setting. */
 export type SettingKind = "text" | "number" | "boolean" | "list" | "json";
 
 /**
- * Holds back a setting in a file that was found and not asked for, since its author may be a stranger:
- * `inside` must be a path below the working directory, `never` cannot be set there at all,
- * `default` only to what holds without it, and `narrow` are patterns that leave ordinary text alone.
+ * Restricts a setting in a file that was discovered rather than named by the user, since its author may be
+ * untrusted: `inside` must be a path below the working directory, `never` cannot be set at all, `default`
+ * only to its default, and `narrow` allows only patterns that leave ordinary text alone.
  */
 export type Guard = "inside" | "never" | "default" | "narrow";
 
-/** What a setting says about itself, for error messages and documentation. */
+/** A setting's metadata for error messages and documentation. */
 export interface SettingNote {
-  /** What it does, one sentence. */
+  /** What it does, in one sentence. */
   readonly description: string;
-  /** What a value must be, such as `0.0-1.0`. */
+  /** The values allowed, such as `0.0-1.0`. */
   readonly values: string;
   readonly kind: SettingKind;
-  /** What a value must be as JSON schema, for editors: as far as that says it. */
+  /** The values allowed as a JSON schema for editors, as far as it can express them. */
   readonly schema: JsonSchema;
   readonly guard?: Guard;
 }
@@ -29,24 +29,24 @@ export interface SettingNote {
 /** A part of a JSON schema, draft 2020-12. */
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
-/** One setting as files, environment and documentation see it. */
+/** One setting, as seen by files, environment and documentation. */
 export interface Setting extends SettingNote {
-  /** In file names: section and name, or the name alone. */
+  /** File names: section and name, or the name alone. */
   readonly path: readonly string[];
 }
 
-/** Something wrong below a value; `unknown` where the last step of the path is no setting. */
+/** A problem below a value; `unknown` if the last segment of the path is not a setting. */
 export interface Fault {
   readonly path: readonly (string | number)[];
   readonly message: string;
   readonly unknown?: boolean;
 }
 
-/** What a value must be like; `T` is its type in code. */
+/** The validation of a value; `T` is its type in code. */
 interface Shape<T> {
   readonly note: SettingNote | undefined;
   faultsOf(value: unknown): readonly Fault[];
-  /** Never there: it ties the type to the shape. */
+  /** Never set: ties the type to the shape. */
   readonly example?: T;
 }
 
@@ -57,7 +57,7 @@ function shape<T>(note: SettingNote, faultsOf: (value: unknown) => readonly Faul
   return { note, faultsOf };
 }
 
-/** A number above 0, up to 1. */
+/** A number above 0 and at most 1. */
 function share(description: string): Shape<number> {
   const values = "0.0-1.0";
   const schema = { type: "number", exclusiveMinimum: 0, maximum: 1 };
@@ -67,7 +67,7 @@ function share(description: string): Shape<number> {
   });
 }
 
-/** A whole number, `least` or more. */
+/** A whole number of at least `least`. */
 function whole(least: number, description: string, guard?: Guard): Shape<number> {
   const values = `a whole number, ${least} or more`;
   const schema = { type: "integer", minimum: least };
@@ -92,7 +92,7 @@ function flag(description: string, guard?: Guard): Shape<boolean> {
   );
 }
 
-/** Text that is not empty. */
+/** Non-empty text. */
 function words(description: string, guard?: Guard): Shape<string> {
   const values = "text that is not empty";
   const schema = { type: "string", minLength: 1 };
@@ -112,7 +112,7 @@ function oneOf<const T extends readonly string[]>(
   );
 }
 
-/** A list whose entries have one fault at most. */
+/** A list; at most one fault per entry. */
 function list<T>(
   note: Omit<SettingNote, "kind">,
   faultOf: (entry: unknown) => string | undefined,
@@ -153,14 +153,14 @@ function patterns(description: string): Shape<readonly (string | RegExp)[]> {
   );
 }
 
-/** What sessions are full of: prose, code, output. */
+/** Typical session content: prose, code, output. */
 const ORDINARY_TEXT = `Please look at why the retry test fails, then mend it. I read the file: the queue waits for its worker.
 const worker = createWorker({ name: "ledger", retries: 3 }); // see docs/retry.md, line 42
 {"role":"user","content":"run npm test","id":"call_1","arguments":{"path":"src/queue.ts"}}
 FAIL test/queue.test.ts > waits for the worker, 12 passed, 1 failed (3.4 s) at 2026-05-01 10:20:30`;
 const MOST_ORDINARY = 0.1;
 
-/** True for patterns that take out much of any text: what they redact is no longer there to be found. */
+/** True for patterns that match much of any text: redacted text can no longer be found. */
 export function takesOrdinaryText(patterns: readonly string[]): boolean {
   return patterns.some((pattern) => {
     let taken = 0;
@@ -169,7 +169,7 @@ export function takesOrdinaryText(patterns: readonly string[]): boolean {
   });
 }
 
-/** Why the redactor would refuse a pattern. */
+/** Why the redactor would reject a pattern. */
 function patternFault(pattern: unknown): string | undefined {
   if (typeof pattern !== "string" && !(pattern instanceof RegExp)) return "must be text";
   if (pattern === "") return "must not be empty";
@@ -178,13 +178,13 @@ function patternFault(pattern: unknown): string | undefined {
     return undefined;
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;
-    // The message begins with a place that the problem has already.
+    // The message starts with a place that the problem already has.
     const fault = error.message.slice(error.message.indexOf(" ") + 1);
     return error.cause instanceof Error ? `${fault}: ${error.cause.message}` : fault;
   }
 }
 
-/** A group of the given settings, each of which may be left out, and no others. */
+/** A group of these settings, all optional; others are rejected. */
 function group<T>(fields: Fields<T>): Shape<T> {
   const known: ReadonlyMap<string, Shape<unknown>> = new Map(Object.entries(fields));
   return {
@@ -201,7 +201,7 @@ function group<T>(fields: Fields<T>): Shape<T> {
   };
 }
 
-/** Groups under names that the user chooses. */
+/** Groups under user-chosen names. */
 function named<T>(fields: Fields<T>, description: string): Shape<Readonly<Record<string, T>>> {
   const entry = group<T>(fields);
   const values = "a group of names";
@@ -214,7 +214,7 @@ function named<T>(fields: Fields<T>, description: string): Shape<Readonly<Record
   });
 }
 
-/** A group of settings as JSON schema, each with what it does. */
+/** A group's JSON schema, with descriptions. */
 function schemaOf(fields: Readonly<Record<string, Shape<unknown>>>): JsonSchema {
   const entries = Object.entries(fields).flatMap(([name, { note }]) =>
     note === undefined ? [] : [[name, { description: note.description, ...note.schema }]],
@@ -226,7 +226,7 @@ function below(key: string, faults: readonly Fault[]): readonly Fault[] {
   return faults.map((fault) => ({ ...fault, path: [key, ...fault.path] }));
 }
 
-/** One shape per field of `T`, no more and no fewer, under its file name; this keeps schema and type the same. */
+/** Exactly one shape per field of `T`, under its file name; keeps schema and type in sync. */
 type Fields<T> = {
   readonly [K in keyof T & string as SnakeCase<K>]-?: Shape<Exclude<T[K], undefined>>;
 };
@@ -407,7 +407,7 @@ const top: Fields<CompactConfig> = {
   ),
 };
 
-/** Everything wrong with settings in file names; everything may be left out, nothing unknown may be in. */
+/** All problems with settings under their file names; all are optional, unknown ones are rejected. */
 export function faultsOf(value: unknown): readonly Fault[] {
   return group(top).faultsOf(value);
 }
@@ -424,7 +424,7 @@ const sections: Readonly<Record<string, Readonly<Record<string, Shape<unknown>>>
   session_memory: sessionMemory,
 };
 
-/** Every setting in the order of the documentation. */
+/** All settings, in documentation order. */
 export const settings: readonly Setting[] = Object.entries(top).flatMap(([name, schema]) => {
   const section = sections[name];
   if (section === undefined) return settingOf([name], schema);
@@ -432,8 +432,8 @@ export const settings: readonly Setting[] = Object.entries(top).flatMap(([name, 
 });
 
 /**
- * Names by which the specifications call a setting that has another name or place here: `storage.adapter` of
- * specification 001, the flat `ContextConfig` of specification 002.
+ * The specifications' names for settings with another name or place here: `storage.adapter` of specification
+ * 001, the flat `ContextConfig` of specification 002.
  */
 export const specifiedNames: readonly {
   readonly path: readonly string[];
@@ -445,10 +445,10 @@ export const specifiedNames: readonly {
   { path: ["keep_recent_messages"], setting: ["policy", "keep_recent_messages"] },
 ];
 
-/** Specification 002's flag for what `policy.roles_never_prune` says with a list. */
+/** Specification 002's flag for the list `policy.roles_never_prune`. */
 export const KEEP_SYSTEM_PROMPT = "keep_system_prompt";
 
-/** Names that are known right below a path; nothing where the user chooses them. */
+/** Names known directly below a path; empty if the user chooses them. */
 export function namesBelow(path: readonly (string | number)[]): readonly string[] {
   const [first, second] = path;
   if (first === undefined) return Object.keys(top);
@@ -456,7 +456,7 @@ export function namesBelow(path: readonly (string | number)[]): readonly string[
   return Object.keys(sections[first] ?? {});
 }
 
-/** All settings of a file as one JSON schema, those names too by which the specifications call them. */
+/** JSON schema of a configuration file, including the specifications' names. */
 export function configSchema(): JsonSchema {
   const groups = Object.entries(sections).map(([name, fields]) => [name, schemaOf(fields)] as const);
   const whole = schemaOf(top);
@@ -490,27 +490,27 @@ function settingOf(path: readonly string[], { note }: Shape<unknown>): Setting[]
   return note === undefined ? [] : [{ ...note, path }];
 }
 
-/** `keep_recent_turns` for `"keepRecentTurns"`, in types. */
+/** Type-level `keepRecentTurns` to `keep_recent_turns`. */
 export type SnakeCase<Name extends string> = Name extends `${infer Head}${infer Rest}`
   ? Head extends Lowercase<Head>
     ? `${Head}${SnakeCase<Rest>}`
     : `_${Lowercase<Head>}${SnakeCase<Rest>}`
   : Name;
 
-/** Levels below which nothing is a setting any more: `models.<name>.window` is the deepest. */
+/** No settings are nested below this level: `models.<name>.window` is the deepest. */
 const DEEPEST = 3;
 
-/** `keepRecentTurns` becomes `keep_recent_turns`; a name without capitals stays as it is. */
+/** Converts `keepRecentTurns` to `keep_recent_turns`; names without capitals are unchanged. */
 export function toSnakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
-/** `keep_recent_turns` becomes `keepRecentTurns`; a name without underscores stays as it is. */
+/** Converts `keep_recent_turns` to `keepRecentTurns`; names without underscores are unchanged. */
 export function toCamelCase(name: string): string {
   return name.replace(/(?<=[a-z0-9])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Renames the keys of nested settings; names of models belong to the user and stay. Keys set to undefined are left out. */
+/** Renames the keys of nested settings, except model names. Keys with undefined values are dropped. */
 export function renameKeys(
   value: unknown,
   rename: (key: string, path: readonly string[]) => string,
@@ -522,7 +522,7 @@ export function renameKeys(
     if (inner === undefined) continue;
     const below = [...path, key];
     const name = path.length === 1 && path[0] === "models" ? key : rename(key, below);
-    // Defined, not assigned: assigning `__proto__` would set the prototype instead of a key.
+    // Defined, not assigned: assigning `__proto__` would set the prototype.
     Object.defineProperty(renamed, name, {
       value: renameKeys(inner, rename, below),
       enumerable: true,
@@ -533,7 +533,7 @@ export function renameKeys(
   return renamed;
 }
 
-/** True for an object with named entries, as opposed to a list or a bare value. */
+/** True for an object, as opposed to a list or a scalar. */
 export function isGroup(value: unknown): value is Record<string, unknown> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

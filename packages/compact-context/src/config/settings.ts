@@ -1,110 +1,113 @@
 import { defaultPolicy, type Policy } from "../core/policy.ts";
 
-/** The user's own facts about a model, which win over the built-in table, and its thresholds. */
+/** The user's facts about a model, which override the built-in table, and its thresholds. */
 export interface ModelOverride {
   readonly window?: number;
   readonly maxOutput?: number;
   readonly encoding?: "cl100k_base" | "o200k_base";
-  /** For this model, instead of `maxContextTokens`, `policy.triggerPct` and `policy.targetContextTokens`. */
+  /** Per-model overrides of `maxContextTokens`, `policy.triggerPct` and `policy.targetContextTokens`. */
   readonly maxContextTokens?: number;
   readonly triggerPct?: number;
   readonly targetContextTokens?: number;
 }
 
-/** Everything that can be set; the file and the environment say the same in snake_case. */
+/** All settings; the file and the environment use the same names in snake_case. */
 export interface CompactConfig {
-  /** The agent's model: gives window and tokenizer where they are not set. */
+  /** The agent's model; determines window and tokenizer unless they are set. */
   readonly model?: string;
-  /** The model's window in tokens; looked up by `model` when left out, 128,000 when that is unknown. */
+  /** The model's window in tokens. Default: looked up by `model`, 128,000 if unknown. */
   readonly maxContextTokens?: number;
   readonly policy: Policy;
   readonly summarizer: {
-    /** `provider`: the call's own provider compacts, where it can. */
+    /** `provider`: the request's own provider compacts, if it can. */
     readonly kind: "builtin" | "provider";
-    /** Most tokens of a summary; a tenth of the window when left out. */
+    /** Maximum tokens of a summary. Default: a tenth of the window. */
     readonly maxSummaryTokens?: number;
     readonly summaryRole: "assistant" | "user" | "system";
-    /** What follows a failed summarizer. */
+    /** What runs after the summarizer fails. */
     readonly fallback: "builtin" | "pruning-only";
-    /** For a model: what happens to claims that the messages do not hold. */
+    /** Model only: how claims that the messages do not support are handled. */
     readonly verify: "flag" | "remove" | "off";
-    /** For a model: messages written out, or a request behind the agent's live conversation. */
+    /** Model only: messages written out as text, or a request appended to the agent's live conversation. */
     readonly input: "text" | "prefix";
-    /** For a model: seconds for one request; in proportion more where it reads over 25,000 tokens. */
+    /** Model only: timeout of one request in seconds; proportionally more for over 25,000 input tokens. */
     readonly deadlineSeconds: number;
-    /** For a model: 0 when left out. */
+    /** Model only. Default: 0. */
     readonly temperature?: number;
-    /** For a model: sent with every request, where its provider takes one. */
+    /** Model only: sent with every request, if the provider supports it. */
     readonly seed?: number;
   };
   readonly storage: {
     readonly kind: "fs" | "memory" | "s3" | "postgres";
     /** Folder of the archive. */
     readonly root: string;
-    /** For `s3`: where the archive lies. Credentials come from the SDK's own chain, never from here. */
+    /** `s3` only: the bucket of the archive. Credentials come from the SDK's own chain, never from here. */
     readonly bucket?: string;
     /** Folder inside the bucket. */
     readonly prefix?: string;
     readonly region?: string;
     /** URL of a server other than AWS. */
     readonly endpoint?: string;
-    /** Everything is encrypted on the server with this key. */
+    /** KMS key for server-side encryption. */
     readonly kmsKeyId?: string;
-    /** The bucket stands in the path instead of the host name. */
+    /** Puts the bucket into the path instead of the host name. */
     readonly forcePathStyle?: boolean;
-    /** For `postgres`: the schema that holds the tables. The URL comes from the environment, never from here. */
+    /** `postgres` only: the schema of the tables. The URL comes from the environment, never from here. */
     readonly schema?: string;
-    /** Longest wait for one call of the storage while the list fits without it, in milliseconds. */
+    /** Timeout of one storage call in milliseconds, while the list fits without it. */
     readonly timeoutMs: number;
-    /** Whether pruning stops when the archive cannot be written. */
+    /** Whether pruning stops if the archive cannot be written. */
     readonly onFailure: "stop" | "continue";
   };
   readonly redaction: {
     readonly enabled: boolean;
-    /** Further regular expressions whose matches are taken out; as text also `(?i)…` and `/…/i`. */
+    /** Additional regular expressions to redact; as text also `(?i)…` and `/…/i`. */
     readonly patterns: readonly (string | RegExp)[];
-    /** Also e-mail addresses, telephone numbers, payment cards, bank accounts and US social security numbers. */
+    /**
+     * Also redacts e-mail addresses, telephone numbers, payment cards, bank accounts and US social security
+     * numbers.
+     */
     readonly personal: boolean;
   };
-  /** What is deleted by itself, at the first call and daily; nothing when left out. */
+  /** What is deleted automatically, on the first call and daily. Default: nothing. */
   readonly retention: {
-    /** Sessions that nobody wrote to for so many days. */
+    /** Deletes sessions without a write for this many days. */
     readonly days?: number;
-    /** The sessions longest unused, while all together have more bytes. */
+    /** Deletes the least recently used sessions while the total exceeds this many bytes. */
     readonly maxBytes?: number;
   };
   readonly tracing: {
-    /** Events to stderr. */
+    /** Writes events to stderr. */
     readonly console: boolean;
-    /** Events to this file as well. */
+    /** Also writes events to this file. */
     readonly jsonl?: string;
-    /** Events to Ariadne's `/ingest` at this URL as well. */
+    /** Also sends events to Ariadne's `/ingest` at this URL. */
     readonly ariadne?: string;
-    /** Events as spans and metrics to the OpenTelemetry SDK that the program has registered. */
+    /** Sends events as spans and metrics to the OpenTelemetry SDK that the program has registered. */
     readonly opentelemetry: boolean;
   };
   readonly memory: {
-    /** False: no memory file is written by the program. */
+    /** False: memory files are not written automatically. */
     readonly automaticWrites: boolean;
-    /** False: a memory does not ask the model that it was given; everything is done by program. */
+    /** False: a memory does not call its model, and uses the deterministic implementation only. */
     readonly useModel: boolean;
   };
-  /** What of a memory is put before a user's message. */
+  /** What memory adds in front of a user message. */
   readonly memoryRecall: {
     readonly enabled: boolean;
-    /** Best candidates that are looked at. */
+    /** Maximum number of candidates considered. */
     readonly maxCandidates: number;
-    /** Items in the text at most. */
+    /** Maximum number of items injected. */
     readonly maxInjected: number;
-    /** Characters of the text, its tags included. */
+    /** Maximum characters injected, tags included. */
     readonly maxChars: number;
-    /** Whether the memory's model puts the candidates in order; the program's order stands otherwise. */
+    /** Whether the memory's model reranks the candidates; otherwise the deterministic order is used. */
     readonly rerankWithModel: boolean;
   };
-  /** When a memory's SESSION.md is written. */
+  /** When a memory's SESSION.md is updated. */
   readonly sessionMemory: {
     readonly enabled: boolean;
-    /** Turns, or tool calls, since the last update that make the next one due. */
+    /** The next update is due after this many turns, or tool calls, since the last. */
     readonly minTurnsBetweenUpdate: number;
     readonly minToolCallsBetweenUpdate: number;
     readonly forceRefreshBeforeCompact: boolean;
@@ -149,7 +152,7 @@ export const defaultConfig: CompactConfig = Object.freeze({
   models: Object.freeze({}),
 });
 
-/** Any part of a configuration; lists are given whole. */
+/** Any part of a configuration; lists are replaced whole. */
 export type ConfigOverrides<T> = {
   readonly [K in keyof T]?: T[K] extends readonly unknown[]
     ? T[K]
@@ -158,7 +161,7 @@ export type ConfigOverrides<T> = {
       : T[K];
 };
 
-/** The names that the specifications use for some settings, where a configuration stands in code. */
+/** Names that the specifications use for some settings, accepted in code. */
 export interface SpecifiedNames {
   /** `policy.targetContextTokens`. */
   readonly targetContextTokens?: number;
@@ -166,7 +169,7 @@ export interface SpecifiedNames {
   readonly summaryTriggerRatio?: number;
   /** `policy.keepRecentMessages`. */
   readonly keepRecentMessages?: number;
-  /** Whether `system` is among `policy.rolesNeverPrune`. */
+  /** Whether `policy.rolesNeverPrune` includes `system`. */
   readonly keepSystemPrompt?: boolean;
   readonly storage?: {
     /** `storage.kind`. */

@@ -1,47 +1,47 @@
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, type Pause } from "../errors.ts";
 
-// FIT-7: nothing that becomes of a medium keeps a list that fits waiting. One guard stands before a driver and shows two
-// faces of it: `quick` for calls that can do without the medium, `patient` for those that cannot.
+// FIT-7: no storage failure delays a list that fits. One guard wraps a driver and exposes it in two ways:
+// `quick` for calls that can do without storage, `patient` for those that cannot.
 
 export interface GuardOptions {
-  /** Longest wait for one call of `quick`; a large write may take longer, a millisecond for each 1,000 characters. */
+  /** Timeout of one `quick` call; large writes get one more millisecond per 1,000 characters. */
   readonly timeoutMs: number;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   clock(): number;
   later(ms: number, work: () => void): () => void;
-  /** Awaited after each call of `quick`, so that answers that come together are worked on in turn. */
+  /** Awaited after each `quick` call, so that responses arriving together are processed in turn. */
   turn(): Promise<void>;
-  /** Told once for each outage. */
+  /** Called once per outage. */
   warn(message: string): void;
 }
 
 export interface GuardedStorage {
   /**
-   * Rejects with `StorageFailed` when the medium does not answer in time, and from then on at once, until it answers
-   * a question that is asked in the background.
+   * Rejects with `StorageFailed` if storage does not answer in time; after that, rejects at once until a
+   * background probe succeeds.
    */
   readonly quick: StorageDriver;
-  /** Waits as long as the medium itself does. */
+  /** Waits as long as the driver does. */
   readonly patient: StorageDriver;
 }
 
 /**
- * A wait is counted in so many slices: time in which the event loop stood still counts as one of them at most, and one
- * in which the medium answered calls that were made earlier not at all.
+ * A timeout is counted down in this many slices. A blocked event loop costs at most one slice; a slice in
+ * which storage answered earlier calls costs none.
  */
 const SLICES = 10;
 const CHARACTERS_PER_MS = 1000;
-/** The pause between two questions to a medium that does not answer. */
+/** The pause between two probes of storage that does not answer. */
 const ASK_AGAIN_MS = 1000;
-/** A key that is never written: whether it is there is asked to see whether the medium answers. */
+/** A key that is never written; probes ask for its version. */
 const ASKED_KEY = "~probe";
-/** A medium that works for so long after a failure has recovered from it. */
+/** Storage that has worked this long since a failure has recovered. */
 const RECOVERED_MS = 60_000;
 
 type Kind = "read" | "write";
 
-/** One call of a driver's method, from the key it is about. */
+/** One driver call and its key. */
 interface GuardedCall<T> {
   readonly kind: Kind;
   readonly key: string;
@@ -49,13 +49,13 @@ interface GuardedCall<T> {
   work(options: CallOptions): Promise<T>;
 }
 
-/** How calls are made: bounded or not. `grow` gives a call more time. */
+/** Runs a call, with or without a timeout. `grow` extends the timeout. */
 type Way = <T>(call: GuardedCall<T>, grown?: (grow: (ms: number) => void) => void) => Promise<T>;
 
 interface Outage {
   readonly kind: Kind;
   readonly key: string;
-  /** Whether the medium gave no answer at all; calls then fail at once. */
+  /** True if storage did not answer at all; calls then fail at once. */
   silent: boolean;
   failedAt: number;
 }
@@ -130,19 +130,19 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
   return { quick: faceOf(driver, quick), patient: faceOf(driver, patient) };
 }
 
-/** Tells a call that waits behind others from one that is not answered. */
+/** Distinguishes a call queued behind others from one that gets no answer. */
 interface Queue {
-  /** The place of a call that is made now. */
+  /** Returns the place of a new call. */
   join(): number;
-  /** Notes that the call of that place was answered. */
+  /** Records that the call at this place was answered. */
   answered(place: number): void;
-  /** Whether a call that was made before it was answered within the last slice. */
+  /** True if an earlier call was answered in this slice or the one before. */
   moves(place: number): boolean;
 }
 
 function watchQueue(clock: () => number, slice: number): Queue {
   let places = 0;
-  // The earliest place that was answered in the present slice of time, and in the one before.
+  // The earliest place answered in the current slice, and in the one before.
   let [present, before, since] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY, 0];
   const pass = (): void => {
     const now = Math.floor(clock() / slice);
@@ -164,7 +164,7 @@ function watchQueue(clock: () => number, slice: number): Queue {
   };
 }
 
-/** A rejection that came from the guard and not from the medium. */
+/** A rejection by the guard, not by storage. */
 class Late extends Error {
   readonly error: CompactError;
 
@@ -174,7 +174,7 @@ class Late extends Error {
   }
 }
 
-/** What a driver may reject with; anything else that was thrown is a failure of the medium. */
+/** Maps anything thrown to a `CompactError`; unknown errors become `StorageFailed`. */
 function asFailure(error: unknown): CompactError {
   if (error instanceof Late) return error.error;
   if (CompactError.isInstance(error)) return error;
@@ -189,7 +189,7 @@ interface Limit {
   readonly grown?: ((grow: (ms: number) => void) => void) | undefined;
 }
 
-/** Rejects with `Late` and aborts the call when its time is over. */
+/** Rejects with `Late` and aborts the call when the timeout expires. */
 async function within<T>({ ms, later, late, queue, grown }: Limit, call: GuardedCall<T>): Promise<T> {
   const place = queue.join();
   const controller = new AbortController();
@@ -206,7 +206,7 @@ async function within<T>({ ms, later, late, queue, grown }: Limit, call: Guarded
     const slice = Math.min(MAX_TIMER_MS, ms / SLICES);
     const tick = (): void => {
       if (!queue.moves(place)) left -= slice;
-      // A rest smaller than this is one of dividing.
+      // A smaller remainder is a rounding error.
       if (left > slice / 2) cancel = later(slice, tick);
       else {
         reject(new Late(late()));
@@ -225,7 +225,7 @@ async function within<T>({ ms, later, late, queue, grown }: Limit, call: Guarded
   }
 }
 
-/** The driver with each of its calls made in one way. */
+/** The driver with every call run through `run`. */
 function faceOf(driver: StorageDriver, run: Way): StorageDriver {
   const { leases, outbox, entries, purge } = driver;
   const of =
@@ -278,7 +278,7 @@ async function* piecesOf<T>(all: AsyncIterable<T>, key: string, run: Way): Async
       yield next.value;
     }
   } finally {
-    // Behind a piece that never comes, closing would wait for ever.
+    // After a piece that never arrives, closing would hang.
     const closed = Promise.resolve(pieces.return?.()).catch(() => undefined);
     if (!pending) await closed;
   }
@@ -307,24 +307,27 @@ function outboxOf(outbox: Outbox, run: Way): Outbox {
   };
 }
 
-/** Runs work in the next round of the event loop, with a hold on the process: somebody waits for it. */
+/**
+ * Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting.
+ */
 const nextRound: (work: () => void) => unknown =
   (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
   ((work) => setTimeout(work, 0));
 
-/** How long a step of long work may take before others have their turn, in milliseconds. */
+/** How long a step of long work may run before it yields, in milliseconds. */
 const STEP_MS = 8;
 
 export interface Turns {
-  /** Waits for a turn; `enters` where a call begins, which comes behind all that have begun. */
+  /** Waits for a turn; with `enters`, a new call, which queues behind all that have begun. */
   next(enters?: boolean): Promise<void>;
-  /** The same where the turn has taken its time; else undefined. */
+  /** Same, if the current turn has used up its time; otherwise undefined. */
   readonly pause: Pause;
 }
 
 /**
- * Makes what long work waits for between its steps: one step for each round of the event loop, in the order of the calls. Timers, sockets and files get their turn between two, so a thousand sessions at once do not hold up a
- * server for longer than one step of one session. What has begun is finished first: few calls are under way at a time.
+ * Schedules long work: one step per round of the event loop, in call order. Timers, sockets and files are
+ * served between steps, so a thousand concurrent sessions block a server for no longer than one step of one
+ * session. Calls that have begun finish first, which keeps few in progress at a time.
  */
 export function createTurns(clock: () => number): Turns {
   const begun: (() => void)[] = [];

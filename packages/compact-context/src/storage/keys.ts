@@ -3,17 +3,17 @@ import { CompactError } from "../errors.ts";
 const SEGMENT = /^[A-Za-z0-9_~=-][A-Za-z0-9._~=-]{0,199}$/;
 const LONGEST_KEY = 900;
 
-/** True for segments of safe characters, none starting with a dot, joined by `/`. */
+/** True for safe segments joined by `/`: safe characters only, no leading or trailing dot. */
 export function isKey(key: unknown): boolean {
   return typeof key === "string" && key.length <= LONGEST_KEY && key.split("/").every(isSafeSegment);
 }
 
-/** Throws `InvalidArgument` for what `isKey` refuses. */
+/** Throws `InvalidArgument` unless `isKey`. */
 export function checkKey(key: string): void {
   if (!isKey(key)) throw unsafe("key", key);
 }
 
-/** Like `checkKey` for the beginning of keys: empty, or with an unfinished last segment. */
+/** Like `checkKey`, for a key prefix: empty, or with an incomplete last segment. */
 export function checkPrefix(prefix: string): void {
   if (typeof prefix !== "string" || prefix.length > LONGEST_KEY) throw unsafe("prefix", prefix);
   const segments = prefix.split("/");
@@ -21,7 +21,7 @@ export function checkPrefix(prefix: string): void {
   if (!segments.every(isSafeSegment) || (last !== "" && !isSafeSegment(last))) throw unsafe("prefix", prefix);
 }
 
-/** Throws `InvalidArgument` where UTF-8 would change the text: it holds half of a surrogate pair. */
+/** Throws `InvalidArgument` if encoding as UTF-8 would change the text (lone surrogates). */
 function checkText(text: string, key: string): void {
   if (typeof text === "string" && !/\p{Surrogate}/u.test(text)) return;
   throw new CompactError("InvalidArgument", "a stored value is not well-formed text", {
@@ -30,7 +30,7 @@ function checkText(text: string, key: string): void {
   });
 }
 
-/** A value in pieces, each checked by `checkText` as it is asked for. */
+/** Yields a value in pieces, each checked by `checkText` when it is read. */
 export function* checkedPieces(value: string | Iterable<string>, key: string): Generator<string> {
   for (const piece of typeof value === "string" ? [value] : value) {
     checkText(piece, key);
@@ -38,7 +38,7 @@ export function* checkedPieces(value: string | Iterable<string>, key: string): G
   }
 }
 
-/** Records as one text. Throws `InvalidArgument` unless each ends a line: the next would otherwise run into it. */
+/** Joins records. Throws `InvalidArgument` unless each ends with a newline: the next would run into it. */
 export function recordsText(records: string | readonly string[], key: string): string {
   const all = typeof records === "string" ? [records] : records;
   for (const record of all) {

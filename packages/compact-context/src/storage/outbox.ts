@@ -5,20 +5,23 @@ const ROOT = "~outbox/";
 const BODY = ".jsonl";
 const CONTROL = ".json";
 
-/** What changes about an item while it waits; the item itself is written once. */
+/** The part of an item that changes while it waits; the body is written once. */
 interface Control {
   readonly attempts: number;
-  /** Milliseconds since 1970: the end of a claim, or of the wait after a failure. */
+  /** Epoch milliseconds: when the claim, or the wait after a failure, ends. */
   readonly dueAt: number;
   readonly by?: string;
 }
 
 interface StoredControl extends Control {
-  /** Null for an item that nobody has touched. */
+  /** Null if the item has never been claimed. */
   readonly version: string | null;
 }
 
-/** An outbox over any driver, for few workers: `~outbox/{session}/{id}.jsonl`, and beside it who works on it. */
+/**
+ * An outbox over any driver, for a few workers: the body in `~outbox/{session}/{id}.jsonl`, the claim in the
+ * `.json` file next to it.
+ */
 export function createDriverOutbox(driver: StorageDriver, now: () => number): Outbox {
   const take = async (item: ItemName, by: string, ms: number): Promise<StoredControl | undefined> => {
     const control = await readControl(driver, item);
@@ -28,7 +31,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
   };
   return {
     async add(item, { by, ms }) {
-      // Claimed before it can be seen: nobody else hands it on meanwhile.
+      // Claim before the body is visible, so that no other worker delivers it in the meantime.
       const mine = await take(item, by, ms);
       await unlessOvertaken(() => driver.put(bodyKey(item), item.body, { ifVersion: null }));
       return mine !== undefined;
@@ -41,7 +44,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
         const control = await take({ session, id }, by, ms);
         if (control === undefined) continue;
         const body = await driver.get(bodyKey({ session, id }));
-        // Removed since it was listed: what was just written for it goes as well.
+        // Removed since it was listed: also delete the control file that `take` just wrote.
         if (body === undefined) await driver.delete(controlKey({ session, id }));
         else claimed.push({ session, id, attempts: control.attempts, body: body.value });
       }
@@ -59,7 +62,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
       await writeControl(driver, item, { attempts, dueAt: now() + inMs }, control.version);
     },
     async remove(item) {
-      // In this order: without its body an item is no longer there.
+      // Body first: an item without a body no longer exists.
       await driver.delete(bodyKey(item));
       await driver.delete(controlKey(item));
     },
@@ -73,7 +76,7 @@ export function createDriverOutbox(driver: StorageDriver, now: () => number): Ou
   };
 }
 
-/** All items, those first that are due first. */
+/** All items, earliest due first. */
 async function waiting(driver: StorageDriver): Promise<(ItemName & StoredControl)[]> {
   const names = await items(driver, ROOT);
   const found = await Promise.all(
@@ -98,7 +101,7 @@ async function readControl(driver: StorageDriver, item: ItemName): Promise<Store
   return { ...(JSON.parse(stored.value) as Control), version: stored.version };
 }
 
-/** False when somebody else was quicker. */
+/** Resolves to false if another worker wrote first. */
 function writeControl(
   driver: StorageDriver,
   item: ItemName,

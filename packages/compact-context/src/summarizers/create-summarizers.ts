@@ -4,7 +4,7 @@ import { CompactError, errorMessage, hasCode, once } from "../errors.ts";
 import { builtinSummarizer } from "./extractive/builtin.ts";
 import type { ModelSummarizerOptions } from "./llm/options.ts";
 
-/** What a model's summarizer takes from the configuration. */
+/** The settings of a model summarizer. */
 export type SummarizerSettings = Partial<
   Pick<
     CompactConfig["summarizer"],
@@ -12,17 +12,17 @@ export type SummarizerSettings = Partial<
   >
 >;
 
-/** What summarizers use beside their settings. */
+/** What summarizers need besides their settings. */
 interface SummarizerPorts {
   readonly redact?: (text: string) => string;
-  /** Told when the given summarizer fails, once until it has written a summary again. */
+  /** Called when the given summarizer fails; not again until it has succeeded. */
   readonly warn?: (message: string) => void;
 }
 
 /**
- * Who writes a summary, tried in turn: what the caller gave (a bare model becomes a summarizer) or the settings name, then the built-in one,
- * unless the settings say that pruning follows at once. Create them once: a model's summarizer remembers which models
- * fail.
+ * The summarizers to try in order: the one passed by the caller (a bare model is wrapped in a summarizer) or
+ * named in the settings, then the built-in one, unless the settings fall back to pruning only. Create them
+ * once: a model summarizer remembers which models fail.
  */
 export function createSummarizers(
   given: Summarizer | TextModel | undefined,
@@ -36,7 +36,7 @@ export function createSummarizers(
   return fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
 }
 
-/** A failing summarizer never stops a run: without this nobody would hear of a wrong key. */
+/** A failing summarizer never stops a run; without this warning a wrong key would go unnoticed. */
 function warningOnce(
   summarizer: Summarizer,
   fallback: NonNullable<SummarizerSettings["fallback"]>,
@@ -82,14 +82,14 @@ function summarizerOf(
   });
 }
 
-/** Has the provider compact. */
+/** Lets the provider compact. */
 function providerSummarizer(redact: SummarizerPorts["redact"]): Summarizer {
   return loadedLate("provider", true, async () =>
     (await import("./llm/provider.ts")).createProviderSummarizer(redact),
   );
 }
 
-/** As `createModelSummarizer` makes it. */
+/** Same as `createModelSummarizer`. */
 export function modelSummarizer(options: ModelSummarizerOptions): Summarizer {
   return loadedLate(options.model.name, options.input === "prefix", async () =>
     (await import("./llm/create.ts")).createModelSummarizer(options),

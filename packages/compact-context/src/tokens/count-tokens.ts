@@ -5,13 +5,13 @@ import type { EncodingName } from "./models.ts";
 import { createTokenCounter, type TokenCounterOptions } from "./token-counter.ts";
 
 export interface CountTokensOptions extends TokenCounterOptions {
-  /** The system prompt where it is given beside the messages. */
+  /** The system prompt, if passed separately from the messages. */
   readonly system?: string;
   /** Tool definitions in the provider's own shape. */
   readonly tools?: readonly unknown[];
-  /** What the user is about to send: text, or messages not yet in the list. */
+  /** The pending user input: text, or messages not yet in the list. */
   readonly input?: string | readonly Message[];
-  /** Counts with this one; model, encoding, format and models are then not looked at. */
+  /** The counter to use; model, encoding, format and models are then ignored. */
   readonly counter?: TokenCounter;
 }
 
@@ -21,7 +21,7 @@ const UNCERTAIN = { low: 0.5, high: 2 };
 const CACHED_COUNTERS = 16;
 const counters = new Map<string, TokenCounter>();
 
-/** One counter per model, encoding and format, so that text counted before is not encoded again. */
+/** One counter per model, encoding and format, so that its cached counts are reused. */
 function counterFor({ model, encoding, format, models, onWarning }: TokenCounterOptions): TokenCounter {
   const options = { model, encoding, format, models, onWarning };
   if (typeof encoding === "object" || models !== undefined || onWarning !== undefined) {
@@ -43,9 +43,9 @@ function pendingMessages(input: string | readonly Message[] | undefined): readon
 }
 
 /**
- * Tokens of a whole request: messages already decoded, system prompt, tool schemas and pending input.
- * System and developer messages count to their own parts of the breakdown, the pending input and what
- * opens the reply to `messages`; the parts add up to `tokens`.
+ * Tokens of a whole request: decoded messages, system prompt, tool schemas and pending input. System and
+ * developer messages count towards their own parts of the breakdown; pending input and the tokens that open
+ * the reply towards `messages`. The parts add up to `tokens`.
  */
 export function countTokens(messages: readonly Message[], options: CountTokensOptions = {}): RequestCount {
   const counter = options.counter ?? counterFor(options);
@@ -83,11 +83,14 @@ function withRange(breakdown: TokenBreakdown, uncertain: number, counter: TokenC
 
 export interface CountTextOptions {
   readonly encoding?: EncodingName;
-  /** The model's encoding and ratio; an encoding given beside it wins. */
+  /** Determines encoding and ratio; `encoding` takes precedence. */
   readonly model?: string;
 }
 
-/** Tokens of bare text, no overhead: exact in the encoding named (o200k_base by default), else as the model counts. */
+/**
+ * Tokens of bare text without overhead: exact in the named encoding (default: o200k_base), otherwise as the
+ * model counts.
+ */
 export function countText(text: string, options: CountTextOptions = {}): number {
   requireText(text, "text", "Pass the text itself; countTokens counts lists of messages.");
   requireOptions(options);
@@ -96,14 +99,14 @@ export function countText(text: string, options: CountTextOptions = {}): number 
   return counterFor(model === undefined ? { encoding: "o200k_base" } : { model }).countText(text);
 }
 
-/** Tokens to expect in the answer: half the prompt's unless another ratio is known, rounded down. */
+/** Estimated tokens of the response: half the prompt's by default, rounded down. */
 export function estimateResponseTokens(promptTokens: number, ratio = 0.5): number {
   requireNumber(promptTokens, "promptTokens", "Pass the tokens of the prompt; countTokens counts them.");
   requireNumber(ratio, "ratio", "Leave it out for half of the prompt's tokens.");
   return Math.floor(promptTokens * ratio);
 }
 
-/** The budget: the window without the buffer kept for the next user input and tool results. */
+/** The budget: the window minus the buffer for the next user input and tool results. */
 export function availableTokens(maxContextTokens: number, hardCapBuffer: number): number {
   const isWindow = typeof maxContextTokens === "number";
   if (!isWindow) requireNumber(maxContextTokens, "maxContextTokens", "Pass the model's window in tokens.");

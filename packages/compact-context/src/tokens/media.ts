@@ -1,10 +1,10 @@
 import { type ImageSize, imageSize, type NativeObject, objectOf, type SizedMedia } from "../codecs/native.ts";
 import type { ImageFormula } from "./models.ts";
 
-/** What a picture or file of unknown size or price is taken to cost. */
+/** Assumed cost of an image or file of unknown size or price. */
 export const UNKNOWN_MEDIA_TOKENS = 1_500;
 
-/** No page count is read from a PDF: one page per this many bytes is assumed. */
+/** PDF page counts are not read: one page is assumed per this many bytes. */
 const PDF_BYTES_PER_PAGE = 60_000;
 
 type Formula = (size: ImageSize, detail: string) => number;
@@ -28,7 +28,7 @@ function tiles(base: number, perTile: number): Formula {
   };
 }
 
-/** Anthropic: 28-pixel patches after the long side was brought to `side`, at most `most`, and 4 around them. */
+/** Anthropic: 28-pixel patches after scaling the long side to `side`, at most `most`, plus 4. */
 function claude(side: number, most: number): Formula {
   return ({ width, height }) => {
     const scale = Math.min(1, side / Math.max(width, height));
@@ -49,7 +49,7 @@ const RESOLUTIONS = new Map([
   ["ultra", 2_240],
 ]);
 
-/** Gemini from 3 on: a fixed price by `media_resolution`, high when none was asked for. */
+/** Gemini from 3 on: a fixed price by `media_resolution`. Default: high. */
 const geminiResolution = (detail: string): number =>
   RESOLUTIONS.get(detail.toLowerCase().replace("media_resolution_", "")) ?? 1_120;
 
@@ -68,20 +68,23 @@ const FORMULAS: Readonly<Record<Exclude<ImageFormula, "flat" | "gemini-resolutio
   "gemini-tiles": geminiTiles,
 };
 
-/** Tokens of one image by a provider's formula; the flat price where its size is needed and not known. */
+/** Tokens of one image by a provider's formula; the flat price if its size is needed but unknown. */
 export function imageTokens(formula: ImageFormula, size: ImageSize | undefined, detail = "auto"): number {
   if (formula === "gemini-resolution") return geminiResolution(detail);
   if (formula === "flat" || size === undefined) return UNKNOWN_MEDIA_TOKENS;
   return FORMULAS[formula](size, detail);
 }
 
-/** Tokens of one PDF page, its text and its picture; Gemini bills the picture alone. */
+/** Tokens of one PDF page, as text and image; Gemini bills the image only. */
 function pageTokens(formula: ImageFormula): number {
   if (formula === "gemini-tiles") return 258;
   return formula === "gemini-resolution" ? 560 : 3_000;
 }
 
-/** Tokens of a media part: images by formula, PDFs by estimated pages, text files by length, all else flat. */
+/**
+ * Tokens of a media part: images by formula, PDFs by estimated pages, text files by length, anything else
+ * flat.
+ */
 export function mediaTokens(part: SizedMedia, formula: ImageFormula): number {
   const bytes = part.data === undefined ? part.bytes : Math.floor((part.data.length * 3) / 4);
   const type = part.mediaType.toLowerCase();
@@ -96,7 +99,7 @@ export function mediaTokens(part: SizedMedia, formula: ImageFormula): number {
   return UNKNOWN_MEDIA_TOKENS;
 }
 
-/** Counts one piece of text in the encoding of the model. */
+/** Counts text in the model's encoding. */
 type CountText = (text: string) => number;
 
 /** Tokens that OpenAI spends around a function and its parts (cookbook, "How to count tokens with tiktoken"). */
@@ -110,7 +113,7 @@ const LINES = {
   end: 12,
 };
 
-/** A tool's own fields, whichever provider's wrapper is around them. */
+/** A tool's own fields, without the provider's wrapper. */
 function functionOf(tool: unknown): NativeObject {
   const outer = objectOf(tool);
   return "function" in outer ? objectOf(outer.function) : outer;
@@ -141,7 +144,7 @@ export function toolLinesTokens(tools: readonly unknown[], count: CountText, old
   return total;
 }
 
-/** Schemas nest rarely deeper; a cyclic one ends here. */
+/** Maximum depth of a schema; also ends recursion for a cyclic one. */
 const DEEPEST = 16;
 
 function propertiesTokens(schema: NativeObject, count: CountText, depth: number): number {
@@ -167,7 +170,7 @@ function enumTokens(values: unknown, count: CountText): number {
   return total;
 }
 
-/** Tools as JSON text; what cannot be written as JSON counts by its name alone. */
+/** Tools as JSON text; a tool that cannot be serialized counts by its name alone. */
 export function toolJsonTokens(tools: readonly unknown[], count: CountText): number {
   let total = 0;
   for (const tool of tools) total += count(jsonText(tool));

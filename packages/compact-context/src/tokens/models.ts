@@ -2,9 +2,9 @@ import type { SummaryAttempt } from "../core/ports.ts";
 import { requireOptions, requireText } from "../errors.ts";
 import { MODEL_TABLE } from "./models-table.ts";
 
-/** Encodings whose vocabulary is public and comes with the package. */
+/** Encodings with a public vocabulary, included in the package. */
 export type EncodingName = "cl100k_base" | "o200k_base";
-/** USD per million tokens; null where no price is known. `write1h` is the price of a cache entry that lives an hour. */
+/** USD per million tokens; null if unknown. `write1h` is the price of a cache entry with a one-hour TTL. */
 export interface Prices {
   readonly in: number | null;
   readonly out: number | null;
@@ -15,7 +15,8 @@ export interface Prices {
 
 /**
  * How a prompt cache matches: at stored breakpoints, on any prefix, or not at all without an explicit cache.
- * `min` is the shortest cacheable prompt in tokens, `ttl` seconds of life after the last hit; null: not known.
+ * `min` is the shortest cacheable prompt in tokens, `ttl` the seconds since the last hit until eviction;
+ * null: unknown.
  */
 export interface CacheRules {
   readonly kind: "breakpoints" | "prefix" | "none";
@@ -23,7 +24,7 @@ export interface CacheRules {
   readonly ttl: number | null;
 }
 
-/** Names a formula of `media.ts`. */
+/** A formula of `media.ts`. */
 export type ImageFormula =
   | "openai-patches"
   | "openai-patches-10000"
@@ -39,7 +40,7 @@ export type ImageFormula =
   | "gemini-resolution"
   | "flat";
 
-/** Names a row of `profiles.ts`: which ratio and which overheads a model counts with. */
+/** A counting profile of `token-counter.ts`: the ratio and overheads of a model. */
 export type CountingStyle =
   | "openai"
   | "claude"
@@ -56,43 +57,43 @@ export type CountingStyle =
   | "llama"
   | "generic";
 
-/** Request bytes and images per request that the provider accepts; null: none published. */
+/** Maximum request bytes and images per request; null: not published. */
 export interface WireLimits {
   readonly bytes: number | null;
   readonly images: number | null;
 }
 
-/** What the models of one group have in common. */
+/** The facts shared by the models of one group. */
 export interface ModelTraits {
   readonly provider: string;
   readonly counting: CountingStyle;
   readonly encoding: EncodingName;
   readonly cache: CacheRules;
   readonly image: ImageFormula;
-  /** `bound`: signed reasoning is refused or dropped once anything before it was edited. */
+  /** `bound`: signed reasoning is rejected or dropped once anything before it was edited. */
   readonly thinking: "bound" | "free";
   readonly limits: WireLimits;
 }
 
-/** All that is known of one model. */
+/** All known facts about one model. */
 export interface ModelFacts extends ModelTraits {
   readonly id: string;
   /** Context window in tokens. */
   readonly window: number;
   /** The window, or the boundary above which the whole request costs more, whichever is smaller. */
   readonly softWindow: number;
-  /** Most output tokens in one answer. */
+  /** Maximum output tokens of one response. */
   readonly maxOutput: number;
   readonly prices: Prices;
   /** Prices of a request with more than `above` input tokens. */
   readonly tier: { readonly above: number; readonly prices: Prices } | null;
-  /** Date of the prices, ISO 8601; null where no price is known. */
+  /** Date of the prices, ISO 8601; null if no price is known. */
   readonly asOf: string | null;
 }
 
 /**
- * A model name without what hosts add to it: cloud regions, vendor and gateway prefixes, version suffixes,
- * release dates, `-latest`, `:free`, `[1m]`; dots written as hyphens.
+ * A model name without the additions of hosts: cloud regions, vendor and gateway prefixes, version suffixes,
+ * release dates, `-latest`, `:free`, `[1m]`; dots become hyphens.
  */
 function normalizeModelName(name: string): string {
   let rest = name.trim().toLowerCase();
@@ -112,13 +113,18 @@ function normalizeModelName(name: string): string {
   return rest.replaceAll(".", "-");
 }
 
-/** Not by a pattern: one that looks for a bracket's end from every beginning takes quadratic time. */
+/**
+ * No regular expression: one that searches for the closing bracket from every opening one takes quadratic
+ * time.
+ */
 function withoutBrackets(name: string): string {
   const begin = name.indexOf("[", name.lastIndexOf("]", name.length - 2) + 1);
   return begin !== -1 && name.endsWith("]") ? name.slice(0, begin) : name;
 }
 
-/** A normalized name without the mark of one snapshot or fine-tune: `-preview`, `-0613`, `-002`, `ft:…:org`. */
+/**
+ * A normalized name without the suffix of a snapshot or fine-tune: `-preview`, `-0613`, `-002`, `ft:…:org`.
+ */
 function withoutSnapshot(name: string): string {
   return normalizeModelName(name.replace(/^ft:([^:]+):.*$/, "$1"))
     .replace(/^chatgpt-/, "gpt-")
@@ -131,14 +137,14 @@ function nameWords(name: string): string[] {
   return normalizeModelName(name).match(/[a-z]+|\d+/g) ?? [];
 }
 
-/** How many words two names have in common from their beginning. */
+/** Number of leading words that two names share. */
 function sharedWords(left: readonly string[], right: readonly string[]): number {
   let shared = 0;
   while (shared < left.length && left[shared] === right[shared]) shared += 1;
   return shared;
 }
 
-/** True when `candidate` is nearer to `name` than `best`: more words in common, then older, then newest. */
+/** True if `candidate` is closer to `name` than `best`: more shared words, then older, then newest. */
 function isCloser(name: readonly string[], candidate: readonly string[], best: readonly string[]): boolean {
   const shared = sharedWords(candidate, name) - sharedWords(best, name);
   if (shared !== 0) return shared > 0;
@@ -148,7 +154,7 @@ function isCloser(name: readonly string[], candidate: readonly string[], best: r
   return older ? order > 0 : order < 0;
 }
 
-/** Orders names as versions are ordered: numbers by value, `2411`-like dates before versions, the shorter first. */
+/** Orders names like versions: numbers by value, `2411`-like dates before versions, shorter names first. */
 function compareWords(left: readonly string[], right: readonly string[]): number {
   const index = sharedWords(left, right);
   const [one, two] = [left[index], right[index]];
@@ -160,23 +166,23 @@ function compareWords(left: readonly string[], right: readonly string[]): number
 
 const versionOf = (word: string): number => (word.length === 4 ? Number(word) - 10_000 : Number(word));
 
-/** Facts that replace or complete those of the table, by model name as the caller writes it. */
+/** Facts that override or extend the table, keyed by model name as the caller writes it. */
 export type ModelOverrides = Readonly<Record<string, Partial<ModelFacts>>>;
 
-/** How a model was found; from `snapshot` on its prices are unknown, at `default` everything is assumed. */
+/** How a model was found; from `snapshot` on its prices are unknown, at `default` all facts are assumed. */
 export type ModelMatch = "override" | "provider" | "exact" | "normalized" | "snapshot" | "family" | "default";
 
 export interface ModelLookup extends ModelFacts {
-  /** False when nothing about this name is known and the defaults stand in. */
+  /** False if nothing is known about this name and the defaults apply. */
   readonly known: boolean;
   readonly found: ModelMatch;
-  /** The table id whose facts were used; absent for defaults and for overrides of unknown models. */
+  /** The table id whose facts were used; absent for defaults and overrides of unknown models. */
   readonly matched?: string;
 }
 
 const NO_PRICES: Prices = { in: null, out: null, read: null, write: null, write1h: null };
 
-/** What is assumed of a model that nobody knows: 128k window, 8k output, no prices. */
+/** Assumptions for an unknown model: 128k window, 8k output, no prices. */
 export const DEFAULT_MODEL: ModelFacts = {
   id: "",
   provider: "unknown",
@@ -194,7 +200,7 @@ export const DEFAULT_MODEL: ModelFacts = {
   asOf: null,
 };
 
-/** Vendors whose names are shared by all their models: one common word is enough to take a sibling's window. */
+/** Vendors with one naming scheme for all models: one shared word is enough to use a sibling's window. */
 const ONE_LINE_VENDORS = new Set(["anthropic", "openai", "google", "xai"]);
 
 const cellNumber = (cell: string | undefined): number | null =>
@@ -260,12 +266,15 @@ export function knownModels(): readonly ModelFacts[] {
   return models;
 }
 
-/** `-latest` is the newest of its line: it says nothing of an older one. */
+/** `-latest` is the newest of its line and says nothing about older models. */
 function isNoAlias({ id }: ModelFacts): boolean {
   return !id.endsWith("-latest");
 }
 
-/** The sibling with the longest common beginning: the newest that is not newer than the name, else the oldest. */
+/**
+ * The sibling with the longest common beginning: the newest that is not newer than the name, otherwise the
+ * oldest.
+ */
 function familyOf(name: string): ModelFacts | undefined {
   const words = nameWords(withoutSnapshot(name));
   let best: { model: ModelFacts; words: string[] } | undefined;
@@ -311,13 +320,13 @@ function unpriced(id: string, model: ModelFacts, found: ModelMatch, window: numb
   return { ...facts, known: true, found, matched: model.id };
 }
 
-/** True for `claude-next-1` beside `claude-haiku-5-5`: the vendor is the same and nothing more. */
+/** True for `claude-next-1` and `claude-haiku-5-5`: same vendor, nothing else in common. */
 function isOtherLine(name: string, sibling: string): boolean {
   const words = nameWords(withoutSnapshot(name));
   return sharedWords(words, nameWords(sibling)) === 1 && Number.isNaN(Number(words[1] ?? "x"));
 }
 
-/** What a caller says of a model, by its name or by its name without what hosts add. */
+/** The caller's override for a model, by its name or by its normalized name. */
 export function overrideOf<T>(name: string, overrides: Readonly<Record<string, T>>): T | undefined {
   if (Object.hasOwn(overrides, name)) return overrides[name];
   const normalized = normalizeModelName(name);
@@ -325,9 +334,9 @@ export function overrideOf<T>(name: string, overrides: Readonly<Record<string, T
 }
 
 /**
- * What is known of a model. Looked up in this order: the caller's overrides (by name, then without what hosts
- * add to it), `provider/id`, the id, the id without what hosts add, the model it is a snapshot of, the nearest
- * sibling (never the prices of these two), and defaults with `known: false`.
+ * The facts about a model. Lookup order: the caller's overrides (by name, then normalized name),
+ * `provider/id`, the id, the normalized id, the model it is a snapshot of, the closest sibling (both without
+ * prices), and defaults with `known: false`.
  */
 export function lookUpModel(name: string, overrides: ModelOverrides = {}): ModelLookup {
   requireText(name, "name", "Pass the model's name as its provider writes it.");
@@ -343,7 +352,7 @@ export function lookUpModel(name: string, overrides: ModelOverrides = {}): Model
   return { ...facts, softWindow: Math.min(facts.window, boundary) };
 }
 
-/** The overrides with one more model in them; the given map is left as it is. */
+/** A copy of the overrides with one more model. */
 export function registerModel(
   overrides: ModelOverrides,
   name: string,
@@ -352,15 +361,15 @@ export function registerModel(
   return { ...overrides, [name]: { ...overrides[name], ...facts } };
 }
 
-/** The tokens of one request, by where its provider took them from. */
+/** Input tokens of one request, by cache status. */
 export interface PromptUse {
   readonly cached: number;
-  /** Tokens behind the cached ones that were stored. */
+  /** Tokens after the cached ones that were written to the cache. */
   readonly written: number;
   readonly uncached: number;
 }
 
-/** Dollars of one request and its answer; undefined when a price that it needs is not known. */
+/** Cost of one request and its response in USD; undefined if a required price is unknown. */
 export function dollarsOf(
   { cached, written, uncached }: PromptUse,
   outputTokens: number,
@@ -386,18 +395,18 @@ function sumOf(items: readonly (readonly [tokens: number, price: number | null])
   return dollars;
 }
 
-/** Text models are called `openai:gpt-5.4-mini`: what stands before the colon is where they are asked. */
+/** Text models are named `openai:gpt-5.4-mini`: the part before the colon is the provider. */
 function modelNamed(name: string, models: ModelOverrides): ModelLookup {
   const whole = lookUpModel(name, models);
   return whole.known ? whole : lookUpModel(name.slice(name.indexOf(":") + 1), models);
 }
 
-/** The attempt with its model's provider, and with what it cost where usage and prices are known. */
+/** Adds the model's provider to an attempt, and its cost if usage and prices are known. */
 export function withCost(attempt: SummaryAttempt, models: ModelOverrides): SummaryAttempt {
   const model = modelNamed(attempt.model, models);
   const { usage } = attempt;
   const provider = model.known ? model.provider : undefined;
-  // What is stored for an hour has a price of its own.
+  // One-hour cache writes have their own price.
   if (usage === undefined || (usage.write1h ?? 0) > 0) return { ...attempt, provider };
   const { input, cacheRead: cached, cacheWrite: written, output } = usage;
   const use = { cached, written, uncached: Math.max(0, input - cached - written) };

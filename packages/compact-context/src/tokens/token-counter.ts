@@ -22,13 +22,16 @@ import {
 } from "./models.ts";
 import { fallbackTokens } from "./usage.ts";
 
-/** What a counter needs of an encoding, so that callers can bring their own. `count` throws when it cannot be loaded. */
+/**
+ * What a counter needs from an encoding, so that callers can supply their own. `count` throws if it cannot be
+ * loaded.
+ */
 export interface TextEncoding {
   readonly name: string;
   count(text: string): number;
 }
 
-/** The built-in encoding of that name; nothing is unpacked before its first count. */
+/** The built-in encoding of that name, unpacked on its first count. */
 function encodingNamed(name: string): TextEncoding {
   if (name === "o200k_base") return o200kBase;
   if (name === "cl100k_base") return cl100kBase;
@@ -38,26 +41,26 @@ function encodingNamed(name: string): TextEncoding {
   });
 }
 
-/** How one family of models turns text into billed tokens, relative to an encoding of ours. */
+/** How a model family turns text into billed tokens, relative to one of our encodings. */
 interface CountingProfile {
   /** Billed tokens per token of the encoding that the model table names. */
   readonly ratio: number;
-  /** Tokens around each message, its role aside when `countsRole` is set. */
+  /** Tokens around each message, excluding its role if `countsRole` is set. */
   readonly perMessage: number;
-  /** The role's name is part of the prompt and encoded with it. */
+  /** Whether the role's name is part of the prompt and encoded with it. */
   readonly countsRole: boolean;
   /** Tokens around each tool call and each tool result. */
   readonly perCall: number;
   readonly perResult: number;
-  /** Tokens that open the answer, once per request. */
+  /** Tokens that open the response, once per request. */
   readonly perRequest: number;
-  /** Tokens of the hidden text that the provider adds as soon as there are tools. */
+  /** Tokens of the hidden text that the provider adds if there are tools. */
   readonly toolsPreamble: number;
   /** `lines`: OpenAI's rendering of each property; `json`: the schema's JSON text. */
   readonly toolRendering: "lines" | "json";
-  /** The vocabulary is public and is the one that is used. */
+  /** The model's own, public vocabulary is used. */
   readonly exact: boolean;
-  /** Where the true total may lie, as factors of the estimate. */
+  /** Bounds of the true total, as factors of the estimate. */
   readonly low: number;
   readonly high: number;
 }
@@ -108,10 +111,10 @@ const CLAUDE_NEW: CountingProfile = { ...CLAUDE, ratio: 1.26 * 1.3, low: 0.77, h
 /** The 262k vocabulary against o200k: 1.04 (JSON) to 1.35 (listings) on English and code, 0.8 on Japanese. */
 const GEMINI: CountingProfile = { ...GENERIC, ratio: 1.2, low: 0.8, high: 1.2 };
 
-/** Priors for vocabularies that are near relatives of ours; nothing here was measured against a bill. */
+/** Priors for vocabularies closely related to ours; not measured against a bill. */
 const RELATIVE: CountingProfile = { ...GENERIC, low: 0.85, high: 1.25 };
 
-/** Every way of counting that the model table names. */
+/** The counting profiles that the model table names. */
 export const PROFILES: Readonly<Record<CountingStyle, CountingProfile>> = {
   openai: OPENAI,
   claude: CLAUDE,
@@ -130,25 +133,25 @@ export const PROFILES: Readonly<Record<CountingStyle, CountingProfile>> = {
 };
 
 export interface TokenCounterOptions {
-  /** Model name as a host writes it; see `lookUpModel`. */
+  /** The model's name; see `lookUpModel`. */
   readonly model?: string;
   /** Overrides the model's encoding; alone it counts exactly, with the generic 4 tokens per message. */
   readonly encoding?: EncodingName | TextEncoding;
-  /** Says which provider it is when no model is named, or none that is known. */
+  /** Identifies the provider if the model is omitted or unknown. */
   readonly format?: Format;
   readonly models?: ModelOverrides;
-  /** Told once when the encoding cannot be loaded; `console.warn` when left out. */
+  /** Called once if the encoding cannot be loaded. Default: `console.warn`. */
   readonly onWarning?: (message: string) => void;
 }
 
-/** What one counter counts with, after model, encoding and format were looked up. */
+/** A counter's parameters, resolved from model, encoding and format. */
 interface CountingPlan {
   readonly encoding: TextEncoding;
   readonly profile: CountingProfile;
   readonly image: ImageFormula;
 }
 
-/** The model whose way of counting stands in when only the format is known. */
+/** The facts used if only the format is known. */
 const FORMAT_MODELS: Partial<Record<Format, Partial<ModelFacts>>> = {
   anthropic: { counting: "claude", encoding: "cl100k_base", image: "claude-1568" },
   gemini: { counting: "gemini", image: "gemini-resolution" },
@@ -157,7 +160,9 @@ const FORMAT_MODELS: Partial<Record<Format, Partial<ModelFacts>>> = {
   "openai-agents": { counting: "openai", image: "openai-patches" },
 };
 
-/** The encoding, ratio, overheads and image formula that the options come to; throws for an unknown encoding name. */
+/**
+ * Resolves the options to encoding, ratio, overheads and image formula; throws for an unknown encoding name.
+ */
 function planCounting(options: TokenCounterOptions): CountingPlan {
   const { model, format } = options;
   const facts = factsFor(options);
@@ -171,7 +176,7 @@ function planCounting(options: TokenCounterOptions): CountingPlan {
   return { encoding: named, profile: named.name === facts.encoding ? profile : foreign(profile), image };
 }
 
-/** `certain`: these facts are the model's own, not those of a sibling or of a format's usual models. */
+/** `certain`: these facts are the model's own, not a sibling's or a format's defaults. */
 function factsFor({
   model,
   format,
@@ -182,13 +187,13 @@ function factsFor({
   return { ...DEFAULT_MODEL, ...(format && FORMAT_MODELS[format]), certain: false };
 }
 
-/** What a format or a sibling suggests is never exact. */
+/** A profile inferred from a format or a sibling is never exact. */
 function guessed(profile: CountingProfile): CountingProfile {
   if (!profile.exact) return profile;
   return { ...profile, exact: false, low: PROFILES.generic.low, high: PROFILES.generic.high };
 }
 
-/** The model's overheads with an encoding that is not its own: the ratio between the two is not known. */
+/** The model's overheads with a foreign encoding: the ratio between the two is unknown. */
 function foreign(profile: CountingProfile): CountingProfile {
   const { low, high } = PROFILES.generic;
   return {
@@ -200,20 +205,23 @@ function foreign(profile: CountingProfile): CountingProfile {
   };
 }
 
-/** Names all that a count depends on. */
+/** Identifies everything that a count depends on. */
 function planId({ encoding, profile, image }: CountingPlan): string {
   const { ratio, perMessage, perCall, perResult, toolsPreamble, toolRendering } = profile;
   const overheads = [perMessage + (profile.countsRole ? 1 : 0), perCall, perResult, toolsPreamble].join("+");
   return `${encoding.name}*${Number(ratio.toFixed(4))}+${overheads}/${toolRendering}/${image}`;
 }
 
-/** Remembers one number per text, by the text's fingerprint: no text is kept alive. */
+/** Caches one number per text, keyed by fingerprint; retains no text. */
 interface TextMemo {
   get(text: string, compute: (text: string) => number): number;
   clear(): void;
 }
 
-/** A memo that forgets what was not asked for lately; two generations of `limit` texts are kept, of about 100 bytes each. */
+/**
+ * A memo that evicts texts not requested recently; holds two generations of `limit` entries, about 100 bytes
+ * each.
+ */
 export function createTextMemo(limit = 4_096): TextMemo {
   let recent = new Map<number, number>();
   let older = new Map<number, number>();
@@ -242,14 +250,16 @@ export function createTextMemo(limit = 4_096): TextMemo {
   };
 }
 
-/** Counts text in one encoding, each text once; from the encoding's first failure on by length. Never throws. */
+/**
+ * Counts text in one encoding, each text once; by length after the encoding's first failure. Never throws.
+ */
 interface TextCounter {
   count(text: string): number;
-  /** False once the encoding failed to load; it is loaded by the first count, not by asking. */
+  /** False once the encoding failed to load; loading happens on the first count, not here. */
   works(): boolean;
 }
 
-/** A text counter that tells `warn` once when the encoding fails. */
+/** A text counter that calls `warn` once when the encoding fails. */
 function createTextCounter(encoding: TextEncoding, warn: (message: string) => void): TextCounter {
   const memo = createTextMemo();
   let failed = false;
@@ -271,14 +281,17 @@ function createTextCounter(encoding: TextEncoding, warn: (message: string) => vo
   return { count, works: () => !failed };
 }
 
-/** How far characters/4 was off on real text, from base64 (2.7 times as many) to rules of dashes (a third). */
+/**
+ * Measured error of characters/4 on real text, from base64 (2.7 times as many tokens) to lines of dashes (a
+ * third).
+ */
 const FALLBACK_RANGE = { low: 0.35, high: 2.7 };
 
-/** Content and overheads of one message, before and after the ratio. */
+/** Content and overheads of one message, before the ratio is applied. */
 interface Tally {
-  /** Tokens of the encoding, which the ratio turns into billed ones. */
+  /** Tokens of the encoding, to be multiplied by the ratio. */
   encoded: number;
-  /** Billed tokens: overheads, media. */
+  /** Billed tokens: overheads and media. */
   fixed: number;
 }
 
@@ -298,7 +311,7 @@ function addPart(tally: Tally, part: Part, plan: CountingPlan, text: TextCounter
   }
 }
 
-/** Arguments that cannot be written as JSON (cycles, bigints) were never sent: they count as they print. */
+/** Arguments that cannot be serialized as JSON (cycles, bigints) were never sent: count their string form. */
 function callText(part: ToolCallPart): string {
   try {
     return argumentsText(part);
@@ -316,7 +329,7 @@ function nameTokens(message: Message, text: TextCounter): number {
 
 function messageTokens(message: Message, plan: CountingPlan, text: TextCounter): number {
   const { profile } = plan;
-  // A message whose every part was taken out has no entry on the wire.
+  // A message without any remaining part is not sent.
   if (message.edited === true && message.parts.length === 0) return 0;
   const tally: Tally = { encoded: nameTokens(message, text), fixed: profile.perMessage };
   if (profile.countsRole) tally.encoded += text.count(message.role);
@@ -340,9 +353,9 @@ function uncertainTokens(parts: readonly Part[], image: ImageFormula): number {
 }
 
 /**
- * Counts for one model, encoding or format, with the overheads of its provider; the generic 4 tokens per message
- * otherwise. Each message object and each text is encoded once: treat messages as immutable.
- * Throws `InvalidArgument` for an unknown encoding name; the counter itself never throws.
+ * Counts for one model, encoding or format, with its provider's overheads; otherwise the generic 4 tokens per
+ * message. Each message object and each text is encoded once: treat messages as immutable. Throws
+ * `InvalidArgument` for an unknown encoding name; the counter itself never throws.
  */
 export function createTokenCounter(options: TokenCounterOptions = {}): TokenCounter {
   const plan = planCounting(options);
@@ -408,7 +421,7 @@ function rangeOf(tokens: number, profile: CountingProfile, text: TextCounter): T
   };
 }
 
-/** One counter for a model that is known; for any other, one per format, made when it is first asked for. */
+/** One counter for a known model; otherwise one per format, created on first use. */
 export function createCounters(options: TokenCounterOptions): (format: Format | undefined) => TokenCounter {
   const known = options.model !== undefined && lookUpModel(options.model, options.models).known;
   const counters = new Map<Format | undefined, TokenCounter>();

@@ -1,7 +1,7 @@
 import { type NativeObject, objectOf } from "../codecs/native.ts";
 import { CompactError, kindOf, readArgument, requireNumber, requireOptions } from "../errors.ts";
 
-/** Whose fields a usage record has; detected from them when not given. */
+/** The source of a usage record's fields. Default: detected. */
 export type UsageSource =
   | "openai-chat"
   | "openai-responses"
@@ -17,23 +17,23 @@ export type UsageSource =
   | "gemini-cli"
   | "opencode";
 
-/** Tokens of one model call, the same whatever the provider calls them. */
+/** Tokens of one model call, normalized across providers. */
 export interface Usage {
   readonly source: UsageSource;
-  /** Everything that was read, cache included. */
+  /** All input tokens, cache included. */
   readonly input: number;
-  /** The part of `input` that came from the prompt cache. */
+  /** The part of `input` read from the prompt cache. */
   readonly cacheRead: number;
-  /** The part of `input` that was written to it, `write1h` included. */
+  /** The part of `input` written to the cache, `write1h` included. */
   readonly cacheWrite: number;
-  /** The part of `cacheWrite` that lives an hour. */
+  /** The part of `cacheWrite` with a one-hour TTL. */
   readonly write1h?: number;
-  /** Everything that was generated, reasoning included. */
+  /** All generated tokens, reasoning included. */
   readonly output: number;
   readonly reasoning?: number;
-  /** False when the numbers do not measure the context of one finished call over the caller's own messages. */
+  /** False if the numbers do not measure the context of one completed call over the caller's own messages. */
   readonly anchor: boolean;
-  /** Why it is no anchor. */
+  /** Why `anchor` is false. */
   readonly reason?: "empty" | "aggregated" | "compacted" | "inconsistent";
 }
 
@@ -47,7 +47,7 @@ function optional(fields: Json, key: string): number | undefined {
   return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
 }
 
-/** Where a total says that reasoning comes on top of the completion (xAI), the output is what the total leaves. */
+/** If the total shows that reasoning is added to the completion (xAI), output is total minus input. */
 function outputOf(output: number, input: number, total: number | undefined): number {
   return total !== undefined && total > input + output ? total - input : output;
 }
@@ -75,7 +75,10 @@ function openaiResponses(raw: Json): Numbers {
   };
 }
 
-/** With `iterations` the context is that of the last message entry; compaction entries are billed, not kept. */
+/**
+ * With `iterations`, the context is that of the last message entry; compaction entries are billed but not
+ * kept.
+ */
 function anthropic(raw: Json): Numbers {
   const iterations = Array.isArray(raw.iterations) ? raw.iterations.map(objectOf) : [];
   const fields = iterations.findLast((entry) => entry.type === "message") ?? raw;
@@ -121,7 +124,10 @@ function deepseek(raw: Json): Numbers {
   return { ...chat, input: cacheRead + numberIn(raw, "prompt_cache_miss_tokens"), cacheRead, cacheWrite: 0 };
 }
 
-/** A result over several steps sums its usage: only the last step measures a context. Cline keeps the same fields flat. */
+/**
+ * A multi-step result sums its usage: only the last step measures a context. Cline stores the same fields
+ * flat.
+ */
 function aiSdk(raw: Json): Numbers {
   const steps = Array.isArray(raw.steps) ? raw.steps.map(objectOf) : [];
   if (steps.length > 0) return aiSdk(objectOf(steps.at(-1)?.usage));
@@ -151,7 +157,7 @@ function aiSdkProvider(raw: Json): Numbers {
   };
 }
 
-/** `output_tokens` may leave thoughts out (Google); the total has them. */
+/** `output_tokens` may omit thoughts (Google); the total includes them. */
 function langchain(raw: Json): Numbers {
   const details = objectOf(raw.input_token_details);
   const input = numberIn(raw, "input_tokens");
@@ -177,7 +183,7 @@ function pi(raw: Json): Numbers {
   };
 }
 
-/** A rollout's `token_count` record: its last usage, where the totals sum the whole session. */
+/** A rollout's `token_count` record: the last usage, as the totals sum the whole session. */
 function codex(raw: Json): Numbers {
   const last = objectOf(raw.last_token_usage);
   const aggregated = !("last_token_usage" in raw);
@@ -192,7 +198,7 @@ function codex(raw: Json): Numbers {
   };
 }
 
-/** The chat log of Gemini CLI: input has the cached part in it, thoughts and tool prompts stand beside. */
+/** Gemini CLI's chat log: input includes the cached part; thoughts and tool prompts are separate. */
 function geminiCli(raw: Json): Numbers {
   const thoughts = numberIn(raw, "thoughts");
   return {
@@ -204,7 +210,7 @@ function geminiCli(raw: Json): Numbers {
   };
 }
 
-/** opencode: input excludes the cache, output has reasoning in it. */
+/** opencode: input excludes the cache, output includes reasoning. */
 function opencode(raw: Json): Numbers {
   const cache = objectOf(raw.cache);
   const cacheRead = numberIn(cache, "read");
@@ -234,7 +240,7 @@ const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
   opencode,
 };
 
-/** Fields that only one source has, the most telling first. */
+/** Fields unique to one source, most specific first. */
 const MARKS: readonly (readonly [field: string, source: UsageSource])[] = [
   ["last_token_usage", "codex"],
   ["total_token_usage", "codex"],
@@ -256,7 +262,7 @@ const MARKS: readonly (readonly [field: string, source: UsageSource])[] = [
   ["cache", "opencode"],
 ];
 
-/** The source whose fields these are; a bare `input_tokens` is Anthropic's unless a total stands beside it. */
+/** The source of these fields; a bare `input_tokens` is Anthropic's unless there is a total. */
 export function detectUsageSource(raw: unknown): UsageSource | undefined {
   const fields = objectOf(raw);
   if (typeof fields.inputTokens === "object" && fields.inputTokens !== null) return "ai-sdk-provider";
@@ -267,8 +273,8 @@ export function detectUsageSource(raw: unknown): UsageSource | undefined {
 }
 
 /**
- * A provider's or SDK's usage record in common terms; undefined when there is none to be recognised.
- * What aborted, failed, was summed over calls or contradicts itself comes back with `anchor: false`.
+ * Normalizes a provider's or SDK's usage record; undefined if none is recognized. Aborted, failed, aggregated
+ * or inconsistent records get `anchor: false`.
  */
 export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | undefined {
   return readArgument("usage", "Pass the usage record as the provider or the SDK gave it.", () =>
@@ -298,7 +304,7 @@ function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Num
   return cacheRead + cacheWrite > input || reasoning > output ? "inconsistent" : undefined;
 }
 
-/** Tokens in the context once the answer is part of it: input and output. */
+/** Tokens in the context including the response: input plus output. */
 export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
   requireOptions(usage, "usage", "Pass what normalizeUsage gave back.");
   requireNumber(usage.input, "usage.input", "Pass what normalizeUsage gave back.");
@@ -306,7 +312,7 @@ export function contextTokens(usage: Pick<Usage, "input" | "output">): number {
   return usage.input + usage.output;
 }
 
-/** floor(length / 4), at least 1 for any text: what is counted when no encoding can be loaded. */
+/** floor(length / 4), at least 1 for non-empty text: used if no encoding can be loaded. */
 export function fallbackTokens(text: string): number {
   return text === "" ? 0 : Math.max(1, Math.floor(text.length / 4));
 }

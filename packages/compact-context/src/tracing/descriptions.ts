@@ -3,7 +3,7 @@ import { FALLBACK, type SummaryAttempt } from "../core/ports.ts";
 import type { CompactEventName, CompactionReport, LayerSizes, SessionEvent } from "../core/report.ts";
 import { CompactError, defined, errorMessage } from "../errors.ts";
 
-// The core tells what happened as data; this file gives each event its name, properties and words. `schema.ts` documents
+// The core emits events as data; this file gives each its name, properties and text. `schema.ts` documents
 // them.
 
 /** An event without session and times. */
@@ -14,17 +14,19 @@ export interface EventDescription {
   readonly payload?: unknown;
 }
 
-/** What describing needs to know of the manager. */
+/** What descriptions need from the manager. */
 export interface DescriptionContext {
   /** The driver's kind, such as `fs`. */
   readonly storageKind: string;
-  /** Adds provider and cost to an attempt where they are known. */
+  /** Adds provider and cost to an attempt, if known. */
   readonly withCost?: (attempt: SummaryAttempt) => SummaryAttempt;
 }
 
 type EventOf<Kind extends SessionEvent["kind"]> = Extract<SessionEvent, { readonly kind: Kind }>;
 
-/** Events of one happening, in order: a cut of the user's newest request is told behind its compaction. */
+/**
+ * The events for one occurrence, in order: a cut of the latest user message is reported after its compaction.
+ */
 export function describeEvent(
   sessionId: string,
   told: SessionEvent,
@@ -85,7 +87,7 @@ function tokenEstimate({ model = "unknown", count, maxTokens }: EventOf<"estimat
   });
 }
 
-/** TRG-2: the decision; one to compact is sent after the compaction, with its outcome. */
+/** TRG-2: the decision. A decision to compact is sent after the compaction, with its outcome. */
 function triggerDecision(told: EventOf<"decision">): EventDescription {
   const { decision, policy, model, report, error, note, step } = told;
   const kept = report?.plan?.counts;
@@ -133,12 +135,12 @@ function summaryCreated(
   return { ...description, payload: text };
 }
 
-/** Entries in `actions` at most. */
+/** Maximum entries in `actions`. */
 const MAX_ACTIONS = 200;
 
 /**
- * OBS-3: what remains of each layer, and the action for each message. `layers` counts tool pairs as recent, as specified;
- * `layer_tokens` separates them. `elapsed_ms` does not include waiting.
+ * OBS-3: what remains of each layer, and the action on each message. `layers` counts tool pairs as recent, as
+ * specified; `layer_tokens` separates them. `elapsed_ms` excludes waiting.
  */
 function prunedMessages({ report, model, step }: EventOf<"pruned">): EventDescription {
   const { pinned, summary, recent, toolPairs, remainder } = report.layers.after;
@@ -182,7 +184,7 @@ function layerTokens(layers: LayerSizes, fixed: number): Record<string, number> 
   };
 }
 
-/** Neighbouring messages with the same action and layer. */
+/** Adjacent messages with the same action and layer. */
 interface ActionRun {
   readonly from: number;
   to: number;
@@ -208,7 +210,7 @@ function actionRuns(entries: readonly PlannedMessage[]): ActionRun[] {
   return runs;
 }
 
-/** The warning where the user's newest request was cut. */
+/** The warning if the latest user message was cut. */
 function latestMessageCut({ plan }: CompactionReport): EventDescription[] {
   const entry = plan?.newestAsk?.fate === "cut" ? plan.entries[plan.newestAsk.index] : undefined;
   if (entry === undefined) return [];
@@ -218,7 +220,7 @@ function latestMessageCut({ plan }: CompactionReport): EventDescription[] {
   return [warning({ severity: "medium", code: "ask_cut", message })];
 }
 
-/** OBS-3: what went wrong and what was done instead. */
+/** OBS-3: the failure, and the fallback used. */
 function failure(
   errorType: string,
   message: string,
@@ -234,13 +236,13 @@ function failure(
   return { ...event("compact.error", properties), status: "error" };
 }
 
-/** A `CompactError`'s code, or another error's name. */
+/** The code of a `CompactError`, or the name of another error. */
 function errorTypeOf(error: unknown): string {
   if (CompactError.isInstance(error)) return error.code;
   return error instanceof Error ? error.name : "Error";
 }
 
-/** A failed request to a model, and what followed. */
+/** A failed model request and its fallback. */
 function attemptFailure(attempt: SummaryAttempt, step: number | undefined): EventDescription {
   const { model, outcome, detail, fallback = FALLBACK.none } = attempt;
   const message = `${model}: ${outcome}${detail === undefined ? "" : ` (${detail})`}`;
@@ -281,7 +283,7 @@ function warningOf(
   }
 }
 
-/** The setting of the layer that takes most of the list after a compaction. */
+/** The setting for the layer that takes up most of the list after a compaction. */
 function adviceFor({ report, policy, fixedTokens }: EventOf<"compactsOften">): string {
   const { pinned, recent, toolPairs } = report.layers.after;
   if (fixedTokens + pinned.tokens >= Math.max(recent.tokens, toolPairs.tokens))
@@ -290,7 +292,7 @@ function adviceFor({ report, policy, fixedTokens }: EventOf<"compactsOften">): s
   return `set policy.maxToolResultTokens, or lower policy.keepToolIoPairs, now ${policy.keepToolIoPairs}`;
 }
 
-// ---- requests to models
+// ---- model requests
 
 function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
   const { usage } = attempt;
@@ -318,7 +320,7 @@ function attemptProperties(attempt: SummaryAttempt): Record<string, unknown> {
   });
 }
 
-/** Dollars of all requests together; undefined when one is not known. */
+/** Total cost of all requests in USD; undefined if any is unknown. */
 function costOf(attempts: readonly SummaryAttempt[]): number | undefined {
   const asked = attempts.filter(({ outcome }) => outcome !== "skipped");
   let total = 0;

@@ -1,35 +1,35 @@
 import type { CompactEvent, Exporter, Place } from "../core/report.ts";
 import { later } from "../errors.ts";
 
-/** Events that did not reach a target, such as `Ariadne`. */
+/** Events not delivered to a target, such as `Ariadne`. */
 export interface EventLoss {
   readonly target: string;
-  /** Of the newest of them. */
+  /** Session of the newest lost event. */
   readonly sessionId: string;
   readonly count: number;
 }
 
-// The queue of one exporter: a slow one holds up nobody else, and nothing is lost without being counted and told.
+// One exporter's queue: a slow exporter delays no other, and every loss is counted and reported.
 
-/** Reports a problem of an exporter in one line, with the reason where something was thrown; never throws. */
+/** Reports an exporter's problem in one line, with the reason if something was thrown; never throws. */
 export type Report = (exporter: string, problem: string, error?: unknown) => void;
 
-/** One event on its way to one exporter. */
+/** One event queued for one exporter. */
 export interface QueuedEvent {
   readonly sessionId: string;
-  /** Makes the redacted event, once for all exporters. */
+  /** Creates the redacted event, once for all exporters. */
   readonly open: () => CompactEvent;
   readonly place: Place | undefined | Promise<Place | undefined>;
-  /** About how much memory it holds. */
+  /** Approximate memory in bytes. */
   readonly bytes: number;
-  /** It reports losses itself, so its own loss is not reported again. */
+  /** The event reports losses, so its own loss is not reported again. */
   readonly isLossWarning: boolean;
 }
 
 export interface ExporterQueueOptions {
   readonly maxQueue: number;
   readonly maxQueueBytes: number;
-  /** Milliseconds without progress after which an exporter counts as hanging. */
+  /** Milliseconds without progress until an exporter counts as hanging. */
   readonly patienceMs: number;
   readonly report: Report;
   /** Called after the line that reports lost events. */
@@ -38,18 +38,18 @@ export interface ExporterQueueOptions {
 
 interface Numbered extends QueuedEvent {
   readonly number: number;
-  /** Given up by a flush while the exporter still had it. */
+  /** Abandoned by a flush while the exporter was still processing it. */
   abandoned: boolean;
 }
 
-/** A flush that waits for the events up to a number. */
+/** A flush waiting for the events up to a number. */
 interface PendingFlush {
   readonly last: number;
   readonly patience: Patience;
   readonly resolve: () => void;
 }
 
-/** After this many events without a pause, the queue lets other work run. */
+/** After this many consecutive events, the queue yields. */
 const EVENTS_PER_TURN = 16;
 
 export class ExporterQueue {
@@ -62,9 +62,9 @@ export class ExporterQueue {
   #pushed = 0;
   #lost = 0;
   #draining = false;
-  /** What the exporter is working on. */
+  /** The event being exported. */
   #current: Numbered | undefined;
-  /** The exporter did not answer for `#current` in time. */
+  /** The exporter did not finish `#current` in time. */
   #hanging = false;
   #failing = false;
   #overflowing = false;
@@ -76,7 +76,7 @@ export class ExporterQueue {
     this.#name = exporter.name ?? "compact";
   }
 
-  /** Events that were not delivered so far. */
+  /** Number of undelivered events so far. */
   get lost(): number {
     return this.#lost;
   }
@@ -94,8 +94,8 @@ export class ExporterQueue {
   }
 
   /**
-   * Resolves when every event that was pushed before was delivered, failed, or was given up because nothing was
-   * delivered for `patienceMs`; then flushes the exporter itself. Never rejects.
+   * Resolves once every event pushed before was delivered, failed, or was abandoned because nothing was
+   * delivered for `patienceMs`; then flushes the exporter. Never rejects.
    */
   async flush(): Promise<void> {
     const last = this.#pushed;
@@ -112,7 +112,7 @@ export class ExporterQueue {
 
   async #drain(): Promise<void> {
     for (let sent = 0; this.#waiting.length > 0; sent += 1) {
-      // Redaction and exporters run once the caller has its answer, and let others run in between.
+      // Redaction and exporters run after the caller's call returns, and yield in between.
       if (sent % EVENTS_PER_TURN === 0) await new Promise((resolve) => setTimeout(resolve, 0));
       const event = this.#take();
       if (event !== undefined) await this.#send(event);
@@ -168,7 +168,7 @@ export class ExporterQueue {
     for (const { last } of this.#flushes) this.#giveUp(last);
   }
 
-  /** Loses everything up to `last`; what the exporter has in hand may still arrive. */
+  /** Drops everything up to `last`; an event that the exporter is processing may still arrive. */
   #giveUp(last: number): void {
     while ((this.#waiting[0]?.number ?? Number.POSITIVE_INFINITY) <= last) this.#lose(this.#take());
     const current = this.#current;
@@ -190,7 +190,7 @@ export class ExporterQueue {
     }
   }
 
-  /** The number of the oldest event that may still be delivered. */
+  /** Number of the oldest event that may still be delivered. */
   #oldest(): number {
     if (this.#current?.abandoned === false) return this.#current.number;
     return this.#waiting[0]?.number ?? Number.POSITIVE_INFINITY;
@@ -226,14 +226,14 @@ export class ExporterQueue {
     this.#options.onLoss({ target: this.#name, sessionId, count });
   }
 
-  /** Reports the first failure of several in a row. */
+  /** Reports only the first of consecutive failures. */
   #fail(problem: string, error?: unknown): void {
     if (!this.#failing) this.#options.report(this.#name, problem, error);
     this.#failing = true;
   }
 }
 
-/** An event that could not be redacted, and so must not leave. */
+/** The event could not be redacted and must not be exported. */
 class RedactionFailure extends Error {}
 
 function openEvent({ open }: QueuedEvent): CompactEvent {
@@ -252,8 +252,8 @@ interface Patience {
 const SLICES = 10;
 
 /**
- * Calls `onEnd` after `ms` in which this process could run: while its event loop is blocked no exporter can answer, so
- * a block costs one slice of the time at most. Keeps the process alive only where told to.
+ * Calls `onEnd` after `ms` during which the process could run: exporters cannot answer while the event loop
+ * is blocked, so a block costs at most one slice. Keeps the process alive only with `keepsAlive`.
  */
 function startPatience(ms: number, onEnd: () => void, keepsAlive = false): Patience {
   let left = SLICES;
@@ -274,10 +274,10 @@ function startPatience(ms: number, onEnd: () => void, keepsAlive = false): Patie
 }
 
 const BYTES_PER_VALUE = 16;
-/** Values that are looked at; more of them are taken to be of the same size as these. */
+/** Maximum values visited; the rest are assumed to have the same average size. */
 const MAX_VALUES = 2000;
 
-/** About how many bytes of memory a JSON-like value holds: two for a character, sixteen for every value. */
+/** Approximate memory of a JSON-like value in bytes: two per character, sixteen per value. */
 export function memorySize(value: unknown): number {
   const left: unknown[] = [value];
   let bytes = 0;

@@ -2,19 +2,19 @@ import type { CompactEventName } from "../core/report.ts";
 
 export type PropertyType = "string" | "integer" | "number" | "boolean" | "object" | "strings" | "objects";
 
-/** One property of an event, or of an object inside of it. */
+/** One property of an event, or of a nested object. */
 export interface PropertySchema {
   readonly type: PropertyType;
-  /** Of a number: `token`, `message`, `ms`, `USD`, `ratio` (0 to 1 unless told otherwise), `count`. */
+  /** Unit of a number: `token`, `message`, `ms`, `USD`, `ratio` (0 to 1 unless stated otherwise), `count`. */
   readonly unit?: string;
   readonly meaning: string;
-  /** Left out where it has no value. */
+  /** Omitted if it has no value. */
   readonly optional?: true;
-  /** Words that it may be, with what they mean. */
+  /** The possible values and their meaning. */
   readonly values?: Readonly<Record<string, string>>;
-  /** Whether other words may come as well. */
+  /** Whether other values are possible. */
   readonly open?: true;
-  /** What an object, or each object of a list, holds. */
+  /** The properties of an object, or of each object in a list. */
   readonly properties?: Properties;
 }
 
@@ -39,9 +39,9 @@ const ratio = (meaning: string): PropertySchema => property("number", meaning, {
 const object = (meaning: string, properties: Properties): PropertySchema =>
   property("object", meaning, { properties });
 
-// ---- words and parts that several events share
+// ---- values and parts shared by several events
 
-/** Why a compaction was started or not: the policy's reasons. */
+/** The policy's reasons to compact or not. */
 export const reasons: Readonly<Record<string, string>> = {
   below_trigger: "no threshold is reached",
   trigger_pct: "the share of the window is reached",
@@ -62,7 +62,7 @@ export const reasons: Readonly<Record<string, string>> = {
   attempts_failed: "not now: the last attempts failed; the next one waits until the list has grown",
 };
 
-/** What was done instead of what failed; the name of another summarizer or model as well. */
+/** The fallback used after a failure; also the name of another summarizer or model. */
 const fallbacks: Readonly<Record<string, string>> = {
   builtin: "the built-in summarizer",
   "pruning-only": "no summary",
@@ -108,7 +108,7 @@ const layerTokens: Properties = {
   remainder: tokens("Everything else"),
 };
 
-/** Neighbouring messages that one thing happened to. */
+/** Adjacent messages with the same action. */
 const action: Properties = {
   from: messages("The first message, counted from 0 as in the archive's transcript"),
   to: messages("The last message"),
@@ -123,7 +123,7 @@ const action: Properties = {
   tokens_after: tokens("All of them, without the summary"),
 };
 
-/** One request to a model for a summary. */
+/** One model request for a summary. */
 const attempt: Properties = {
   model: text("The model that was asked"),
   provider: optional(text("The provider of the model, where it is known")),
@@ -154,7 +154,7 @@ const attempt: Properties = {
 export interface EventSchema {
   readonly when: string;
   readonly properties: Properties;
-  /** What the payload is, where there is one. */
+  /** The payload, if there is one. */
   readonly payload?: string;
   readonly status: "ok" | "error";
 }
@@ -168,7 +168,10 @@ const step: PropertySchema = optional(
   ),
 );
 
-/** Every event with all that it holds: the one place that says so. Tests hold records to it, OBSERVABILITY.md prints it. */
+/**
+ * Every event and its contents: the single source. Tests check records against it; OBSERVABILITY.md is
+ * generated from it.
+ */
 export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
   "compact.token_estimate": {
     when: "at every preflight",
@@ -323,7 +326,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
   },
 };
 
-/** What every record has beside its event's properties, as in `events.jsonl`. */
+/** The fields of every record in addition to its event's properties, as in `events.jsonl`. */
 export const recordSchema: Properties = {
   version: property(
     "integer",

@@ -18,43 +18,46 @@ import { type EventLoss, ExporterQueue, memorySize, type Report } from "./export
 /** Sends events to exporters. */
 export interface Tracer {
   /**
-   * Returns at once and never throws; the exporters run later. Returns the draft with the host's span, where an exporter
-   * knows it.
+   * Returns at once and never throws; exporters run later. Returns the draft with the host's span, if an
+   * exporter knows it.
    */
   emit(draft: EventDraft): EventDraft;
   /**
-   * Resolves when every exporter took the events so far, failed to, or was given up because it made no progress.
-   * Never rejects.
+   * Resolves once every exporter has taken the events so far, failed, or was abandoned because it made no
+   * progress. Never rejects.
    */
   flush(): Promise<void>;
   /** Losses since the last call. */
   takeLosses(): readonly EventLoss[];
-  /** Events that did not reach an exporter, one for each exporter; the warnings about losses do not count. */
+  /** Undelivered events, counted per exporter; warnings about losses are not counted. */
   readonly dropped: number;
 }
 
 export interface TracerOptions {
   readonly exporters: readonly Exporter[];
-  /** Takes secrets out of properties and payload; an event that it throws on is not exported. */
+  /** Redacts properties and payload; an event for which it throws is not exported. */
   readonly redact?: { redactValue(value: unknown): unknown };
-  /** Milliseconds since 1970. */
+  /** Epoch milliseconds. */
   readonly now: () => number;
-  /** Events that wait for each exporter at most; the oldest go first. 1,000 when left out. */
+  /** Maximum queued events per exporter; the oldest are dropped first. Default: 1,000. */
   readonly maxQueue?: number;
-  /** Bytes of memory that they may hold, about; 8 MiB when left out. */
+  /** Approximate memory limit of a queue in bytes. Default: 8 MiB. */
   readonly maxQueueBytes?: number;
-  /** Milliseconds without progress after which an exporter counts as hanging; 2,000 when left out. */
+  /** Milliseconds without progress until an exporter counts as hanging. Default: 2,000. */
   readonly patienceMs?: number;
-  /** Gets one line when an exporter begins to fail, and how much it missed; standard error when left out. */
+  /**
+   * Called with one line when an exporter starts to fail, and with how much it missed. Default: standard
+   * error.
+   */
   readonly onError?: (line: string) => void;
 }
 
-/** Sends events to exporters, each at its own pace, and shields the run from all that they do. */
+/** Sends events to exporters, each at its own pace, and isolates the run from their failures. */
 export function createTracer(options: TracerOptions): Tracer {
   const { exporters, redact } = options;
   const report = createReport(options.onError ?? ((line) => console.error(line)), redact);
   let losses: EventLoss[] = [];
-  /** Events that reached no queue: the clock or something else of ours failed. */
+  /** Events that reached no queue because of an internal failure, such as a clock that throws. */
   let unsent = 0;
   const settings = {
     maxQueue: options.maxQueue ?? 1000,
@@ -105,7 +108,7 @@ export function createTracer(options: TracerOptions): Tracer {
 
 type FoundPlace = Place | undefined | Promise<Place | undefined>;
 
-/** A place that cannot be found is no reason to lose the event. */
+/** Failing to find the place must not lose the event. */
 function placeIn(exporter: Exporter): FoundPlace {
   try {
     const place = exporter.here?.();
@@ -115,7 +118,7 @@ function placeIn(exporter: Exporter): FoundPlace {
   }
 }
 
-/** The span of the first exporter that knows it at once. */
+/** The span of the first exporter that knows it synchronously. */
 function withHost(draft: EventDraft, places: readonly FoundPlace[]): EventDraft {
   for (const place of places) {
     if (place === undefined || place instanceof Promise || place.host === undefined) continue;
@@ -131,7 +134,7 @@ function redactEvent(event: CompactEvent, redact: TracerOptions["redact"]): Comp
   return { ...event, properties: safe.properties, payload: safe.payload };
 }
 
-/** Several exporters get the same event: none may change it for the others. */
+/** All exporters share one event: none may change it for the others. */
 function freeze<T>(value: T): T {
   if (typeof value !== "object" || value === null || Object.isFrozen(value)) return value;
   Object.freeze(value);
@@ -149,7 +152,10 @@ function once<T>(make: () => T): () => T {
 
 const MAX_REASON = 300;
 
-/** Lines like `[Ariadne] export failed: the server answered 500`, without secrets and control characters. */
+/**
+ * Formats lines like `[Ariadne] export failed: the server answered 500`, without secrets and control
+ * characters.
+ */
 function createReport(
   onError: (line: string) => void,
   redact: { redactValue(value: unknown): unknown } | undefined,
@@ -163,19 +169,22 @@ function createReport(
     try {
       onError(`[${name}] ${problem}${error === undefined ? "" : reasonOf(error)}`);
     } catch {
-      // Nobody is left to report this to; the run goes on.
+      // There is nowhere left to report this; the run continues.
     }
   };
 }
 
-// ---- an event and its times
+// ---- events and their times
 
 export interface EventDraft extends EventDescription, StepTimes {
   readonly sessionId: string;
   readonly host?: HostSpan;
 }
 
-/** The event of a draft that was sent `at`, ISO 8601. It never ends before it began, even if the clock was set back. */
+/**
+ * The event of a draft sent at `at` (ISO 8601). It never ends before it starts, even if the clock was set
+ * back.
+ */
 function eventAt(draft: EventDraft, at: string): CompactEvent {
   const startedAt = draft.startedAt ?? draft.endedAt ?? at;
   const endedAt = draft.endedAt ?? at;
@@ -186,9 +195,9 @@ function eventAt(draft: EventDraft, at: string): CompactEvent {
 /** An error with one of these fallbacks ends its compaction. */
 const GIVEN_UP: ReadonlySet<unknown> = new Set([FALLBACK.nothingPruned, FALLBACK.readAgain]);
 
-/** Where an event stands in the compaction that it is a step of. */
+/** Where an event belongs in its compaction. */
 export interface RoundStep {
-  /** The number of the compaction in its session. */
+  /** Number of the compaction within its session. */
   readonly step: number;
   readonly last: boolean;
 }
@@ -201,7 +210,7 @@ export function roundStep({ name, properties }: CompactEvent): RoundStep | undef
   return { step, last };
 }
 
-/** The time, or the start where it lies before that; both ISO 8601 in UTC. */
+/** The later of `time` and `start`; both ISO 8601 in UTC. */
 export function notBefore(time: string, start: string): string {
   return time < start ? start : time;
 }
@@ -212,14 +221,14 @@ function isLossWarning({ name, properties }: Pick<EventDescription, "name" | "pr
   return name === "compact.warning" && properties.code === LOSS_CODE;
 }
 
-// ---- events beside the archive
+// ---- events for the archive
 
-/** Most events that wait to be written, of all sessions. */
+/** Maximum events waiting to be written, across all sessions. */
 const MAX_WAITING = 1000;
-/** Failed sessions in a row after which the others are not tried. */
+/** After this many failed sessions in a row, the others are not tried. */
 const MAX_FAILURES = 3;
 
-/** Warnings that a person can act on: also told to `onWarning`. */
+/** Warnings that a person can act on: also reported to `onWarning`. */
 const TOLD_TO_USER: ReadonlySet<SessionEvent["kind"]> = new Set(["fixedOverTrigger", "compactsOften"]);
 
 interface WaitingEvent {
@@ -229,7 +238,7 @@ interface WaitingEvent {
 
 interface RecorderOptions extends DescriptionContext {
   readonly sink: Omit<Tracer, "dropped">;
-  /** Announced before anything else. */
+  /** Announced first. */
   readonly first: SessionEvent | undefined;
   archive(): Promise<ArchiveStore>;
   now(): Date;
@@ -237,14 +246,14 @@ interface RecorderOptions extends DescriptionContext {
 }
 
 /**
- * Sends a manager's events to its archive and to the exporters, independently. Events for the archive stay in memory until
- * a compaction.
+ * Sends a manager's events to its archive and to the exporters, independently. Events for the archive are
+ * buffered in memory until a compaction.
  */
 export class ArchivingRecorder implements EventRecorder {
   readonly #options: RecorderOptions;
   #first: SessionEvent | undefined;
   readonly #inTurn = createKeyedMutex();
-  /** By session; the one that waits longest is the first. */
+  /** By session, longest-waiting first. */
   readonly #waiting = new Map<string, WaitingEvent[]>();
   #waitingCount = 0;
   #overflow: EventLoss | undefined;
@@ -267,8 +276,8 @@ export class ArchivingRecorder implements EventRecorder {
   }
 
   /**
-   * Resolves when the session's events are in the archive; those of other sessions follow. Never rejects: what cannot be
-   * written causes a warning and is kept for the next time.
+   * Resolves once the session's events are in the archive; those of other sessions follow. Never rejects:
+   * events that cannot be written cause a warning and are kept for the next attempt.
    */
   async write(sessionId: string): Promise<void> {
     const written = await this.#writeSession(sessionId);
@@ -279,7 +288,7 @@ export class ArchivingRecorder implements EventRecorder {
     });
   }
 
-  /** Writes the events of all sessions and flushes the exporters; reports what was lost. */
+  /** Writes the events of all sessions and flushes the exporters; reports losses. */
   async flush(): Promise<void> {
     const { sink } = this.#options;
     await Promise.all([this.#writeAll(), sink.flush()]);
@@ -304,7 +313,7 @@ export class ArchivingRecorder implements EventRecorder {
     if (this.#waitingCount > MAX_WAITING) this.#dropOldest();
   }
 
-  /** True when something was lost since the last time. */
+  /** True if anything was lost since the last call. */
   #announceLosses(): boolean {
     const losses = [
       ...this.#options.sink.takeLosses(),
@@ -315,7 +324,7 @@ export class ArchivingRecorder implements EventRecorder {
     return losses.length > 0;
   }
 
-  /** Drops the oldest event of the session that waits longest. */
+  /** Drops the oldest event of the longest-waiting session. */
   #dropOldest(): void {
     const [sessionId, events] = this.#waiting.entries().next().value ?? [];
     if (sessionId === undefined || events === undefined) return;
@@ -348,12 +357,12 @@ export class ArchivingRecorder implements EventRecorder {
         return true;
       } catch (error) {
         if (hasCode(error, "NotFound")) {
-          // The session was deleted: what was to be told of it goes with it.
+          // The session was deleted: drop its pending events.
           this.#waitingCount -= this.#waiting.get(sessionId)?.length ?? 0;
           this.#waiting.delete(sessionId);
           return true;
         }
-        // A storage that fails was told by its guard.
+        // The guard has already reported storage failures.
         if (!this.#failing && !hasCode(error, "StorageFailed"))
           this.#options.warn(
             `events could not be stored beside the archive, and wait: ${errorMessage(error)}`,
@@ -368,13 +377,13 @@ export class ArchivingRecorder implements EventRecorder {
     const archive = await this.#options.archive();
     while (events.length > 0) {
       const batch = [...events];
-      // The archive removes secrets itself.
+      // The archive redacts secrets itself.
       await archive.appendEvents(
         sessionId,
         batch.map(({ draft, at }) => eventAt(draft, at.toISOString())),
       );
       for (const event of batch) {
-        // It may have been dropped meanwhile.
+        // May have been dropped in the meantime.
         if (events[0] !== event) continue;
         events.shift();
         this.#waitingCount -= 1;

@@ -40,14 +40,14 @@ const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';
 
 export interface FsDriverOptions {
   readonly root: string;
-  /** Told of a record that a crash cut off. */
+  /** Called for a record that a crash cut off. */
   readonly warn?: (message: string) => void;
 }
 
 /**
- * Keeps values as files under `root`: mode 0600 in folders of mode 0700, no symbolic link followed.
- * `put` is atomic and durable, and exact between processes; `append` is meant for one process at a time.
- * Folders under `root` are made or tightened to 0700; a `root` that is there already keeps its mode.
+ * Stores values as files under `root`: mode 0600, in folders of mode 0700, following no symbolic links.
+ * `put` is atomic, durable and exact across processes; `append` is meant for one process at a time.
+ * Folders under `root` are created with, or tightened to, mode 0700; an existing `root` keeps its mode.
  */
 export function createFsDriver(options: FsDriverOptions): StorageDriver {
   requireOptions(options, "options", ROOT_HINT);
@@ -109,8 +109,9 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
 }
 
 /**
- * True where one or three looks tell that nothing is at a key, as of most keys whose version is asked for. Links on the way
- * are followed here, which can only make something look missing that whoever set the link could have removed as well.
+ * True if one to three stats show that nothing exists at a key, which holds for most version lookups.
+ * Symbolic links are followed here: a link can only make a value look missing, and write access that allows a
+ * link allows deletion too.
  */
 async function isMissing(root: string, key: string): Promise<boolean> {
   checkKey(key);
@@ -144,7 +145,7 @@ async function openNewest(folders: Folders, key: string): Promise<OpenFile | und
   return folders.find(key, async (place) => (await newestFile(place, open))?.content);
 }
 
-/** A commit takes the temporary file with it. */
+/** A successful commit consumes the temporary file. */
 async function commitOrDrop(...[place, temp, ifVersion, key]: Parameters<typeof commit>): Promise<string> {
   try {
     return await commit(place, temp, ifVersion, key);
@@ -164,7 +165,7 @@ async function commit(
   if (ifVersion !== undefined) return commitNext(place, temp, ifVersion, key);
   for (let attempt = 0; attempt < PUT_ATTEMPTS; attempt++) {
     try {
-      // Most values that are put whatever is there are the first.
+      // Most unconditional puts write the first version.
       const current = attempt === 0 ? undefined : await readVersion(place);
       if (current === undefined) return await commitFirst(place, temp, key);
       return await commitNext(place, temp, current, key);
@@ -185,7 +186,8 @@ async function append(folders: Folders, { key, records, warn }: Append): Promise
   checkKey(key);
   const text = recordsText(records, key);
   await folders.make(key, async (place) => {
-    // A put value has a second name, the one for people: it is written anew instead of in place.
+    // A put value also has its readable copy under the plain name (a second hard link): rewrite it instead of
+    // appending in place.
     if ((await versionNumbers(place)).length > 0) return rewriteWith(place, key, text);
     if (await appendDurably(versionFile(place, 0), text, warn)) await place.sync();
   });
@@ -202,14 +204,14 @@ async function remove(folders: Folders, key: string): Promise<void> {
   await folders.find(key, async (place) => {
     if ((await entriesOf(place.folder)).length === 0) return;
     await removeVersions(place);
-    // What a writer left behind that died half-way may hold the same.
+    // Temporary files of a crashed writer may hold the same content.
     await sweepTemps(place.folder, Date.now());
     await place.sync();
   });
   await folders.prune(key);
 }
 
-/** As far as a page goes: what stands before and behind it is not looked at. */
+/** Walks no further than the page needs. */
 async function listKeys(folders: Folders, prefix: string, options: ListOptions = {}): Promise<string[]> {
   checkPrefix(prefix);
   const { after = "", limit = Number.POSITIVE_INFINITY } = options;
@@ -224,7 +226,7 @@ async function listKeys(folders: Folders, prefix: string, options: ListOptions =
   return found;
 }
 
-/** Folder by folder in the order of the keys. */
+/** Walks folder by folder, in key order. */
 async function* keysBelow(
   folders: Folders,
   parent: string,
@@ -240,7 +242,7 @@ async function* keysBelow(
   }
 }
 
-/** Keys in a folder, and folders in it with a slash behind them, sorted. */
+/** Keys and subfolders (with a trailing slash) of a folder, sorted. */
 async function pathsIn(folders: Folders, parent: string): Promise<string[]> {
   const entries = await folders.find(`${parent}x`, ({ folder }) => entriesOf(folder));
   const paths = new Set<string>();

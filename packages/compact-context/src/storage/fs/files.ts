@@ -17,12 +17,12 @@ import {
 } from "./folders.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
-// Without it, opening a pipe planted in place of a file would wait for ever.
+// Without it, opening a pipe planted in place of a file would block forever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const PIECE_BYTES = 262_144;
 const SLICE_MS = 8;
 
-/** A file beside others at a place. */
+/** A file at a place, by name. */
 export interface PlacedFile {
   readonly place: Place;
   readonly name: string;
@@ -30,17 +30,17 @@ export interface PlacedFile {
 
 export interface TempFile {
   readonly path: string;
-  /** Fingerprint of the content: `contentVersion` of the same bytes. */
+  /** Fingerprint of the content: equals `contentVersion` of the same bytes. */
   readonly fingerprint: string;
 }
 
-/** A plain file that is open. */
+/** An open regular file. */
 export interface OpenFile {
   readonly handle: FileHandle;
   readonly stats: Stats;
 }
 
-/** Opens a plain file; a link, folder or pipe in its place is refused, a missing one gives nothing. */
+/** Opens a regular file. Throws for a link, folder or pipe; resolves to undefined if the file is missing. */
 export async function openPlain({ place, name }: PlacedFile, flags: number): Promise<OpenFile | undefined> {
   const shown = join(place.shown, name);
   let handle: FileHandle;
@@ -62,7 +62,7 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
   throw notOurs(shown, "there is something else than a file");
 }
 
-/** The bytes of a plain file; nothing where there is none. */
+/** The bytes of a regular file; undefined if there is none. */
 async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
@@ -71,14 +71,14 @@ async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
 }
 
-/** A file as it was when it was read. */
+/** The state of a file when it was read. */
 interface Seen {
   readonly fingerprint: string;
   readonly ino: number;
   readonly mtimeMs: number;
 }
 
-/** A plain file's fingerprint, read in pieces; nothing where there is none. */
+/** Fingerprints a regular file in pieces; undefined if there is none. */
 async function seePlain(file: PlacedFile): Promise<Seen | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
@@ -88,7 +88,10 @@ async function seePlain(file: PlacedFile): Promise<Seen | undefined> {
   return { fingerprint: shortened(hash), ino, mtimeMs };
 }
 
-/** The bytes of an open file in pieces, each good until the next, as long as the file was when it was opened; closes it at the end. */
+/**
+ * Yields the bytes of an open file, up to its size at opening, and closes it at the end. Each piece is valid
+ * only until the next.
+ */
 async function* bytesOf({ handle, stats }: OpenFile): AsyncGenerator<Buffer> {
   try {
     const buffer = Buffer.allocUnsafe(Math.min(PIECE_BYTES, stats.size));
@@ -108,7 +111,7 @@ async function* bytesOf({ handle, stats }: OpenFile): AsyncGenerator<Buffer> {
   }
 }
 
-/** The text of an open file in pieces, as `bytesOf`. */
+/** The text of an open file in pieces, like `bytesOf`. */
 export async function* textPieces(file: OpenFile): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   for await (const bytes of bytesOf(file)) {
@@ -128,7 +131,7 @@ function shortened(hash: Hash): string {
   return hash.digest("base64url").slice(0, 22);
 }
 
-/** Writes the pieces to a new file beside others, readable by this user only, and makes them durable. */
+/** Writes the pieces to a new, durable temporary file in the same folder, readable by this user only. */
 export async function writeTemp(place: Place, chunks: Iterable<string>): Promise<TempFile> {
   const path = join(place.folder, tempName());
   const handle = await openTemp(path);
@@ -159,7 +162,10 @@ async function openTemp(path: string): Promise<FileHandle> {
   }
 }
 
-/** The same text in pieces that are worth a write, or took so long to make that the event loop has to have its turn. */
+/**
+ * Regroups chunks into pieces large enough to write, or yields early if making them took long enough to block
+ * the event loop.
+ */
 function* inPieces(chunks: Iterable<string>): Generator<string> {
   let open = "";
   let since = performance.now();
@@ -174,16 +180,16 @@ function* inPieces(chunks: Iterable<string>): Generator<string> {
 }
 
 /**
- * How an overwrite is decided between processes: `link` makes a name or fails, whoever else tries.
- * The first value is the file itself (number 0). Every later one is committed as `.NAME.v1`, `.NAME.v2`, …:
- * the highest number is the value, and only one writer can make the number after the one it read. While there is any,
- * there is number 1: it tells without a look through a large folder.
- * NAME is then renamed to a copy of the newest, for people; it may lag after a crash.
+ * Conditional writes across processes rely on `link`, which creates a name or fails atomically. The first
+ * value is the file itself (number 0). Later ones are committed as `.NAME.v1`, `.NAME.v2`, …: the highest
+ * number is the current value, and only one writer can create the number after the one it read. Number 1
+ * exists as long as any of them does, so one stat replaces a scan of a large folder. NAME is then replaced by
+ * a copy of the newest version, for people to read; it may be stale after a crash.
  */
 const KEPT_VERSIONS = 8;
 const READ_ATTEMPTS = 20;
 
-/** The numbers of the committed versions of a file, ascending; empty where only the file itself can be. */
+/** The committed version numbers of a file, ascending; empty if only the file itself can exist. */
 export async function versionNumbers(place: Place): Promise<number[]> {
   if (!(await isThere(versionPath(place, 1)))) return [];
   const start = `.${place.name}.v`;
@@ -205,7 +211,7 @@ export async function isThere(path: string): Promise<boolean> {
   }
 }
 
-/** Removes all versions of a value, if there is any. Until the last is gone, the newest is the one that is read. */
+/** Removes all versions of a value, if there are any. Until the last is gone, reads return the newest. */
 export async function removeVersions(place: Place): Promise<void> {
   const numbers = await versionNumbers(place);
   const newest = numbers.at(-1) ?? 0;
@@ -223,7 +229,7 @@ async function unlinkIfThere(path: string): Promise<void> {
   }
 }
 
-/** The file that holds version `number`. */
+/** The file of version `number`. */
 export function versionFile(place: Place, number: number): PlacedFile {
   return { place, name: versionName(place, number) };
 }
@@ -232,17 +238,17 @@ function versionName({ name }: Pick<Place, "name">, number: number): string {
   return number === 0 ? name : `.${name}.v${number}`;
 }
 
-/** Where that file is while the place is held. */
+/** The path of that file while the place is held. */
 export function versionPath(place: Pick<Place, "folder" | "name">, number: number): string {
   return join(place.folder, versionName(place, number));
 }
 
-/** The key name behind a committed version's file name; nothing for other names. */
+/** The key name of a committed version's file; undefined for other file names. */
 export function nameOfVersion(fileName: string): string | undefined {
   return /^\.(.+)\.v[1-9]\d{0,14}$/.exec(fileName)?.[1];
 }
 
-/** The newest value; nothing where there is none. */
+/** The newest value; undefined if there is none. */
 export async function readNewest(place: Place): Promise<StoredValue | undefined> {
   const found = await newestFile(place, readPlain);
   if (found === undefined) return undefined;
@@ -250,13 +256,13 @@ export async function readNewest(place: Place): Promise<StoredValue | undefined>
   return { value: content.toString("utf8"), version: `${number}.${fingerprintOf(content)}` };
 }
 
-/** The version of the newest value, which is never held as a whole. */
+/** The version of the newest value, computed without loading it whole. */
 export async function readVersion(place: Place): Promise<string | undefined> {
   const found = await newestFile(place, seePlain);
   return found && `${found.number}.${found.content.fingerprint}`;
 }
 
-/** The newest version's number and what `read` makes of its file; nothing where there is no value. */
+/** The newest version's number and the result of `read` on its file; undefined if there is no value. */
 export async function newestFile<T>(
   place: Place,
   read: (file: PlacedFile) => Promise<T | undefined>,
@@ -265,13 +271,13 @@ export async function newestFile<T>(
     const newest = (await versionNumbers(place)).at(-1) ?? 0;
     const content = await read(versionFile(place, newest));
     if (content !== undefined) return { number: newest, content };
-    // A version that vanished was overtaken while we looked: look again.
+    // A version that vanished was superseded since the listing: retry.
     if (newest === 0 && (await versionNumbers(place)).length === 0) return undefined;
   }
   throw notOurs(join(place.shown, place.name), "the versions of this file keep vanishing");
 }
 
-/** Makes `temp` the first value; `Conflict` where there is one. */
+/** Makes `temp` the first value; throws `Conflict` if one exists. */
 export async function commitFirst(place: Place, temp: TempFile, key: string): Promise<string> {
   if ((await versionNumbers(place)).length > 0) throw conflict(key);
   await linkOrConflict(temp.path, versionPath(place, 0), key);
@@ -280,7 +286,7 @@ export async function commitFirst(place: Place, temp: TempFile, key: string): Pr
   return `0.${temp.fingerprint}`;
 }
 
-/** Makes `temp` the value after `ifVersion`; `Conflict` where that is no longer the newest. */
+/** Makes `temp` the successor of `ifVersion`; throws `Conflict` if that is no longer the newest. */
 export async function commitNext(
   place: Place,
   temp: TempFile,
@@ -292,7 +298,7 @@ export async function commitNext(
   const seen = await seePlain(versionFile(place, base));
   if (seen === undefined || seen.fingerprint !== fingerprint) throw conflict(key);
   const number = base + 1;
-  // Fails where another writer made that number: the base was not the newest.
+  // Fails if another writer created that number: the base was stale.
   await linkOrConflict(temp.path, versionPath(place, number), key);
   if (!(await isStillBase(place, base, seen))) {
     await unlinkIfThere(versionPath(place, number));
@@ -313,9 +319,9 @@ async function linkOrConflict(from: string, to: string, key: string): Promise<vo
 }
 
 /**
- * A writer that slept while many versions came and went would re-make a number that was cleaned up.
- * It finds its base gone: versions are cleaned up oldest first. Number 1 is never cleaned up, so for
- * base 0 a successful link proves it, unless the file was deleted and made again.
+ * A writer that stalled while many versions came and went could recreate a number that was cleaned up. Its
+ * base is then gone too, as the oldest versions are cleaned up first. Number 1 is never cleaned up, so for
+ * base 0 a successful link is proof, unless the file was deleted and recreated.
  */
 async function isStillBase(place: Place, base: number, seen: Seen): Promise<boolean> {
   const now = await lstat(versionPath(place, base)).catch(() => undefined);
@@ -324,8 +330,8 @@ async function isStillBase(place: Place, base: number, seen: Seen): Promise<bool
 }
 
 /**
- * Shows a value that was committed to people, unless a newer one was shown meanwhile, and removes the one that is too old
- * now; what a crash left behind is looked for now and then.
+ * Publishes a committed value under the readable name, unless a newer one exists, and removes the version
+ * that is now too old. Every few versions, also removes older ones that a crash left.
  */
 async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
   if (await isThere(versionPath(place, number + 1))) await dropTemp(temp.path);
@@ -341,9 +347,9 @@ async function showNewest(place: Place, temp: TempFile, number: number): Promise
 const NEWLINE = 10;
 
 /**
- * Adds `text` to the end of a file in one write, durable when it resolves; a write that fails leaves the file as it
- * was. True where the file was empty or new. A record that a crash cut off becomes a line of its own and is told: cutting it away could hit a record that
- * another process is writing at this moment.
+ * Appends `text` to a file in one write, durable once it resolves; a failed write is undone. Resolves to true
+ * if the file was empty or new. A record that a crash cut off is kept as a line of its own and reported:
+ * truncating it could hit a record that another process is writing right now.
  */
 export async function appendDurably(
   file: PlacedFile,
@@ -368,7 +374,7 @@ export async function appendDurably(
   }
 }
 
-/** False after a write that a crash cut short: the next record must not be glued to it. */
+/** False after a write that a crash cut short: the next record must start on a new line. */
 async function endsLine(handle: FileHandle, size: number): Promise<boolean> {
   const last = Buffer.alloc(1);
   await handle.read(last, 0, 1, size - 1);
@@ -395,17 +401,17 @@ function shortWrite(written: number, wanted: number): CompactError {
 const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
 const LEFT_OVER_AFTER = 60 * 60 * 1000;
 
-/** Names of the temporary files that this process still needs. */
+/** Names of the temporary files that this process still uses. */
 const needed = new Set<string>();
 
-/** A new name for a temporary file, which says which process of which machine it belongs to; `dropTemp` must follow. */
+/** A new temporary file name that identifies its process and machine; must be followed by `dropTemp`. */
 export function tempName(): string {
   const name = `.temp-${machine()}-${process.pid}-${randomUUID()}`;
   needed.add(name);
   return name;
 }
 
-/** Removes a temporary file; one that cannot be removed now goes with a later sweep. */
+/** Removes a temporary file; if that fails now, a later sweep removes it. */
 export async function dropTemp(path: string): Promise<void> {
   needed.delete(basename(path));
   try {
@@ -418,10 +424,10 @@ export async function dropTemp(path: string): Promise<void> {
 
 const SWEEP_AGAIN_MS = 10 * 60_000;
 const MOST_SWEPT = 4096;
-/** When a folder was swept last, by its path. */
+/** When each folder was last swept, by path. */
 let swept = createLruMap<number>(MOST_SWEPT);
 
-/** The first write into a folder looks for what a process left there, and then one in ten minutes. */
+/** Sweeps on the first write into a folder, then at most every ten minutes. */
 async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Promise<void> {
   const last = swept.get(shown);
   const now = Date.now();
@@ -431,8 +437,8 @@ async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Pr
 }
 
 /**
- * Removes temporary files that a process which died left in a folder: at once when it ran on this machine and is gone,
- * after an hour otherwise. `now` is in milliseconds of the disk's clock.
+ * Removes temporary files of dead processes from a folder: at once if the process ran on this machine,
+ * otherwise after an hour. `now` is in milliseconds of the disk's clock.
  */
 export async function sweepTemps(folder: string, now: number): Promise<void> {
   for (const { name } of await entriesOf(folder)) {
@@ -452,12 +458,12 @@ function isGone(where: string | undefined, pid: number): boolean {
   return (where === machine() && pid === process.pid) || hasEnded(where, pid);
 }
 
-/** True when that process was on this machine and is no more; false where that cannot be known. */
+/** True if the process ran on this machine and has ended; false if that cannot be determined. */
 export function hasEnded(where: string | undefined, pid: number): boolean {
   if (where !== machine()) return false;
   try {
     process.kill(pid, 0);
-    // Killed, but its parent has not asked yet: it has a number and runs no more.
+    // A zombie: it still has a pid but no longer runs.
     return /\) [ZX] /.test(part(() => readFileSync(`/proc/${pid}/stat`, "utf8")));
   } catch (error) {
     return systemCode(error) === "ESRCH";
@@ -466,7 +472,7 @@ export function hasEnded(where: string | undefined, pid: number): boolean {
 
 let known: string | undefined;
 
-/** The same for processes that can see each other's numbers: one start of one machine, and one container on it. */
+/** Equal for processes that share a pid namespace: one boot of one machine, and one container on it. */
 export function machine(): string {
   known ??= createHash("sha256")
     .update(
@@ -481,7 +487,7 @@ export function machine(): string {
   return known;
 }
 
-/** Empty on systems that do not have it. */
+/** Empty on systems without that file. */
 function part(read: () => string): string {
   try {
     return read();

@@ -3,11 +3,14 @@ import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } 
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CompactError, later } from "../../errors.ts";
 
-/** Where a key's file lives: a folder that is held open, and a file name. */
+/** Where a key's file lives: a folder held open, and a file name. */
 export interface Place {
-  /** The path to work with. On Linux it leads to the held folder itself, whatever its name has become meanwhile. */
+  /**
+   * The path for file operations. On Linux it refers to the open folder itself, even if that is renamed or
+   * replaced.
+   */
   readonly folder: string;
-  /** The folder's own path, for people. */
+  /** The folder's own path, for messages. */
   readonly shown: string;
   readonly name: string;
   /** Makes the entries of the folder durable. */
@@ -15,34 +18,36 @@ export interface Place {
 }
 
 export interface Folders {
-  /** Works at the place of a key for writing: folders that lack are made, all are closed to other users. */
+  /**
+   * Runs `work` at a key's place for writing: creates missing folders and closes all of them to other users.
+   */
   make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T>;
-  /** Works at the place of a key for reading; nothing where its folder is not there. */
+  /** Runs `work` at a key's place for reading; undefined if its folder does not exist. */
   find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined>;
-  /** Removes the folders of a key, up to the root, that have nothing in them any more. */
+  /** Removes the empty folders of a key, up to the root. */
   prune(key: string): Promise<void>;
 }
 
-/** A folder that is held open while something works in it, and for a moment behind that. */
+/** A folder held open while it is in use, and for a moment afterwards. */
 interface Held {
   readonly path: string;
   readonly shown: string;
-  /** Undefined where the system does not show open folders as paths. */
+  /** Undefined if the system does not expose open folders as paths. */
   readonly open: { readonly handle: FileHandle; readonly dev: bigint; readonly ino: bigint } | undefined;
   users: number;
 }
 
-/** A folder goes with its last file, maybe while another writer is on its way into it. */
+/** Another process may remove an emptied folder while a writer is entering it. */
 const MAKE_ATTEMPTS = 20;
 const OPEN_FOLDER = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | (constants.O_NOFOLLOW ?? 0);
-/** Where Linux shows open folders as paths; elsewhere a folder's own path has to do. */
+/** Where Linux exposes open folders as paths; other systems use the folder's own path. */
 const OPEN_FILES = "/proc/self/fd";
-/** So many folders of the process stay open when nothing works in them, for so long. */
+/** Maximum number of unused folders that the process keeps open, and for how long. */
 const MOST_OPEN = 8;
 const IDLE_MS = 100;
 const OTHERS = 0o077n;
 
-/** Walks from `root` down to a key's folder, refusing every symbolic link on the way. */
+/** Walks from `root` down to a key's folder; throws on any symbolic link. */
 export function createFolders(root: string): Folders {
   const work = async <T>(
     route: Route,
@@ -86,7 +91,7 @@ export function createFolders(root: string): Folders {
   };
 }
 
-/** The folders that are open: a walk ends at one of them that its path still leads to. */
+/** The open folders: a walk starts from the nearest one that its path still leads to. */
 interface OpenFolders {
   get(shown: string): Held | undefined;
   add(held: Held): Promise<void>;
@@ -95,12 +100,12 @@ interface OpenFolders {
 }
 
 function keepOpen(): OpenFolders {
-  /** The one used last is the last. */
+  /** Least recently used first. */
   const all = new Map<string, Held>();
   let waits = false;
   const drop = async (held: Held): Promise<void> => {
     if (all.get(held.shown) === held) all.delete(held.shown);
-    // Nothing was written by it, so that a failure has nothing to tell.
+    // Nothing was written through this handle, so a failed close loses nothing.
     if (held.users === 0) await held.open?.handle.close().catch(() => undefined);
   };
   const dropIdle = async (most: number): Promise<void> => {
@@ -144,20 +149,20 @@ function keepOpen(): OpenFolders {
 const opened = keepOpen();
 
 interface How {
-  /** Makes folders that lack, and takes those below the root away from other users. */
+  /** Creates missing folders, and removes other users' access from those below the root. */
   readonly make?: boolean;
 }
 
 interface Route {
-  /** Whatever links there are down to here are the system's own (`/tmp` on macOS). */
+  /** Links in this part of the path belong to the system (`/tmp` on macOS). */
   readonly start: string;
   readonly segments: readonly string[];
-  /** How many of the segments lead to the root: these folders keep their mode. */
+  /** How many segments lead to the root; these folders keep their mode. */
   readonly above: number;
   readonly name: string;
 }
 
-/** A relative root is part of the project, which may come from a stranger: none of its folders may be a link. */
+/** A relative root is part of the project, which may be untrusted: none of its folders may be a link. */
 function routeTo(root: string, key: string): Route {
   const below = key.split("/");
   const name = below.pop() ?? "";
@@ -169,7 +174,7 @@ function routeTo(root: string, key: string): Route {
   return { start, segments: [...above, ...below], above: above.length, name };
 }
 
-/** The folder behind so many segments of a route, held until it is released; nothing where it, or one before it, is not there. */
+/** The folder at a depth of the route, held until released; undefined if it or a parent does not exist. */
 async function enter(route: Route, depth: number, how: How): Promise<Held | undefined> {
   if (depth === 0) return startOf(route, how);
   const shown = join(route.start, ...route.segments.slice(0, depth));
@@ -179,7 +184,7 @@ async function enter(route: Route, depth: number, how: How): Promise<Held | unde
   const parent = await enter(route, depth - 1, how);
   if (parent === undefined) return undefined;
   try {
-    // Not joined: a root may begin with `..`, which only the system resolves rightly from here.
+    // No `join`: a root may start with `..`, which only the system resolves correctly here.
     const path = `${parent.path}/${route.segments[depth - 1]}`;
     let held = await hold(path, shown, close);
     if (held === undefined && how.make && (await makeWithin(parent, path)))
@@ -191,14 +196,14 @@ async function enter(route: Route, depth: number, how: How): Promise<Held | unde
   }
 }
 
-/** A folder that cannot be held open is known by its real path. */
+/** A folder that cannot be held open is identified by its real path. */
 async function startOf({ start }: Route, { make }: How): Promise<Held | undefined> {
   if (make) await makeFolders(start);
   const path = showsOpenFiles() ? start : await realRoot(start);
   return path === undefined ? undefined : { path, shown: path, open: undefined, users: 1 };
 }
 
-/** An open folder, if its path leads to it and to no other. */
+/** The open folder, if its path still leads to it. */
 async function stillOpen(held: Held | undefined, close: boolean): Promise<Held | undefined> {
   if (held?.open === undefined) return undefined;
   try {
@@ -218,7 +223,7 @@ async function stillOpen(held: Held | undefined, close: boolean): Promise<Held |
   return undefined;
 }
 
-/** The entries of a folder; none where it was removed while it was held. */
+/** The entries of a folder; empty if it was removed while held. */
 export async function entriesOf(folder: string): Promise<Dirent[]> {
   try {
     return await readdir(folder, { withFileTypes: true });
@@ -228,7 +233,7 @@ export async function entriesOf(folder: string): Promise<Dirent[]> {
   }
 }
 
-/** False where something is left in it, or nothing is there. */
+/** False if the folder is not empty, missing, or cannot be removed. */
 async function removeFolder(path: string): Promise<boolean> {
   try {
     await rmdir(path);
@@ -244,13 +249,13 @@ async function removeFolder(path: string): Promise<boolean> {
   }
 }
 
-/** Throws when the folder was swapped for a link since it was walked; one that is held open cannot be. */
+/** Throws if the folder was replaced by a link since the walk; not possible for one that is held open. */
 export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
   if (folder !== shown) return;
   if ((await realpath(shown)) !== shown) throw notOurs(shown, "the folder became a symbolic link");
 }
 
-/** Makes the entries of a folder durable; Windows neither needs nor allows it. */
+/** Makes the entries of a folder durable; Windows neither needs nor allows this. */
 async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Promise<void> {
   if (process.platform === "win32") return;
   if (held !== undefined) return held.handle.sync();
@@ -271,14 +276,14 @@ async function realRoot(start: string): Promise<string | undefined> {
   }
 }
 
-/** Not by `mkdir` with `recursive`: where a folder that is there answers ENOENT, as /proc does, that one never ends. */
+/** Avoids recursive `mkdir`, which loops forever where an existing folder answers ENOENT, as /proc does. */
 async function makeFolders(path: string): Promise<void> {
   if ((await realRoot(path)) !== undefined) return;
   if (dirname(path) !== path) await makeFolders(dirname(path));
   await makeFolder(path);
 }
 
-/** Makes one folder; another process may have been quicker. */
+/** Creates one folder; no-op if it already exists. */
 async function makeFolder(path: string): Promise<void> {
   try {
     await mkdir(path, { mode: 0o700 });
@@ -287,7 +292,7 @@ async function makeFolder(path: string): Promise<void> {
   }
 }
 
-/** False where the parent was removed meanwhile. */
+/** False if the parent was removed in the meantime. */
 async function makeWithin(parent: Held, path: string): Promise<boolean> {
   try {
     await makeFolder(path);
@@ -304,7 +309,7 @@ async function isRemoved({ path, open: held }: Held): Promise<boolean> {
   return (await realRoot(path)) === undefined;
 }
 
-/** Nothing where the folder is not there. */
+/** Undefined if the folder does not exist. */
 async function hold(path: string, shown: string, close: boolean): Promise<Held | undefined> {
   if (!showsOpenFiles()) {
     const stats = await folderAt(path, shown);
@@ -367,12 +372,14 @@ export function systemCode(error: unknown): string | undefined {
   return typeof code === "string" ? code : undefined;
 }
 
-/** A folder was removed, with its last file, before anything was written into it: it can be made again. */
+/**
+ * The folder was removed, along with its last file, before anything was written to it: it can be recreated.
+ */
 export class FolderVanished extends Error {
   readonly code = "ENOENT";
 }
 
-/** `StorageFailed` around a system error; errors of our own go through unchanged. */
+/** Wraps system errors in `StorageFailed`; passes `CompactError`s through unchanged. */
 export function storageFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = systemCode(error) ?? "";
@@ -383,7 +390,7 @@ export function storageFailed(error: unknown, place: string): CompactError {
   });
 }
 
-/** `StorageFailed` for a path that is something else than the plain file or folder it should be. */
+/** `StorageFailed` for a path that is not the regular file or folder it should be. */
 export function notOurs(place: string, problem: string): CompactError {
   return new CompactError("StorageFailed", `${problem}, which the archive refuses`, {
     place,

@@ -1,7 +1,7 @@
 import type { StorageDriver } from "../../core/ports.ts";
 import { CompactError } from "../../errors.ts";
 
-/** What bundles for browsers get in place of the file system's driver (package.json, `browser`). Throws `StorageFailed`. */
+/** Replaces the file system driver in browser bundles (package.json, `browser`). Throws `StorageFailed`. */
 export function createFsDriver(): StorageDriver {
   throw new CompactError("StorageFailed", "there is no file system in this bundle", {
     hint: "Pass `storage`, or set storage.kind to memory.",

@@ -3,7 +3,7 @@ import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.t
 import { platform, refuseAborted } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
-/** Keeps values in this process: for tests and for hosts without a disk; gone when the process ends. */
+/** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
 export function createMemoryDriver(now: () => Date = platform.now): StorageDriver {
   const values = new Map<string, StoredValue & { readonly at: number }>();
   let writes = 0;
@@ -73,7 +73,7 @@ function check(key: string, { signal }: CallOptions = {}): void {
 
 const PIECE = 65_536;
 
-/** Cut so that no character is split. */
+/** Cuts without splitting surrogate pairs. */
 function* pieces(text: string): Generator<string> {
   for (let start = 0; start < text.length; ) {
     let end = Math.min(start + PIECE, text.length);

@@ -1,6 +1,6 @@
 import { CompactError, defined, errorMessage, requireOptions } from "../../errors.ts";
 
-/** What a statement gave back. */
+/** The result of a statement. */
 export interface PostgresResult {
   readonly rows: readonly Record<string, unknown>[];
 }
@@ -11,17 +11,17 @@ export interface PostgresClient {
   on(event: "error", listener: (error: Error) => void): unknown;
 }
 
-/** The part of a `Pool` of the package `pg` that is used. */
+/** The part of `pg`'s `Pool` that the driver uses. */
 export interface PostgresPool {
   connect(): Promise<PostgresClient>;
   query(text: string, values?: unknown[]): Promise<PostgresResult>;
   end(): Promise<void>;
 }
 
-/** Statements over a pool, each tried again while the server cannot be reached. */
+/** Runs statements over a pool, retrying each while the server is unreachable. */
 export interface Database {
   run(text: string, values?: unknown[]): Promise<PostgresResult["rows"]>;
-  /** The statements of `work` in one transaction, not tried again by themselves. */
+  /** Runs the statements of `work` in one transaction, without retries. */
   transaction<T>(work: (run: Database["run"]) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 }
@@ -29,19 +29,19 @@ export interface Database {
 export interface DatabaseOptions {
   pool(): Promise<PostgresPool>;
   readonly location: string;
-  /** Waits between attempts, in milliseconds; after the last the error goes to the caller. */
+  /** Waits between attempts, in milliseconds; after the last one the error is thrown. */
   readonly waits: readonly number[];
   sleep(ms: number): Promise<void>;
-  /** Leaves a pool that somebody else made open. */
+  /** Leaves the pool open on `close`: the caller owns it. */
   readonly keepOpen: boolean;
 }
 
-/** A server that restarts after a crash is back within these together. */
+/** Together long enough for a server to restart after a crash. */
 export const DEFAULT_WAITS: readonly number[] = [20, 50, 100, 250, 500, 1000, 2000, 4000];
 
 /**
- * SQLSTATEs after which the same statement may succeed: connection exceptions, resources that run out for a moment,
- * serialization failure and deadlock, the server going down or coming up.
+ * SQLSTATEs worth a retry: connection exceptions, temporarily exhausted resources, serialization failure and
+ * deadlock, server shutting down or starting up.
  */
 const PASSING = /^(?:08...|53[23]00|40001|40P01|57P0[1235])$/;
 const BROKEN = new Set([
@@ -93,25 +93,25 @@ async function persist<T>(
   }
 }
 
-/** True for a failure of the moment: the same statement may succeed when it is sent again. */
+/** True for a transient failure: the same statement may succeed on retry. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
   return PASSING.test(code) || BROKEN.has(code) || ENDED.test(error.message);
 }
 
-/** SQLSTATE or system error code; empty where there is none. */
+/** SQLSTATE or system error code; empty if there is none. */
 function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : "";
   return typeof code === "string" ? code : "";
 }
 
-/** A pool hands out the same connections again and again. */
+/** Connections that already have an error listener: a pool hands out the same ones repeatedly. */
 const listened = new WeakSet<PostgresClient>();
 
 async function inTransaction<T>(pool: PostgresPool, work: (run: Database["run"]) => Promise<T>): Promise<T> {
   const client = await pool.connect();
-  // Without a listener a connection that breaks between two statements would end the process.
+  // Without a listener, a connection that breaks between statements would crash the process.
   if (!listened.has(client)) client.on("error", () => {});
   listened.add(client);
   try {
@@ -121,7 +121,7 @@ async function inTransaction<T>(pool: PostgresPool, work: (run: Database["run"])
     client.release();
     return result;
   } catch (error) {
-    // Closing the connection rolls back, whatever state it is in.
+    // Closing the connection rolls back, whatever its state.
     client.release(true);
     throw error;
   }
@@ -141,7 +141,7 @@ const HINTS: Readonly<Record<string, string>> = {
 
 const READ_TIMEOUT = /query read timeout/i;
 
-/** `StorageFailed` around an error of the server or of the way to it; errors of our own go through unchanged. */
+/** Wraps server and connection errors in `StorageFailed`; passes `CompactError`s through unchanged. */
 function postgresFailed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const code = codeOf(error);
@@ -160,21 +160,23 @@ function postgresFailed(error: unknown, place: string): CompactError {
 }
 
 export interface PoolOptions {
-  /** 10 when left out. */
+  /** Default: 10. */
   readonly connections?: number;
-  /** In milliseconds; 30,000 when left out. */
+  /** In milliseconds. Default: 30,000. */
   readonly statementTimeoutMs?: number;
 }
 
-/** How much later than the server the client gives a statement up: behind some poolers the server knows no limit. */
+/** How much later than the server the client times out: behind some poolers the server has no timeout. */
 const GIVE_UP_MS = 1000;
-/** What a pooler such as pgbouncer answers to a setting that it does not pass on. */
+/** The error of a pooler such as pgbouncer for a setting that it does not forward. */
 const UNSUPPORTED_SETTING = /unsupported startup parameter/i;
 
-/** Host, database and schema for people, never user or password. Throws `InvalidArgument` for what is no URL. */
+/**
+ * Host, database and schema for display, never user or password. Throws `InvalidArgument` for an invalid URL.
+ */
 export function locationOf(url: string | undefined, schema: string): string {
   if (url === undefined) return `postgres/${schema}`;
-  // A socket folder may stand in place of the host, which is no URL to the platform's own parser.
+  // The host may be a socket folder, which the platform's URL parser rejects.
   const parts = /^postgres(?:ql)?:\/\/(?:[^@/]*@)?([^/?#]*)(?:\/([^?#]*))?/.exec(url);
   if (parts === null) {
     throw new CompactError("InvalidArgument", "the Postgres URL cannot be read", {
@@ -184,7 +186,9 @@ export function locationOf(url: string | undefined, schema: string): string {
   return `postgres://${decodeURIComponent(parts[1] ?? "")}/${parts[2] ?? ""}/${schema}`;
 }
 
-/** A pool of the package `pg`, loaded now, that never holds the process open. Rejects while nothing answers. */
+/**
+ * Loads `pg` and opens a pool that does not keep the process alive. Rejects if the server does not answer.
+ */
 export async function openPool(url: string | undefined, options: PoolOptions): Promise<PostgresPool> {
   const limit = options.statementTimeoutMs ?? 30_000;
   const settings = {
@@ -194,7 +198,7 @@ export async function openPool(url: string | undefined, options: PoolOptions): P
     connectionTimeoutMillis: 10_000,
     idleTimeoutMillis: 10_000,
     application_name: "compact-context",
-    // The pool never holds the process open: a host that is done may end.
+    // Idle connections do not keep the process alive.
     allowExitOnIdle: true,
   };
   try {
@@ -205,9 +209,10 @@ export async function openPool(url: string | undefined, options: PoolOptions): P
   }
 }
 
-/** The pool after its first connection. */
+/** The pool, once its first connection has succeeded. */
 async function tried(pool: ListenedPool): Promise<PostgresPool> {
-  // A connection that breaks while idle is replaced by the next query; without a listener it would end the process.
+  // The pool replaces a connection that breaks while idle; without a listener the error would crash the
+  // process.
   pool.on("error", () => {});
   try {
     (await pool.connect()).release();
@@ -235,8 +240,8 @@ async function newPool(settings: object): Promise<ListenedPool> {
 }
 
 /**
- * What each version of the schema adds; `%` stands for the quoted schema. Never changed once published: a new
- * version goes to the end.
+ * What each schema version adds; `%` stands for the quoted schema. Never edit a published version: append a
+ * new one.
  */
 const MIGRATIONS: readonly string[] = [
   `create sequence %.numbers;
@@ -292,7 +297,8 @@ const MIGRATIONS: readonly string[] = [
    comment on column %.outbox.due_at is 'Not handed out before: the end of a claim, or of the wait after a failure.';
    create index outbox_due on %.outbox (due_at);`,
 
-  // Keys begin with whose the session is: `~t/TENANT/~u/USER/SESSION/NAME`, either, both or none.
+  // Keys start with the owner of the session: `~t/TENANT/~u/USER/SESSION/NAME`, with either, both or neither
+  // prefix.
   `alter table %.documents drop column session;
    alter table %.documents
      add column tenant text generated always as (substring(key from '^~t/([^/]+)/')) stored,
@@ -307,15 +313,15 @@ const MIGRATIONS: readonly string[] = [
      add column user_name text generated always as (substring(session from '^(?:~t/[^/]+/)?~u/([^/]+)/')) stored;
    comment on column %.outbox.session is 'The whole folder of a session: what stands before the name in documents.key.';`,
 
-  // A newer version of the schema may be one that older programs work with, so that they are replaced one by one.
+  // A newer schema version may work with older releases, so that workers can be upgraded one at a time.
   `alter table %.migrations add column works_with integer;
    comment on column %.migrations.works_with is 'The oldest version whose programs can use this one; null for none but its own.';`,
 ];
 
-/** The oldest version whose programs can use the newest one. */
+/** The oldest schema version whose release works with the newest one. */
 const WORKS_WITH = MIGRATIONS.length;
 
-/** The name of a schema as it stands in a statement. Throws `InvalidArgument` for what is no plain name. */
+/** The schema name, quoted for a statement. Throws `InvalidArgument` unless it is a plain name. */
 export function quotedSchema(schema: string): string {
   if (/^[a-z_][a-z0-9_]{0,62}$/.test(schema)) return `"${schema}"`;
   throw new CompactError("InvalidArgument", `${JSON.stringify(schema)} is no plain schema name`, {
@@ -324,7 +330,7 @@ export function quotedSchema(schema: string): string {
   });
 }
 
-/** Brings the schema up to date; any number of workers may do so at the same time. */
+/** Brings the schema up to date; safe to run from any number of workers at once. */
 export async function migrate(database: Database, schema: string, quoted: string): Promise<void> {
   if ((await versionOf(database.run, quoted)) >= MIGRATIONS.length) return;
   for (let attempt = 0; ; attempt += 1) {
@@ -333,7 +339,7 @@ export async function migrate(database: Database, schema: string, quoted: string
       return;
     } catch (error) {
       if (!isPassing(error) || attempt >= 8) throw postgresFailed(error, `the schema ${schema}`);
-      // Comes back when the server does.
+      // Retried until the server is back.
       await database.run("select 1");
     }
   }
@@ -343,9 +349,9 @@ const MIGRATIONS_TABLE =
   "create table if not exists %.migrations (version integer primary key, applied_at timestamptz not null default now())";
 
 async function catchUp(run: Database["run"], schema: string, quoted: string): Promise<void> {
-  // A large table takes longer to change than a statement may take otherwise.
+  // Altering a large table can take longer than the statement timeout.
   await run("set local statement_timeout = 0");
-  // One after the other: the lock ends with the transaction, also when the worker dies in it.
+  // One worker at a time: the lock ends with the transaction, even if the worker dies.
   await run("select pg_advisory_xact_lock(hashtextextended($1, 0))", [`compact-context ${schema}`]);
   await requireUtf8(run);
   await run(`create schema if not exists ${quoted}`);
@@ -354,7 +360,7 @@ async function catchUp(run: Database["run"], schema: string, quoted: string): Pr
   for (const text of pending(Number(rows[0]?.version ?? 0), quoted)) await run(text);
 }
 
-/** The statements that lead from a version to the newest one. */
+/** The statements that migrate from a version to the newest one. */
 function pending(version: number, quoted: string): string[] {
   const steps = MIGRATIONS.flatMap((text, index) =>
     index < version ? [] : [text, `insert into %.migrations (version) values (${index + 1})`],
@@ -363,19 +369,19 @@ function pending(version: number, quoted: string): string[] {
   return (steps.length === 0 ? [] : [...steps, newest]).map((text) => text.replaceAll("%", quoted));
 }
 
-/** What `postgresDdl` makes the statements for. */
+/** Options of `postgresDdl`. */
 export interface PostgresDdlOptions {
-  /** `compact` when left out. */
+  /** Default: `compact`. */
   readonly schema?: string;
-  /** The version to start from; 0, nothing there yet, when left out. */
+  /** The version to start from. Default: 0, an empty database. */
   readonly from?: number;
-  /** The role of the programs, which gets the rights that it needs and no others. */
+  /** The role of the programs; granted only the rights it needs. */
   readonly role?: string;
 }
 
 /**
- * The statements that make the tables or bring them up to date, for somebody who may; the programs then need no right to
- * create anything. Throws `InvalidArgument` for names that are not plain.
+ * The statements that create or migrate the tables, to be run by a privileged user; the programs then need no
+ * right to create anything. Throws `InvalidArgument` unless the names are plain.
  */
 export function postgresDdl(options: PostgresDdlOptions = {}): string {
   requireOptions(options, "options", "Leave them out, or pass { schema, from, role }.");
@@ -397,7 +403,7 @@ export function postgresDdl(options: PostgresDdlOptions = {}): string {
   return `${lines.map((line) => line.trim().replace(/;$/, "")).join(";\n\n")};\n`;
 }
 
-/** 0 where nothing was made yet, or something that no longer suffices. */
+/** 0 if nothing has been created yet, or if the migrations table is too old to read. */
 async function versionOf(run: Database["run"], quoted: string): Promise<number> {
   try {
     const rows = await run(
@@ -407,7 +413,7 @@ async function versionOf(run: Database["run"], quoted: string): Promise<number> 
     return known(Number(version ?? 0), oldest === null ? undefined : Number(oldest));
   } catch (error) {
     const code = CompactError.isInstance(error) ? codeOf(error.cause) : "";
-    // No table, no schema, or no column of the newer versions.
+    // No such table, schema, or column of a newer version.
     if (code === "42P01" || code === "3F000" || code === "42703") return 0;
     throw error;
   }

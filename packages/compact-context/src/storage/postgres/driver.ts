@@ -27,35 +27,35 @@ import {
 
 export interface PostgresDriverOptions {
   /**
-   * `postgres://user@host/database`. When left out `COMPACT_POSTGRES_URL` of the environment, and where that is
-   * not set the variables that every Postgres client knows (`PGHOST`, `PGUSER`, `PGPASSWORD`, …).
+   * `postgres://user@host/database`. Default: `COMPACT_POSTGRES_URL`; if that is unset, the standard Postgres
+   * variables (`PGHOST`, `PGUSER`, `PGPASSWORD`, …).
    */
   readonly url?: string;
-  /** A pool of the package `pg`, instead of a URL; it stays yours to end, and to listen to for errors. */
+  /** A pool from the `pg` package, used instead of a URL. The caller ends it and handles its errors. */
   readonly pool?: PostgresPool;
-  /** Holds the tables, made when they are first needed; `compact` when left out. */
+  /** Schema of the tables, which are created on first use. Default: `compact`. */
   readonly schema?: string;
-  /** Connections of the own pool at most; 10 when left out. */
+  /** Maximum connections of the driver's own pool. Default: 10. */
   readonly connections?: number;
-  /** Longest time of one statement over the own pool, in milliseconds; 30,000 when left out. */
+  /** Statement timeout of the driver's own pool, in milliseconds. Default: 30,000. */
   readonly statementTimeoutMs?: number;
-  /** How long a worker that went silent keeps others from compacting its session, in milliseconds; 10,000 when left out. */
+  /** How long a session stays locked after its worker goes silent, in milliseconds. Default: 10,000. */
   readonly leaseMs?: number;
 }
 
-/** A driver for many workers, with connections to close at the end. */
+/** A driver for many workers; call `close` when done. */
 export interface PostgresDriver extends StorageDriver {
   readonly leases: Leases;
   readonly outbox: Outbox;
-  /** Closes the own pool; a pool that was handed in stays open. */
+  /** Closes the driver's own pool; a pool passed by the caller stays open. */
   close(): Promise<void>;
 }
 
 /**
- * Keeps values in a Postgres database: durable when a call resolves, exact between any number of workers. A lost
- * connection, a restarting server and a serialization failure are waited out for some seconds, and a write whose
- * answer was lost is done once all the same. Needs the package `pg`, loaded when first used. Throws
- * `InvalidArgument` for options that cannot be used.
+ * Stores values in a Postgres database: durable once a call resolves, conditional writes exact across any
+ * number of workers. Lost connections, server restarts and serialization failures are retried for a few
+ * seconds; a write whose response was lost is still applied only once. Needs the `pg` package, loaded on
+ * first use. Throws `InvalidArgument` for invalid options.
  */
 export function createPostgresDriver(options: PostgresDriverOptions = {}): PostgresDriver {
   requireOptions(options);
@@ -80,7 +80,7 @@ export function createPostgresDriver(options: PostgresDriverOptions = {}): Postg
   };
   const ports: ValuePorts = { database, schema: quoted, newId: () => crypto.randomUUID() };
 
-  // A statement goes on when nobody waits for it any more: it ends with the server's own time-out.
+  // An aborted statement keeps running until the server's statement timeout.
   const guarded = async <T>(
     key: string,
     work: () => Promise<T>,

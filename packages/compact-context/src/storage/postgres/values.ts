@@ -12,19 +12,22 @@ import { CompactError } from "../../errors.ts";
 import { checkedPieces } from "../keys.ts";
 import type { Database } from "./client.ts";
 
-/** Characters of one row at most: a long transcript is written and read in parts. */
+/** Maximum characters per row: long transcripts are written and read in pieces. */
 const PIECE = 262_144;
 const PIECES_AT_ONCE = 4;
 
 export interface ValuePorts {
   readonly database: Pick<Database, "run">;
-  /** The quoted schema. */
+  /** The schema name, quoted. */
   readonly schema: string;
-  /** A UUID that marks one write: a write tried again after a lost answer finds itself done. */
+  /**
+   * Returns a UUID that identifies one write: a retry after a lost response can tell that the write is
+   * already done.
+   */
   newId(): string;
 }
 
-/** The value and its version in one statement, so that both belong together. */
+/** Reads value and version in one statement, so that they match. */
 export async function readValue(
   { database, schema }: ValuePorts,
   key: string,
@@ -53,7 +56,10 @@ export async function readVersion(
   return row === undefined ? undefined : String(row.version);
 }
 
-/** The pieces of one version, some rows at a time; rejects when the value is replaced before it was read to its end. */
+/**
+ * Streams the pieces of one version, a few rows at a time; rejects if the value is replaced before the last
+ * row.
+ */
 export async function* streamValue({ database, schema }: ValuePorts, key: string): AsyncGenerator<string> {
   const [first] = await database.run(
     `select content::text as content, pieces, body, raw from ${schema}.documents where key = $1`,
@@ -74,7 +80,7 @@ export async function* streamValue({ database, schema }: ValuePorts, key: string
   }
 }
 
-/** Writes the pieces joined, visible all at once. */
+/** Writes the joined chunks; they become visible atomically. */
 export async function writeValue(
   ports: ValuePorts,
   key: string,
@@ -105,11 +111,11 @@ export async function writeValue(
 }
 
 /**
- * $1 key, $2 content, $3 write id, $4 pieces, $5 characters, $6 body, $7 raw, $8 and $9 the lease, $10 version.
- * `gate` is empty when the lease was taken over, or when pieces that were written before are gone. The row of the
- * lease stays locked until the write is done, so nobody takes it over in between. A write that is its own
- * repetition goes through whatever the version. What the replaced value had beyond its first row goes with it, and
- * so do rows that a writer left behind which died half-way.
+ * $1 key, $2 content, $3 write id, $4 pieces, $5 characters, $6 body, $7 raw, $8 and $9 the lease, $10
+ * version. `gate` is empty if the lease was taken over or if pieces written earlier are gone. The lease row
+ * stays locked until the write is done, so it cannot be taken over in between. A retry of the same write
+ * passes regardless of the version. Also deletes the further rows of the replaced value, and rows over an
+ * hour old that a crashed writer left.
  */
 function putStatement(schema: string, ifVersion: string | null | undefined): string {
   const { columns, values, assignments } = ROW;
@@ -143,13 +149,16 @@ const ROW = {
     pieces = $4::int, characters = $5::bigint, body = $6::text, raw = $7::bytea, updated_at = now()`,
 } as const;
 
-/** Which row may be written over. */
+/** The condition on the row to overwrite. */
 function guard(ifVersion: string | null | undefined): string {
   if (ifVersion === undefined) return "true";
   return ifVersion === null ? "d.write_id = $3::uuid" : "(d.version = $10::bigint or d.write_id = $3::uuid)";
 }
 
-/** Adds a row to a value, or makes it; once, also when the answer is lost and it is tried again. */
+/**
+ * Appends a row to a value, creating it if missing; applied once even if the response is lost and the write
+ * is retried.
+ */
 export async function appendValue(ports: ValuePorts, key: string, text: string): Promise<void> {
   const { database, schema } = ports;
   await database.run(
@@ -173,7 +182,7 @@ export async function appendValue(ports: ValuePorts, key: string, text: string):
   );
 }
 
-/** Takes a value out with all its pieces. */
+/** Deletes a value and all its pieces. */
 export async function deleteValue({ database, schema }: ValuePorts, key: string): Promise<void> {
   await database.run(
     `with d as (delete from ${schema}.documents where key = $1 returning content)
@@ -182,7 +191,9 @@ export async function deleteValue({ database, schema }: ValuePorts, key: string)
   );
 }
 
-/** Stored values with their characters, which are bytes for the plain ASCII that most of a value is. */
+/**
+ * Stored values with their size in characters, which equals bytes for the plain ASCII that most values are.
+ */
 export async function* listEntries(ports: ValuePorts, prefix: string): AsyncGenerator<StoredEntry> {
   const { database, schema } = ports;
   for (let after = ""; ; ) {
@@ -199,7 +210,7 @@ export async function* listEntries(ports: ValuePorts, prefix: string): AsyncGene
 
 const ENTRIES_AT_ONCE = 1000;
 
-/** Takes out rows of values that were never finished, and the queued work of sessions below a folder. */
+/** Deletes rows of unfinished values and the queued work of sessions below a folder. */
 export async function purgeBelow({ database, schema }: ValuePorts, prefix: string): Promise<void> {
   const below = [prefix, `${prefix}\x7f`];
   await database.run(`delete from ${schema}.documents where key >= $1 and key < $2`, below);
@@ -210,7 +221,7 @@ export async function purgeBelow({ database, schema }: ValuePorts, prefix: strin
   );
 }
 
-/** Keys are plain ASCII, and `~` is the last of their characters. */
+/** Keys are plain ASCII, and `~` is the highest character allowed in them. */
 export async function listKeys(
   { database, schema }: ValuePorts,
   prefix: string,
@@ -228,7 +239,7 @@ async function nextNumber({ database, schema }: ValuePorts): Promise<string> {
   return String(rows[0]?.number);
 }
 
-/** Postgres text holds every character but NUL. */
+/** Postgres `text` holds every character except NUL. */
 function columnsOf(text: string): [body: string | null, raw: Buffer | null] {
   return text.includes("\0") ? [null, Buffer.from(text, "utf8")] : [text, null];
 }
@@ -237,7 +248,7 @@ function textOf(row: Readonly<Record<string, unknown>>): string {
   return row.raw instanceof Uint8Array ? Buffer.from(row.raw).toString("utf8") : String(row.body ?? "");
 }
 
-/** Chunks of any size as rows of a bounded size, no surrogate pair split. */
+/** Regroups chunks of any size into rows of bounded size, without splitting surrogate pairs. */
 function* rowsOf(chunks: Iterable<string>): Generator<string> {
   let waiting = "";
   for (const chunk of chunks) {
@@ -263,7 +274,7 @@ function replaced(key: string): CompactError {
 
 type Ports = Pick<ValuePorts, "database" | "schema">;
 
-/** Leases by the clock of the server: the workers' own need not agree. */
+/** Leases timed by the server's clock, so workers' clocks need not agree. */
 export function createPostgresLeases({ database, schema }: Ports, ms: number): Leases {
   const until = "clock_timestamp() + $3::bigint * interval '1 millisecond'";
   return {
@@ -296,7 +307,7 @@ export function createPostgresLeases({ database, schema }: Ports, ms: number): L
   };
 }
 
-/** A queue in a table: rows that another worker is just claiming are passed over, not waited for. */
+/** A queue in a table: rows that another worker is claiming are skipped, not waited for. */
 export function createPostgresOutbox({ database, schema }: Ports): Outbox {
   const inMs = (parameter: string): string =>
     `clock_timestamp() + ${parameter}::bigint * interval '1 millisecond'`;

@@ -14,14 +14,14 @@ import {
   type Written,
 } from "./client.ts";
 
-/** What S3 knows of an object beside its bytes. */
+/** An object's metadata. */
 export interface ObjectFacts {
   readonly etag: string;
   readonly size: number;
   readonly notes: Readonly<Record<string, string>>;
 }
 
-/** Some bytes of an object; nothing when they start behind its end. */
+/** A byte range of an object; empty if it starts past the end. */
 export interface ObjectBytes extends ObjectFacts {
   readonly bytes: Uint8Array;
 }
@@ -29,27 +29,27 @@ export interface ObjectBytes extends ObjectFacts {
 export interface ByteRange {
   readonly start: number;
   readonly length: number;
-  /** Of this version alone. */
+  /** Restricts the read to this version. */
   readonly etag?: string;
 }
 
 export interface WriteHow {
   readonly condition: Condition;
-  /** Kept with the object, as headers: plain ASCII, and nothing of what is archived. */
+  /** Stored with the object as headers: plain ASCII, never archived content. */
   readonly notes: Readonly<Record<string, string>>;
 }
 
-/** Objects under one prefix. Every call is repeated while it fails in a way that passes, and rejects with `StorageFailed`. */
+/** Objects under one prefix. Calls retry transient failures and reject with `StorageFailed`. */
 export interface Bucket {
   facts(name: string): Promise<ObjectFacts | undefined>;
   read(name: string, range: ByteRange): Promise<ObjectBytes | undefined>;
   write(name: string, bytes: Uint8Array, how: WriteHow): Promise<Written>;
-  /** A copy of this version made by the server, notes included; false where that is no longer what is there. */
+  /** Copies this version on the server, notes included; false if it is no longer the current one. */
   copy(from: string, to: string, etag: string): Promise<boolean>;
   remove(name: string): Promise<void>;
-  /** Sorted; of a page only names that `accept` lets through count. */
+  /** Sorted; a page counts only names that `accept` returns true for. */
   names(prefix: string, page?: NamesPage): Promise<string[]>;
-  /** All objects below a prefix, a page at a time, with size and time. */
+  /** All objects below a prefix, fetched page by page, with size and time. */
   entries(prefix: string): AsyncIterable<StoredEntry>;
   startUpload(name: string, notes: WriteHow["notes"]): Promise<Upload>;
 }
@@ -94,7 +94,7 @@ export function createBucket(options: BucketOptions): Bucket {
       } catch (error) {
         if (!isNotImplemented(error)) throw error;
       }
-      // Ceph cannot copy what is encrypted: it goes through here.
+      // Ceph cannot copy encrypted objects: download and upload it instead.
       const length = (await facts(calls, from))?.size;
       const found = length === undefined ? undefined : await read(calls, from, { start: 0, length, etag });
       if (found === undefined) return false;
@@ -130,7 +130,7 @@ async function read(
       const answer = await client.send(new sdk.GetObjectCommand({ ...target, ...asked }), { abortSignal });
       return await bytesOf(answer);
     } catch (error) {
-      // An empty object has no first byte.
+      // Ranges of an empty object are not satisfiable.
       if (failureOf(error).status === NOT_IN_RANGE) return "empty";
       throw error;
     }
@@ -196,16 +196,16 @@ async function* entries(calls: Calls, prefix: string, root: string): AsyncGenera
   }
 }
 
-/** An object that is sent in parts and appears as a whole. */
+/** A multipart upload, visible only once finished. */
 export interface Upload {
-  /** Parts are numbered from 1; all but the last have five million bytes or more. */
+  /** Parts are numbered from 1; all but the last have at least five million bytes. */
   part(number: number, bytes: Uint8Array): Promise<void>;
   finish(condition: Condition): Promise<Written>;
-  /** Gives up; never rejects. */
+  /** Aborts the upload; never rejects. */
   abandon(): Promise<void>;
 }
 
-/** Starts an upload; `settings` are those of the object to be. */
+/** Starts an upload; `settings` apply to the finished object. */
 async function startUpload(calls: Calls, name: string, settings: object): Promise<Upload> {
   const id = await calls.done(name, async ({ sdk, client }, target, abortSignal) => {
     const command = new sdk.CreateMultipartUploadCommand({ ...target, ...settings });

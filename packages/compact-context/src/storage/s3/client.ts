@@ -1,6 +1,6 @@
 import { abortable, CompactError, defined, once, refuseAborted } from "../../errors.ts";
 
-/** The AWS SDK's module, an optional peer that is loaded when the first request is made. */
+/** The AWS SDK's module, an optional peer dependency loaded on the first request. */
 export type S3Sdk = typeof import("@aws-sdk/client-s3");
 export type S3Client = import("@aws-sdk/client-s3").S3Client;
 export type GetObjectOutput = import("@aws-sdk/client-s3").GetObjectCommandOutput;
@@ -19,7 +19,7 @@ export interface S3ConnectionOptions {
   readonly client?: S3Client;
 }
 
-/** Loads the SDK and makes a client, once; a failed attempt is made again at the next call. */
+/** Loads the SDK and creates a client once; a failure is retried on the next call. */
 export function createConnection(options: S3ConnectionOptions): () => Promise<S3Connection> {
   return once(async () => {
     const sdk = await loadSdk();
@@ -42,33 +42,36 @@ async function loadSdk(): Promise<S3Sdk> {
   }
 }
 
-/** Credentials are left to the SDK's own chain: environment, shared files, SSO, web identity, container and instance roles. */
+/**
+ * Credentials come from the SDK's own chain: environment, shared files, SSO, web identity, container and
+ * instance roles.
+ */
 function clientConfig({ region, endpoint, forcePathStyle }: S3ConnectionOptions): S3ClientConfig {
   return defined({
-    // This driver repeats requests by itself: it knows which of them may already have been done.
+    // The driver retries by itself: it knows which requests may already have been applied.
     maxAttempts: 1,
     region,
     forcePathStyle,
-    // Servers other than AWS often know nothing of the newer checksums.
+    // Many servers other than AWS do not support the newer checksums.
     endpoint,
     requestChecksumCalculation: endpoint === undefined ? undefined : "WHEN_REQUIRED",
     responseChecksumValidation: endpoint === undefined ? undefined : "WHEN_REQUIRED",
   });
 }
 
-/** A write that only counts where nothing is yet (`null`), over this ETag, or in any case (`undefined`). */
+/** Condition of a write: only if nothing exists (`null`), only over this ETag, or always (`undefined`). */
 export type Condition = string | null | undefined;
 
-/** The ETag of what was written, or nothing where the condition no longer held. */
+/** The ETag of the write; undefined if the condition failed. */
 export type Written = string | undefined;
 
 export interface BucketOptions {
   readonly bucket: string;
-  /** Empty, or ending with a slash. */
+  /** Empty, or with a trailing slash. */
   readonly prefix: string;
   readonly kmsKeyId: string | undefined;
   readonly attempts: Attempts;
-  /** Ends every request when it is aborted. */
+  /** Aborts every request. */
   readonly signal?: AbortSignal;
   connect(): Promise<S3Connection>;
 }
@@ -80,10 +83,10 @@ interface Target {
 
 type Request<T> = (connection: S3Connection, target: Target, signal: AbortSignal) => Promise<T>;
 
-/** Requests about objects of one bucket, repeated while they fail in a way that passes; rejects with `StorageFailed`. */
+/** Requests for objects of one bucket. Transient failures are retried; rejects with `StorageFailed`. */
 export interface Calls {
   readonly done: <T>(name: string, request: Request<T>) => Promise<T>;
-  /** Nothing where the object or upload is not there, or the condition does not hold. */
+  /** Resolves to undefined if the object or upload does not exist, or the condition fails. */
   readonly orRefused: <T>(name: string, request: Request<T>) => Promise<T | undefined>;
 }
 
@@ -112,27 +115,27 @@ export function conditionOf(condition: Condition): { IfNoneMatch?: string; IfMat
   return condition === null ? { IfNoneMatch: "*" } : { IfMatch: condition };
 }
 
-/** An ETag without quotes: some servers match it only so. */
+/** An ETag without quotes, the only form that some servers match. */
 export function bareTag(etag: string | undefined): string {
   return (etag ?? "").replace(/^W\/|"/g, "");
 }
 
 export interface Attempts {
-  /** Milliseconds that one request may take, its body included. */
+  /** Timeout of one request in milliseconds, including its body. */
   readonly timeout: number;
-  /** How often a request is made before it counts as failed. */
+  /** Maximum attempts per request. */
   readonly most: number;
   wait(milliseconds: number): Promise<void>;
-  /** A number from 0 up to 1. */
+  /** A random number in [0, 1). */
   random(): number;
 }
 
 const FIRST_WAIT = 100;
 const LONGEST_WAIT = 5_000;
-/** A request is not made again once it took so many times what one may take. */
+/** No retry once the attempts have taken this many times the timeout of one request. */
 const MOST_TIMES = 2;
 
-/** Makes a request again while it fails in a way that passes, waiting longer each time; gives or throws the last outcome. */
+/** Retries a request on transient failures, with growing waits; returns or throws the last outcome. */
 async function withAttempts<T>(
   attempts: Attempts,
   request: (signal: AbortSignal) => Promise<T>,
@@ -152,7 +155,7 @@ async function withAttempts<T>(
   }
 }
 
-/** A signal alone does not end the reading of a body that stands still: the race does. */
+/** A signal alone does not stop reading a stalled body; the race does. */
 async function withinTime<T>(
   timeout: number,
   request: (signal: AbortSignal) => Promise<T>,
@@ -228,13 +231,13 @@ const TRANSIENT_CODES = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** What an error of the SDK says about itself; all empty for anything else. */
+/** Details of an SDK error; all empty for anything else. */
 export interface S3Failure {
   /** The service's code, such as `NoSuchBucket`, or the class of a client-side error. */
   readonly name: string;
   /** The system's code, such as `ECONNRESET`. */
   readonly code: string;
-  /** The HTTP status; 0 where no answer came. */
+  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
 }
 
@@ -248,36 +251,36 @@ export function failureOf(error: unknown): S3Failure {
   };
 }
 
-/** True where the same request may well succeed a moment later: no answer, a cut answer, 429, 5xx, a racing write. */
+/** True if a retry may succeed: no response, a truncated response, 409, 429, 5xx except 501. */
 function isTransient(error: unknown): boolean {
   if (CompactError.isInstance(error)) return false;
   const { name, code, status } = failureOf(error);
   if (TRANSIENT_NAMES.has(name) || TRANSIENT_CODES.has(code)) return true;
-  // A success that cannot be read was cut on its way.
+  // 501 is permanent. A 2xx that fails to parse was truncated in transit.
   if (status === NOT_IMPLEMENTED) return false;
   return status === 409 || status === 429 || status >= 500 || (status >= 200 && status < 300);
 }
 
 const NOT_IMPLEMENTED = 501;
 
-/** True where the server does not know how to do what was asked. */
+/** True if the server does not support the request. */
 export function isNotImplemented(error: unknown): boolean {
   return CompactError.isInstance(error) && failureOf(error.cause).status === NOT_IMPLEMENTED;
 }
 
-/** True where the condition of a write no longer holds; with `If-Match` also where nothing is there any more. */
+/** True if a write's condition failed; with `If-Match`, also if the object no longer exists. */
 function isRefusedCondition(error: unknown): boolean {
   const { name, status } = failureOf(error);
   return status === 412 || name === "PreconditionFailed";
 }
 
-/** True where there is no such object; a bucket that lacks is something else. */
+/** True if the object does not exist; a missing bucket is a different error. */
 function isMissing(error: unknown): boolean {
   const { name, status } = failureOf(error);
   return name !== "NoSuchBucket" && (status === 404 || name === "NoSuchKey" || name === "NotFound");
 }
 
-/** `StorageFailed` around an error of the SDK, with what to do about it; errors of our own go through unchanged. */
+/** Wraps SDK errors in `StorageFailed` with a hint; passes `CompactError`s through unchanged. */
 function s3Failed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const { name, code, status } = failureOf(error);

@@ -29,21 +29,21 @@ const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
 
 export interface S3DriverOptions {
   readonly bucket: string;
-  /** Folder inside the bucket, without slashes at its ends. */
+  /** Folder inside the bucket, without leading or trailing slash. */
   readonly prefix?: string;
-  /** The SDK's own rules when left out: environment, then shared config. */
+  /** Default: the SDK's resolution, environment first, then shared config. */
   readonly region?: string;
   /** URL of a server other than AWS. */
   readonly endpoint?: string;
-  /** Encrypts everything on the server with this KMS key. */
+  /** KMS key for server-side encryption of everything stored. */
   readonly kmsKeyId?: string;
-  /** Puts the bucket into the path instead of the host name; most servers other than AWS need it. */
+  /** Puts the bucket into the path instead of the host name; required by most servers other than AWS. */
   readonly forcePathStyle?: boolean;
-  /** Used instead of a client with the default credential chain; best made with `maxAttempts: 1`. */
+  /** Replaces the client with the default credential chain; create it with `maxAttempts: 1`. */
   readonly client?: S3Client;
-  /** How often a request is made before it counts as failed; 6 when left out. */
+  /** Maximum attempts per request. Default: 6. */
   readonly attempts?: number;
-  /** Milliseconds that one request may take; 15,000 when left out. */
+  /** Timeout of one request, in milliseconds. Default: 15,000. */
   readonly timeout?: number;
   readonly wait?: (milliseconds: number) => Promise<void>;
 }
@@ -51,9 +51,9 @@ export interface S3DriverOptions {
 const READ_ATTEMPTS = 10;
 
 /**
- * Keeps values as objects `prefix/key` of a bucket; needs `@aws-sdk/client-s3`. Every write is atomic and, given a
- * version, exact between processes on servers that keep to `If-Match` and `If-None-Match`; values beyond eight
- * megabytes go up in parts.
+ * Stores values as objects `prefix/key` of a bucket; needs `@aws-sdk/client-s3`. Every write is atomic and,
+ * with a version, exact across processes on servers that honor `If-Match` and `If-None-Match`. Values over
+ * eight megabytes are uploaded in parts.
  */
 export function createS3Driver(options: S3DriverOptions): StorageDriver {
   requireOptions(options, "options", BUCKET_HINT);
@@ -189,7 +189,10 @@ interface OpenValue {
   readonly pieces: AsyncIterable<string>;
 }
 
-/** One version of a value; nothing where there is none. Reading it rejects with `Conflict` when it is replaced meanwhile. */
+/**
+ * One version of a value; undefined if there is none. Reading rejects with `Conflict` if the value is
+ * replaced meanwhile.
+ */
 async function openValue(bucket: Bucket, key: string): Promise<OpenValue | undefined> {
   const newest = await readBeginning(bucket, key);
   if (newest === undefined) return undefined;
@@ -210,7 +213,7 @@ async function* readAll(
       length += piece.length;
       yield piece;
     }
-    // A copy is never empty: it is gone, and with it the value that it belonged to.
+    // Copies are never empty: this one was deleted, along with the value it belonged to.
     if (length === 0) throw conflict(key);
   }
   yield* readOn(bucket, key, newest);

@@ -3,9 +3,9 @@ import type { Bucket, ObjectBytes, ObjectFacts } from "./bucket.ts";
 import type { Condition, Written } from "./client.ts";
 
 /**
- * Every write leaves a random name of its own with the object, newest first, before the last few of its
- * predecessors. It makes versions of equal content different, and tells a write whose answer got lost whether it
- * was done, also when others have written since.
+ * Each write stores a random name with the object, in front of the names of the last few writes. It makes
+ * versions of equal content distinct, and tells a write whose response was lost whether it succeeded, even if
+ * others have written since.
  */
 const WRITES = "compact-writes";
 const REMEMBERED_WRITES = 12;
@@ -13,23 +13,23 @@ const PART_BYTES = 8_388_608;
 
 export type Notes = Readonly<Record<string, string>>;
 
-/** The notes of a write named `write` over an object with the notes `before`. */
+/** The notes of a write named `write` that replaces an object with the notes `before`. */
 export function notesOfWrite(write: string, before: Notes = {}): Notes {
   const earlier = writesOf(before).slice(0, REMEMBERED_WRITES - 1);
   return { [WRITES]: [write, ...earlier].join(" ") };
 }
 
-/** The name of the newest write; empty for objects that something else wrote. */
+/** The name of the newest write; empty for objects written by other tools. */
 function newestWrite(notes: Notes): string {
   return writesOf(notes)[0] ?? "";
 }
 
-/** Different for every write, also of the same content. */
+/** Distinct for every write, even of the same content. */
 export function versionOf({ etag, notes }: Pick<ObjectFacts, "etag" | "notes">): string {
   return `${etag}.${newestWrite(notes)}`;
 }
 
-/** The outcome of a conditional write: done, also when its answer got lost, or refused. */
+/** The outcome of a conditional write: done (even if its response was lost) or refused. */
 async function wasWritten(
   bucket: Bucket,
   name: string,
@@ -42,7 +42,7 @@ async function wasWritten(
   return newestWrite(now.notes) === write ? versionOf(now) : `overwritten.${write}`;
 }
 
-/** Writes a value given in pieces: one request while it is small, parts of eight megabytes beyond. */
+/** Writes a value given in chunks: one request if it is small, otherwise parts of eight megabytes. */
 export async function writeValue(
   bucket: Bucket,
   name: string,
@@ -71,7 +71,7 @@ async function writeParts(
   try {
     let number = 0;
     for (const part of value.parts) await upload.part(++number, part);
-    // Servers other than AWS may pass over a condition here: this look leaves them a moment instead of an upload's time.
+    // Servers other than AWS may ignore the condition on finishing; this check narrows the race to a moment.
     const now = await bucket.facts(name);
     const holds = value.condition === undefined || (now?.etag ?? null) === value.condition;
     const written = holds ? await upload.finish(value.condition) : undefined;
@@ -89,7 +89,7 @@ function* both(first: Uint8Array, second: Uint8Array, rest: Iterable<Uint8Array>
   yield* rest;
 }
 
-/** UTF-8 in parts of one size; only the last is shorter. */
+/** UTF-8 in parts of equal size; only the last is shorter. */
 function* byteParts(chunks: Iterable<string>): Generator<Uint8Array, undefined> {
   let open: Uint8Array[] = [];
   let size = 0;
@@ -118,18 +118,18 @@ function joinBytes(pieces: readonly Uint8Array[], size: number): Uint8Array {
   return joined;
 }
 
-/** The text of one version of an object, a request for each eight megabytes; nothing where there is none. */
+/** The text of one version of an object, one request per eight megabytes; empty if there is none. */
 export async function* readValue(bucket: Bucket, name: string): AsyncGenerator<string> {
   const first = await readBeginning(bucket, name);
   if (first !== undefined) yield* readOn(bucket, name, first);
 }
 
-/** The first eight megabytes of an object. */
+/** Reads the first eight megabytes of an object. */
 export function readBeginning(bucket: Bucket, name: string): Promise<ObjectBytes | undefined> {
   return bucket.read(name, { start: 0, length: PART_BYTES });
 }
 
-/** The text of the version whose beginning was read; rejects with `Conflict` when it is replaced meanwhile. */
+/** The text of the version whose beginning was read; rejects with `Conflict` if it is replaced meanwhile. */
 export async function* readOn(bucket: Bucket, name: string, first: ObjectBytes): AsyncGenerator<string> {
   const { size, etag } = first;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
@@ -152,10 +152,11 @@ function writesOf(notes: Notes): string[] {
 }
 
 /**
- * A value that is appended to is one object, written anew over the version read, until it has `FULL` bytes. The next
- * record then first has the server copy the object to a hidden name that no other content ever gets, and goes
- * alone into an object that names that copy as what comes before it. Every step counts with one conditional write of
- * the object itself, so appends and puts of several processes never overwrite one another.
+ * A value that is appended to is one object, rewritten over the version read, until it reaches `FULL` bytes.
+ * The next append has the server copy the object to a hidden name that is never reused, and writes a new
+ * object that holds only the new record and names that copy as its predecessor. Each step takes effect with
+ * one conditional write of the object itself, so concurrent appends and puts of several processes never
+ * overwrite one another.
  */
 const FULL = 16_384;
 const APPEND_ATTEMPTS = 100;
@@ -166,11 +167,11 @@ export interface LogRecord {
   readonly key: string;
   readonly text: string;
   newWrite(): string;
-  /** Waits a moment after losing the `n`th race. */
+  /** Backs off after losing the `n`th race. */
   yieldTurn(n: number): Promise<void>;
 }
 
-/** Adds a record to the end; resolves when it is durable, and adds it once also when answers get lost. */
+/** Appends a record; durable once it resolves, and applied once even if responses are lost. */
 export async function appendRecord(bucket: Bucket, record: LogRecord): Promise<void> {
   const { key, newWrite, yieldTurn } = record;
   const write = newWrite();
@@ -214,7 +215,7 @@ async function extend(
   return bucket.write(key, added, { condition: etag, notes: chained });
 }
 
-/** The hidden objects that come before this one, oldest first; nothing where one of them is gone. */
+/** The hidden objects that precede this one, oldest first; undefined if one of them is gone. */
 export async function copiesBefore(
   bucket: Bucket,
   { notes }: Pick<ObjectFacts, "notes">,
@@ -229,12 +230,12 @@ export async function copiesBefore(
   return copies;
 }
 
-/** True for an object that others come before. */
+/** True if other objects precede this one. */
 export function hasCopies(notes: Notes): boolean {
   return notes[BEFORE] !== undefined;
 }
 
-/** Where the hidden objects of a key lie; no key is ever in there. */
+/** The folder of a key's hidden objects; no key is ever inside it. */
 export function folderOfCopies(key: string): string {
   const slash = key.lastIndexOf("/") + 1;
   return `${key.slice(0, slash)}.${key.slice(slash)}.before/`;

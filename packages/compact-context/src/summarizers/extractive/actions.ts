@@ -16,9 +16,9 @@ export type FileEffect = "read" | "edited" | "created" | "deleted";
 export interface FileChange {
   readonly path: string;
   readonly effect: FileEffect;
-  /** What changed in it, in words: `renamed parse() to read(); added class Cache`; empty where nothing is named. */
+  /** The change in words: `renamed parse() to read(); added class Cache`; empty if nothing can be named. */
   readonly what: string;
-  /** Lines that came in, trimmed; those of a new file are left to `what`. */
+  /** Added lines, trimmed; those of a new file are covered by `what`. */
   readonly added: readonly string[];
 }
 
@@ -34,11 +34,11 @@ export type ActionKind =
   | "message"
   | "other";
 
-/** What a tool call does, as far as its name and arguments tell. */
+/** What a tool call does, as far as name and arguments show. */
 export interface Action {
   readonly kind: ActionKind;
   readonly files: readonly FileChange[];
-  /** The shell command, whole. */
+  /** The complete shell command. */
   readonly command: string | undefined;
   /** The call in words, without its outcome. */
   readonly words: string;
@@ -46,7 +46,7 @@ export interface Action {
 
 const LONGEST_WORDS = 300;
 
-/** Reads a call of any agent; unknown tools are told by their name and short arguments. Never throws. */
+/** Reads a call of any agent; unknown tools are described by name and short arguments. Never throws. */
 export function readAction(call: ToolCallPart): Action {
   const value = argumentsValue(call);
   const args: Arguments = isObject(value) ? value : {};
@@ -60,7 +60,7 @@ type Arguments = Readonly<Record<string, unknown>>;
 interface Given {
   readonly name: string;
   readonly args: Arguments;
-  /** The arguments where they are a text and no object. */
+  /** The arguments, if they are text instead of an object. */
   readonly text: string | undefined;
 }
 
@@ -70,7 +70,7 @@ function action(kind: ActionKind, words: string, files: readonly FileChange[] = 
   return { kind, files, command: undefined, words };
 }
 
-// ---- arguments, whatever their host calls them
+// ---- arguments, under any host's names
 
 const listed = (names: string): readonly string[] => names.split(" ");
 
@@ -88,13 +88,13 @@ const PATTERN = listed(
 const PLACE = listed("path dir directory dir_path target_directory include glob file_pattern file_path");
 const TASK_ID = listed("task_id taskId bash_id shell_id agent_id session_id sessionId id");
 
-/** The id of what a call reads from, writes to or stops; "" where it names none. */
+/** The id of what a call reads from, writes to or stops; "" if there is none. */
 export function idOf(args: Arguments): string {
   const name = TASK_ID.find((key) => args[key] !== undefined);
   return name === undefined ? "" : scalar(args[name]);
 }
 
-/** The first of some arguments that is a text. */
+/** The first of the named arguments that is text. */
 export function textOf(args: Arguments, names: readonly string[]): string | undefined {
   for (const name of names) {
     const value = args[name];
@@ -145,7 +145,7 @@ const edit: Reader = (given) => {
   const [path] = pathsOf(args);
   const hunks = hunksOf(args);
   if (path === undefined) {
-    // SWE-agent edits the file that is open.
+    // SWE-agent edits the open file.
     const what = describeChange("", hunks);
     return hunks.length === 0 ? undefined : action("edit", told("edited the open file", what));
   }
@@ -180,7 +180,7 @@ const remove: Reader = ({ args }) => {
   return paths.length === 0 ? undefined : changed(paths.map((path) => untold(path, "deleted")));
 };
 
-/** One tool with a `command` argument for all that can be done to a file. */
+/** A single tool whose `command` argument selects the file operation. */
 const editor: Reader = (given) => {
   const { command } = given.args;
   if (command === "view") return read(given);
@@ -236,7 +236,7 @@ const run: Reader = ({ args, text }) => {
   return command === undefined ? undefined : (readEditorLine(command) ?? runOf(command));
 };
 
-/** Commands of SWE-agent's own file editor, which are typed where others type shell commands. */
+/** Commands of SWE-agent's file editor, issued like shell commands. */
 function readEditorLine(command: string): Action | undefined {
   const [first = "", ...rest] = command.trim().split("\n");
   const [verb = "", target = ""] = first.slice(0, 400).split(/\s+/);
@@ -262,7 +262,7 @@ function commandIn(args: Arguments): string | undefined {
   return undefined;
 }
 
-// `["bash", "-lc", "npm test"]` runs its last word; `["npm", "test"]` is the command itself.
+// `["bash", "-lc", "npm test"]` runs its last element; `["npm", "test"]` is the command itself.
 function shellWords(words: readonly unknown[]): string {
   const texts = words.map(String);
   return /^-\w{0,5}c$/.test(texts[1] ?? "") ? (texts[2] ?? "") : texts.join(" ");
@@ -329,7 +329,7 @@ const updateTask: Reader = ({ args }) => {
   return action("plan", told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject));
 };
 
-// ---- people, agents and what is told by one argument
+// ---- people, agents and calls described by one argument
 
 const askUser: Reader = ({ args }) => {
   const questions = objectsOf(args.questions).flatMap((one) => textOf(one, ["question", "text"]) ?? []);
@@ -345,7 +345,7 @@ const startAgent: Reader = ({ args }) => {
   return what === undefined ? undefined : action("agent", `${words}: ${clipLine(what, 200)}`);
 };
 
-/** A call that is told by the first of some arguments; `bare` tells it without one. */
+/** A call described by the first of the named arguments; `bare` is used without one. */
 function byText(
   kind: ActionKind,
   names: string,
@@ -434,7 +434,7 @@ const TOOLS: ReadonlyMap<string, Reader> = new Map(
   TABLE.flatMap(([names, reader]) => names.split(" ").map((name): [string, Reader] => [name, reader])),
 );
 
-/** `functions.exec_command`, `EditActionArguments` and `run-command` as the table has them. */
+/** Normalizes `functions.exec_command`, `EditActionArguments` and `run-command` to table names. */
 function plainName(name: string): string {
   return name
     .slice(0, 100)
@@ -444,7 +444,7 @@ function plainName(name: string): string {
     .toLowerCase();
 }
 
-// ---- tools that the table does not have
+// ---- tools missing from the table
 
 const RUNNER = /bash|shell|exec|terminal|command/i;
 
@@ -459,7 +459,7 @@ function readerFor({ name, args }: Given): Reader | undefined {
   return RUNNER.test(name) ? run : undefined;
 }
 
-/** The name of a tool in words, with its short arguments. */
+/** The tool's name in words, with its short arguments. */
 function generic({ name, args, text }: Given): Action {
   const title = name.replace(/^mcp__/, "").replace(/__/g, " ");
   const told = text === undefined ? spokenArguments(args) : clipLine(text, 200);
@@ -480,7 +480,7 @@ function spokenArguments(args: Arguments): string {
     .join(", ");
 }
 
-/** A value in words: scalars as they are, lists and objects as the scalars in them. */
+/** A value in words: scalars unchanged, lists and objects as their scalars. */
 function spokenValue(value: unknown, depth: number): string {
   if (depth > 3) return "";
   if (typeof value !== "object" || value === null) return scalar(value);

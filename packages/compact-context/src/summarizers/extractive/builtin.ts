@@ -7,8 +7,8 @@ import type { Reading } from "./reading.ts";
 const NAME = "builtin";
 
 /**
- * Extracts a summary by program: no model, the same text for the same input, never more than `maxTokens`.
- * Throws `InvalidArgument` for a budget that is no number, `Aborted` when the signal is.
+ * Extracts a summary without a model: deterministic, at most `maxTokens`. Throws `InvalidArgument` for an
+ * invalid budget, `Aborted` if the signal is aborted.
  */
 export const builtinSummarizer: Summarizer = {
   name: NAME,
@@ -17,7 +17,7 @@ export const builtinSummarizer: Summarizer = {
 };
 
 async function summarizeBuiltin(messages: readonly Message[], options: SummarizeOptions): Promise<Summary> {
-  // Most processes never compact: what reads and writes summaries is loaded with the first one.
+  // Most processes never compact: the summary code is loaded on first use.
   const { composeSummary } = await import("./compose.ts");
   const { reading, previous, strategy, countText } = await readInput(messages, options);
   const { instruction } = options;
@@ -27,9 +27,9 @@ async function summarizeBuiltin(messages: readonly Message[], options: Summarize
   return { text, tokens: countText(text), summarizer: NAME, messagesRead: messages.length };
 }
 
-/** What every summarizer starts from. */
+/** The common input of all summarizers. */
 export interface Input {
-  /** The messages without summaries of ours. */
+  /** The messages without our own summaries. */
   readonly rest: readonly Message[];
   /** The summary so far. */
   readonly previous: string | undefined;
@@ -38,7 +38,10 @@ export interface Input {
   readonly countText: (text: string) => number;
 }
 
-/** Checks what was asked and reads the messages. Throws `InvalidArgument`, or `Aborted` when the signal is. */
+/**
+ * Validates the arguments and reads the messages. Throws `InvalidArgument`, or `Aborted` if the signal is
+ * aborted.
+ */
 export async function readInput(messages: readonly Message[], options: SummarizeOptions): Promise<Input> {
   requireList(messages);
   requireOptions(options);
@@ -60,7 +63,7 @@ export async function readInput(messages: readonly Message[], options: Summarize
   };
 }
 
-/** Throws `Aborted` when the signal is. */
+/** Throws `Aborted` if the signal is aborted. */
 export function throwIfAborted(signal: AbortSignal | undefined): void {
   if (signal?.aborted === true) throw abortError(signal);
 }
@@ -73,8 +76,8 @@ export function abortError(signal: AbortSignal | undefined): CompactError {
 }
 
 /**
- * Takes summaries of ours out of a list; the first found stands in where no summary so far was given. Only messages
- * that the program itself marked count: anybody can type a tag.
+ * Removes our own summaries from a list; the first one found is used if no existing summary was passed. Only
+ * messages marked by the program count: anyone can type a tag.
  */
 function takeOwnSummaries(
   messages: readonly Message[],

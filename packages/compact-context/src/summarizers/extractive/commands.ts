@@ -1,26 +1,26 @@
-/** What a shell command does: its parts, the files that it touches, and the words that tell it. */
+/** What a shell command does: its parts, the files it touches, and its description. */
 
 import { clipEnd, clipLine, oneLine, quotedCode } from "./text.ts";
 
 export interface FileTouch {
   readonly path: string;
   readonly effect: "read" | "edited" | "created" | "deleted";
-  /** What was written, where the command itself holds it. */
+  /** What was written, if the command itself contains it. */
   readonly content: string | undefined;
 }
 
 /** One program run of a script. */
 export interface Step {
-  /** What joins it to the step before: `&&`, `||`, `;`, `|`, `&`; empty for the first. */
+  /** The operator in front of the step: `&&`, `||`, `;`, `|`, `&`; empty for the first. */
   readonly joiner: string;
-  /** Program and arguments without quotes; assignments, wrappers and redirections are left out. */
+  /** Program and arguments without quotes; assignments, wrappers and redirections are omitted. */
   readonly words: readonly string[];
-  /** The same as it was typed, with assignments and wrappers. */
+  /** Same as typed, with assignments and wrappers. */
   readonly text: string;
-  /** The same without them. */
+  /** Same without them. */
   readonly program: string;
   readonly redirects: readonly Redirect[];
-  /** The here-document that it reads. */
+  /** Its here-document. */
   readonly here: string | undefined;
 }
 
@@ -154,7 +154,7 @@ const PLUMBING = listed(
 );
 const SETTING_UP = listed("cd pushd popd export set source . unset shopt ulimit umask");
 
-/** The steps that do the work: without `cd`, settings, filters of output and what only prints. */
+/** The steps that do the work, without `cd`, settings, output filters and printing. */
 function workingSteps(steps: readonly Step[]): Step[] {
   const working = steps.filter(({ joiner, words }) => {
     const program = words[0] ?? "";
@@ -168,7 +168,10 @@ function workingSteps(steps: readonly Step[]): Step[] {
   return telling.length > 0 ? telling : working;
 }
 
-/** A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`): two runs of the same program read the same. */
+/**
+ * A command without leading cd, env assignments and plumbing (`| tail`, `2>&1`), so that two runs of the same
+ * program compare equal.
+ */
 export function commandKey(command: string): string {
   const steps = workingSteps(readSteps(command));
   return oneLine(steps.map(({ joiner, program }, at) => (at === 0 ? "" : spaced(joiner)) + program).join(""));
@@ -188,7 +191,7 @@ const GIT_LOOKING =
 const LOOKING_STEP =
   /^(?:git (?:branch|tag|remote|stash list|worktree list|config (?:--get|--list|-l)\b|notes (?:list|show)|submodule status)(?: (?:-[avrl]{1,3}|--?(?:all|list|merged|no-merged|show-current|contains|verbose|sort\S{0,40}|format\S{0,80})|get-url|show)\b.{0,300})?|gh \w{2,12} (?:view|list|diff|checks|status)\b.{0,2000}|gh api (?!.{0,2000}(?:-X|--method|-f|-F|--field|--raw-field|--input)\b).{0,2000}|(?:docker|podman) (?:ps|logs|images|inspect)\b.{0,500}|kubectl (?:get|describe|logs)\b.{0,500}|(?:npm|pnpm|yarn) (?:ls|list|view|info|why|outdated)\b.{0,500}|pip3? (?:list|show|freeze)\b.{0,200}|go (?:env|version|list|doc)\b.{0,500}|\S{1,100} (?:--version|-v|-V|--help|-h|version|help))$/;
 
-/** True for commands that only look around (ls, cat, grep, git status, git log …). */
+/** True for read-only commands (ls, cat, grep, git status, git log …). */
 export function isLookingCommand(command: string): boolean {
   const steps = readSteps(command).filter(({ words }) => !SETTING_UP.has(words[0] ?? ""));
   return steps.length > 0 && steps.every(isLooking);
@@ -196,7 +199,7 @@ export function isLookingCommand(command: string): boolean {
 
 const SEARCHERS = listed("grep egrep rg ag ack find fd search_file search_dir find_file");
 
-/** True where a step searches, and does not only filter what another printed. */
+/** True if a step searches, rather than filtering another's output. */
 export function isSearch(steps: readonly Step[]): boolean {
   return steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
 }
@@ -231,7 +234,9 @@ function gitWords(words: readonly string[]): readonly string[] {
 const READERS = listed("cat head tail less more bat open nl view");
 const NAME = /^[\w@.+~/-]*[\w~]$/;
 
-/** Files that a command plainly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`. */
+/**
+ * Files that a command clearly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`.
+ */
 export function filesOfSteps(steps: readonly Step[]): FileTouch[] {
   return steps.flatMap((step) => {
     const written = step.redirects
@@ -299,7 +304,7 @@ export function wordsOfCommand(command: string): string {
   return `ran ${quotedCode(clipLine(command, 160))}`;
 }
 
-/** True for `cat > file <<EOF` and `echo … > file`: the file says it all. */
+/** True for `cat > file <<EOF` and `echo … > file`: the file is the whole effect. */
 function isWrittenFile({ words, redirects }: Step): boolean {
   return (
     /^(?:cat|echo|printf)$/.test(words[0] ?? "") &&
@@ -368,24 +373,24 @@ function optionValue(words: readonly string[], option: RegExp, joined: RegExp): 
   return words.find((word) => joined.test(word))?.replace(joined, "");
 }
 
-// ---- what an outcome needs to know of a command
+// ---- details for outcomes
 
 export interface Program {
   readonly words: readonly string[];
   readonly looks: boolean;
 }
 
-/** The programs of a command, without settings and filters of output. */
+/** The programs of a command, without settings and output filters. */
 export function programsOf(command: string): Program[] {
   return workingSteps(readSteps(command)).map((step) => ({ words: step.words, looks: isLooking(step) }));
 }
 
-/** The program whose exit code is that of the whole command. */
+/** The program whose exit code the whole command returns. */
 export function lastProgram(command: string): string {
   return readSteps(command).at(-1)?.words[0] ?? "";
 }
 
-/** True where the exit code is not that of the work: a pipe, `|| true` or `; echo` ends the command. */
+/** True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`. */
 export function readsThroughPipe(command: string): boolean {
   const steps = readSteps(command);
   const last = steps.at(-1);
@@ -397,7 +402,7 @@ export function readsThroughPipe(command: string): boolean {
 const SILENT =
   /^(?:(?:npx |pnpm (?:exec )?|yarn |bunx |\.\/node_modules\/\.bin\/)?(?:tsc|eslint|vue-tsc)\b|go (?:build|vet)\b|gofmt -l|shellcheck\b|flake8\b|(?:ba|z)?sh -n\b|node --check\b|python3? -m (?:py_compile|compileall -q)\b)/;
 
-/** True for a checker that prints nothing when all is well, and whose output is not filtered or thrown away. */
+/** True for a checker that is silent on success and whose output is neither filtered nor discarded. */
 export function outputIsSilent(command: string): boolean {
   const steps = readSteps(command);
   const isHidden = steps.some(

@@ -22,21 +22,21 @@ import { createSaid, createSelection, type Item } from "./select.ts";
 import type { Step } from "./steps.ts";
 import { clipEnd, clipToTokens, groupBy, oneLine, sentences, termsOf } from "./text.ts";
 
-/** `brief` stays short whatever it is given. */
+/** `brief` stays short regardless of the budget. */
 const BRIEF_TOKENS = 600;
-/** In less room the request is all there is. */
+/** In less room, only the request is included. */
 const TINY = 40;
-/** In less room nobody says whose words they are. */
+/** In less room, speakers are not named. */
 const LEAST_TAG = 12;
 const SHORT = 1000;
-/** Most of the budget that all sections before the story may take. */
+/** Maximum share of the budget for all sections before the story. */
 const FRONT_SHARE = 0.7;
-/** How often room that labels did not need is filled again. */
+/** How often room left over by labels is refilled. */
 const FILL_ROUNDS = 8;
 /** Characters of a request that name its episode; its sentences are told to their end. */
 const HEADLINE = 90;
 
-/** The text of a summary, at most `maxTokens` tokens; empty where there is no room or nothing to say. */
+/** The text of a summary, at most `maxTokens` tokens; empty without room or content. */
 export function* composeSummary(reading: Reading, given: ComposeOptions): Steps<string> {
   const most = given.strategy === "brief" ? Math.min(BRIEF_TOKENS, given.maxTokens) : given.maxTokens;
   if (most < 1) return "";
@@ -50,7 +50,7 @@ export function openScene(reading: Reading, options: ComposeOptions): Scene {
   const before = readEarlier(options.previous ?? "");
   const current = currentRequest(reading, before);
   const earlier = current.request === before.request ? withCurrent(before) : withRequestTold(before);
-  // Paths that an earlier round shortened stand for what they stood for then.
+  // Expands paths that an earlier round shortened.
   const root = before.root === "" ? commonRoot(reading.steps) : before.root;
   return {
     reading,
@@ -63,13 +63,13 @@ export function openScene(reading: Reading, options: ComposeOptions): Scene {
   };
 }
 
-/** The last episode is that of the current request, though nothing was done for it yet. */
+/** The last episode belongs to the current request, even if nothing was done for it yet. */
 function withCurrent(earlier: Earlier): Earlier {
   if (earlier.request === "" || earlier.episodes.at(-1)?.title === "current") return earlier;
   return { ...earlier, episodes: [...earlier.episodes, { title: "current", asked: "", pieces: [] }] };
 }
 
-/** A request that is no longer the current one is told where its episode is. */
+/** A superseded request is shown in its episode. */
 function withRequestTold(earlier: Earlier): Earlier {
   if (earlier.request === "") return earlier;
   const asked = earlier.request
@@ -80,7 +80,7 @@ function withRequestTold(earlier: Earlier): Earlier {
   return { ...earlier, episodes: [...episodes.slice(0, -1), told] };
 }
 
-/** The newest request where it does not stand beside the summary, and whether it was answered. */
+/** The latest user message if it does not stay next to the summary, and whether it was answered. */
 function currentRequest(
   { episodes, answered, messages }: Reading,
   earlier: Earlier,
@@ -93,7 +93,7 @@ function currentRequest(
   return { request, answered: said, asking: message };
 }
 
-/** The newest reply to a question after a request: it decides how the work goes on. */
+/** The latest reply to a question after a request: it decides how the work continues. */
 function lastReply(entries: readonly Entry[]): string {
   const reply = entries.findLast((entry) => entry.kind === "user");
   if (reply === undefined || reply.speech.stays !== "no") return "";
@@ -147,7 +147,7 @@ function* writeSummary(scene: Scene): Steps<string> {
   return finish(scene, head, write, selection.taken, items.length > 0 ? NO_ROOM : REPEATED);
 }
 
-/** Items leave from the end until the whole fits, then words do; `silence` is said where none of it is told. */
+/** Removes items from the end until the whole fits, then words; `silence` is used if nothing is left. */
 function finish(
   { reading, options: { maxTokens, countText } }: Scene,
   head: readonly string[],
@@ -169,7 +169,7 @@ function finish(
   return reading.repeats && fits(silent) ? silent : "";
 }
 
-/** How the story of each episode begins where it is told: with the first words of its request. */
+/** The start of each episode's story: the first words of its request. */
 function headlinesOf(scene: Scene, items: readonly Item[]): Map<number, Item> {
   const begins = items.filter(
     (item) => item.kind === "request" && item.order === 0 && !isCurrent(scene, item),
@@ -221,7 +221,7 @@ const EARLIER_WEIGHT: Readonly<Record<Item["kind"], number>> = {
 };
 const EARLIER_AGE = 0.6;
 const FADING = 0.5;
-/** The place of another writer's summary in the story. */
+/** The position of another writer's summary in the story. */
 const FOREIGN = -1;
 
 /** Pieces of the story so far, and of what another writer told. */
@@ -231,7 +231,7 @@ export function earlierItems(earlier: Earlier): Item[] {
       ...piece,
       episode,
       order,
-      // The first rounds fade: what is worth most of them stays longest.
+      // Earlier rounds fade: their most valuable pieces stay longest.
       weight: EARLIER_WEIGHT[piece.kind] * EARLIER_AGE * ((episode + 1) / earlier.episodes.length) ** FADING,
     })),
   );
@@ -255,7 +255,7 @@ function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" |
   return [...request.map((piece) => ({ ...piece, source: -1 })), ...pieces.slice(lines.length)];
 }
 
-/** The pieces under the requests that they belong to. */
+/** Groups pieces under their requests. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
   const episodes = groupBy(taken, ({ episode }) => episode);
   const inOrder = (told: readonly Item[]): Item[] =>
@@ -293,7 +293,7 @@ function titleIn(scene: Scene, episode: number): Pick<EarlierEpisode, "title" | 
   return { title, asked: title === "staying" ? (request?.text ?? "") : "" };
 }
 
-/** A headline leaves where the whole line that it begins is told. */
+/** A headline is dropped if the whole line that it starts is shown. */
 function withoutHeadline(told: readonly Item[]): Item[] {
   const first = told.filter(({ kind, order }) => kind === "request" && order === 0);
   const longest = first.toSorted((one, other) => other.text.length - one.text.length)[0];
@@ -308,7 +308,7 @@ function titleOf(speech: Speech | undefined, { asking, request }: Scene): Title 
 
 const WISHED = 8;
 
-/** What a person asked the summary to look after is worth more, by what is rare in the wish. */
+/** Raises the value of what a person asked the summary to focus on, by the rare terms of that wish. */
 function wishedItems(items: readonly Item[], instruction: string | undefined): readonly Item[] {
   const wished = termsOf(instruction ?? "");
   if (wished.size === 0) return items;
@@ -338,7 +338,7 @@ const MIN_DEPTH = 3;
 /** A path that may be a shortened one. */
 const RELATIVE = /(?<![\w/.~-])[\w@.-]+(?:\/[\w@.-]+|\.[a-z]{1,5}\b)/i;
 
-/** The folder that most absolute paths of the steps share, with a slash at its end; empty where there is none. */
+/** The folder shared by most absolute paths of the steps, with a trailing slash; empty if there is none. */
 function commonRoot(steps: readonly Step[]): string {
   const paths = steps.flatMap(({ action }) => action.files.map(({ path }) => path));
   const absolute = paths.filter((path) => path.startsWith("/") && !/[\r\n]/.test(path));

@@ -1,14 +1,14 @@
-/** What an edit changed, told by the names of the code, keys and headings that it touched. */
+/** Describes an edit by the names of the code, keys and headings that it touched. */
 
 import { clipEnd, oneLine, quotedCode } from "./text.ts";
 
-/** Some consecutive lines of a file as they were and as they are. */
+/** Consecutive lines of a file, before and after. */
 export interface Hunk {
   readonly before: readonly string[];
   readonly after: readonly string[];
 }
 
-/** What a patch does to one file. */
+/** The changes of a patch to one file. */
 export interface FilePatch {
   readonly path: string;
   readonly effect: "edited" | "created" | "deleted";
@@ -21,7 +21,9 @@ const MOST_NAMES = 8;
 const READ_OF_LINE = 300;
 const QUOTED = 90;
 
-/** The change in words, such as `renamed parse() to read(); added class Cache`; empty where nothing can be named. */
+/**
+ * The change in words, such as `renamed parse() to read(); added class Cache`; empty if nothing can be named.
+ */
 export function describeChange(path: string, hunks: readonly Hunk[]): string {
   const rules = rulesFor(path);
   const old = sideOf(
@@ -51,7 +53,7 @@ export function describeChange(path: string, hunks: readonly Hunk[]): string {
   return clipEnd(phrases.join("; ") || small || firstLineOf(old.lines, now.lines), LONGEST);
 }
 
-/** Lines that are in a file after an edit and were not before, trimmed. */
+/** Lines present after an edit and not before, trimmed. */
 export function addedLines(hunks: readonly Hunk[]): string[] {
   return hunks.flatMap(({ before, after }) => {
     const known = new Set(before.map((line) => line.trim()));
@@ -59,7 +61,7 @@ export function addedLines(hunks: readonly Hunk[]): string[] {
   });
 }
 
-/** The names that a new file defines at its outermost level, or its headings. */
+/** The names that a new file defines at top level, or its headings. */
 export function describeContent(path: string, content: string): string {
   const lines = content.split("\n");
   const owned = ownersOf(lines, rulesFor(path));
@@ -77,10 +79,10 @@ function listed(verb: string, names: readonly string[]): string {
   return `${verb} ${names.slice(0, MOST_NAMES).join(", ")}${more}`.trim();
 }
 
-// ---- what defines a name, by language
+// ---- definitions, by language
 
 interface Definition {
-  /** The name as it is told: `parse()`, `class Cache`, `test "reads"`. */
+  /** The name as displayed: `parse()`, `class Cache`, `test "reads"`. */
   readonly label: string;
   readonly name: string;
   readonly line: string;
@@ -150,9 +152,9 @@ const CODE: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, ARROW, SCRIPT_TEST, ME
 
 interface Language {
   readonly rules: readonly Rule[];
-  /** Rules that count only at the beginning of a line. */
+  /** Rules that apply only at the beginning of a line. */
   readonly outermost: readonly Rule[];
-  /** Headings own all lines up to the next one, whatever the indentation. */
+  /** A heading owns all lines up to the next one, regardless of indentation. */
   readonly flat: boolean;
   readonly comment: RegExp;
 }
@@ -198,16 +200,16 @@ function definitionIn(line: string, language: Language): Definition | undefined 
   return undefined;
 }
 
-// ---- which lines changed, and what they stand in
+// ---- changed lines and their context
 
 interface Owned {
-  /** What the line itself defines. */
+  /** The definition on the line itself. */
   readonly own?: Definition | undefined;
-  /** The innermost definition that the line stands in. */
+  /** The innermost definition that contains the line. */
   readonly owner?: Definition | undefined;
 }
 
-/** What opens and closes a string or a block of code that goes over lines. */
+/** Delimiters of multi-line strings and code blocks. */
 const QUOTES = /`|"""|'''/g;
 const FENCES = /^\s{0,3}(?:```|~~~)/g;
 
@@ -238,13 +240,13 @@ function ownersOf(lines: readonly string[], language: Language): Owned[] {
   });
 }
 
-/** One side of the hunks of an edit. */
+/** One side of an edit's hunks. */
 interface Side {
-  /** Definitions on changed lines, without those inside another changed one. */
+  /** Definitions on changed lines, except those inside another changed one. */
   readonly defined: Map<string, Definition>;
-  /** Definitions that stay, and in which something changed. */
+  /** Remaining definitions with changes inside. */
   readonly touched: Set<string>;
-  /** The lines that the other side has not. */
+  /** Lines missing on the other side. */
   readonly lines: string[];
 }
 
@@ -284,9 +286,9 @@ function onlyIn(lines: readonly string[], others: readonly string[]): Set<number
   return only;
 }
 
-// ---- renames, and changes too small to have a name
+// ---- renames, and changes without a name
 
-/** Pairs whose lines are the same but for the name; they are taken out of both maps. */
+/** Pairs whose lines differ only in the name; removed from both maps. */
 function takeRenames(removed: Map<string, Definition>, added: Map<string, Definition>): string[] {
   const shapes = new Map([...added.values()].map((definition) => [shapeOf(definition), definition]));
   const renames: string[] = [];
@@ -304,7 +306,7 @@ function shapeOf({ line, name }: Definition): string {
   return line.replace(name, () => "\u0000");
 }
 
-/** One line that became another, came or went, in its own words. */
+/** One line replaced, added or removed, quoted. */
 function smallChange(gone: readonly string[], fresh: readonly string[]): string {
   if (gone.length > 1 || fresh.length > 1) return "";
   const [whole = "", other = ""] = [gone[0], fresh[0]];
@@ -315,7 +317,7 @@ function smallChange(gone: readonly string[], fresh: readonly string[]): string 
   return now === "" ? `removed ${quoted(old)}` : `${quoted(old)} → ${quoted(now)}`;
 }
 
-/** What is left of two lines without the words that both begin and end with. */
+/** Two lines without their common first and last words. */
 function differingWords(old: string, now: string): [string, string] {
   const [a, b] = [old.split(/\s+/), now.split(/\s+/)];
   const most = Math.min(a.length, b.length);
@@ -354,7 +356,7 @@ const DIFF_NEW = /^\+\+\+ (?:b\/)?([^\t]{1,400})/;
 const HUNK = /^@@(?: -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?[ \t]?(.{0,200})/;
 const EFFECTS = { Update: "edited", Add: "created", Delete: "deleted" } as const;
 
-/** The files of a patch, in the form of Codex (`*** Update File: …`) or as a unified diff. */
+/** The files of a patch, in Codex format (`*** Update File: …`) or as a unified diff. */
 export function readPatch(text: string): FilePatch[] {
   const files: FilePatch[] = [];
   const lines = text.split(/\r?\n/);

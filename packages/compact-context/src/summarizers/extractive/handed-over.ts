@@ -1,7 +1,7 @@
-// What a person hands over in a message to have it worked on: mail, chats, documents, texts to translate. Its words are
-// somebody else's, so they give no rule, no decision and no fact.
+// Material that a user pastes to have it worked on: mail, chats, documents, texts to translate. Its words are
+// someone else's, so it yields no rules, decisions or facts.
 
-/** Blocks that say themselves where they begin and end. */
+/** Blocks with explicit start and end. */
 const FENCED =
   /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$/gm;
 const TAG =
@@ -10,31 +10,34 @@ const TAG =
 /** The first line of a mail. */
 const MAIL_HEADER =
   /^[ \t]{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|差出人|宛先|件名)\s?[:：].{0,200}$/im;
-/** A line that greets somebody, as letters do. */
+/** A salutation, as in letters. */
 const SALUTATION =
   /^[ \t]{0,4}(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte[rs]?|cher|chère|bonjour|querid[oa]|hola|estimad[oa]|prezad[oa]|car[oa]|olá|уважаем\p{L}+|здравствуйте)\b.{0,40},\s*$/imu;
-/** The first line of a chat: who, and when. */
+/** The first line of a chat: sender and time. */
 const SPEAKER_AND_TIME =
   /^[ \t]{0,4}(?:[\p{Lu}][\p{L}.'-]{1,30}(?: [\p{Lu}][\p{L}.'-]{0,30}){0,2}(?:\s{2,}|\s?[,–—|-]\s?|\s\[|\s\())\d{1,2}[:.]\d{2}(?:\s?[AaPp][Mm])?[\])]?\s*$/mu;
-/** Headings that forms of issue trackers put into what people report. */
+/** Headings of issue tracker forms. */
 const ISSUE_FORM =
   /^#{2,4} (?:description|steps to reproduce|expected behaviou?r|actual behaviou?r|describe the (?:bug|issue)|bug report|environment)\s*$/im;
 
-/** Work on a text, whatever the text says. */
+/** Requests to work on a text, whatever its content. */
 const WORK_ON_TEXT =
   "translate|summari[sz]e|proof-?read|rephrase|reword|rewrite|paraphrase|shorten|tl;?dr|übersetze?|fasse|korrigiere|traduis|résume|corrige|traduce|resume|corrige|traduza|resuma|revise|переведи|перескажи|исправь";
-/** Handed over behind a colon: `Translate to French: …`, `Summarize this mail: …`. */
+/** Pasted after a colon: `Translate to French: …`, `Summarize this mail: …`. */
 const BEHIND_COLON = new RegExp(
   `(?:^|[.!?]\\s|\\n)\\s{0,4}(?:(?:please|can you|could you|bitte)\\s)?(?:${WORK_ON_TEXT})(?![\\p{L}])[^.!?:：\\n]{0,120}[:：]\\s`,
   "iu",
 );
-/** Handed over below the line that asks: `proofread this please`, `review this prompt for another bot:`, `what does he want?`. */
+/**
+ * Pasted below the line that asks: `proofread this please`, `review this prompt for another bot:`, `what does
+ * he want?`.
+ */
 const BELOW = new RegExp(
   `^[^\\n]{0,200}?(?<![\\p{L}])(?:(?:${WORK_ON_TEXT}|review|reply to|answer)(?![\\p{L}])[^\\n]{0,60}?(?<![\\p{L}])(?:this|these|it|the following|below|diese[nrs]?|das|ce(?:tte)?|est[ea]|isto|это)(?![\\p{L}])|(?:what|was)(?:['’]s)? (?:is |are |does |do |did |will )?(?:he|she|they|er|sie)(?![\\p{L}])|what(?:['’]s| is) wrong (?:here|with this)|(?:this|here) is (?:the|a|an|what) [^\\n]{0,60}(?:copied|got|received|wrote|sent|says?))[^\\n]*\\n\\s*\\n`,
   "iu",
 );
 
-/** Without what stands between two tags of one name: each tag is looked at once, closed or not. */
+/** Removes text between two tags of one name; each tag is visited once, closed or not. */
 function withoutTagged(text: string): string {
   const open = new Map<string, number>();
   const spans: { readonly start: number; readonly end: number }[] = [];
@@ -43,7 +46,7 @@ function withoutTagged(text: string): string {
     const start = open.get(key);
     if (slash === "" && start === undefined) open.set(key, index);
     if (slash === "" || start === undefined) continue;
-    // What stands within is taken out with it.
+    // Nested blocks are removed with it.
     while ((spans.at(-1)?.start ?? -1) > start) spans.pop();
     spans.push({ start, end: index + tag.length });
     open.delete(key);
@@ -57,7 +60,7 @@ function withoutTagged(text: string): string {
   return [...rest, text.slice(from)].join("\n");
 }
 
-/** The words of a message before and beside what is handed over in it. */
+/** The user's own words in a message, without pasted material. */
 export function withoutHandedOver(text: string): string {
   const plain = withoutTagged(text.replace(FENCED, "\n"));
   const colon = BEHIND_COLON.exec(plain);

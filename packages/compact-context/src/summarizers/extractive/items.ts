@@ -20,24 +20,24 @@ import {
 } from "./text.ts";
 import type { Answer } from "./typed.ts";
 
-/** What each kind of piece is worth beside others; found on recorded sessions (docs/summaries.md). */
+/** Relative weight of each kind of piece; tuned on recorded sessions (docs/summaries.md). */
 export const WEIGHTS = {
-  /** A message that a person typed, as a whole or its first line. */
+  /** A message typed by the user, whole or its first line. */
   typed: 5,
   /** A further part of a long one. */
   typedLine: 1.6,
-  /** Where such a part asks something, or is the last. */
+  /** A further part that asks something, or is the last. */
   typedQuestion: 2,
   typedCode: 0.7,
   reply: 6,
   answer: 6,
-  /** The assistant's last words before the user speaks again. */
+  /** The assistant's last words before the user's next message. */
   closing: 2.6,
   decision: 2,
-  /** Says why something is so, or what was found out. */
+  /** States a reason or a finding. */
   explained: 1.8,
   remark: 1.2,
-  /** "Let me look at …": says what comes next, and the next steps say it too. */
+  /** "Let me look at …": announces a step, which the step itself shows. */
   narration: 0.2,
   report: 0.4,
   changed: 2.2,
@@ -47,23 +47,23 @@ export const WEIGHTS = {
   other: 0.8,
   looked: 0.1,
   found: 0.3,
-  /** Of an output that was emptied nothing else is told. */
+  /** The only content left of a cleared output. */
   emptied: 1,
   foreign: 2,
   foreignRest: 1.2,
 } as const;
 
-/** What the oldest piece is worth beside the newest. */
+/** Weight of the oldest piece relative to the newest. */
 const OLDEST = 0.5;
-/** The newest messages show where the work stands: so many are worth so much more. */
+/** The latest messages show where the work stands: how many, and the factor on their weight. */
 const NEWEST_MESSAGES = 16;
 const NEWEST = 2;
 
 const EXPLAINS =
   /\b(?:because|root cause|the (?:issue|problem|bug|reason|cause|fix) (?:is|was|here)|turns out|that(?:'s| is) why|since|so that|which means|instead of|rather than|but (?:the|it|this)|fail(?:s|ed|ing)?|found|missing)\b/i;
-/** A typed message of so many characters at most is one piece. */
+/** Typed messages up to this many characters form one piece. */
 const WHOLE_MESSAGE = 360;
-/** Characters of a part of a longer one. */
+/** Maximum characters of a part of a longer one. */
 const MAX_PART = 200;
 const MAX_SENTENCE = 420;
 const MAX_WORDS = 300;
@@ -72,13 +72,13 @@ const MAX_CODE = 200;
 /** Lines of a result that may be told, and levels of a record. */
 const MAX_FOUND = 40;
 const MAX_FROM = 80;
-/** Lines of a cleared output that may be told: a search says most with its first hits, and the archive has the rest. */
+/** Maximum lines of a cleared output: a search's first hits say most, and the archive has the rest. */
 const MAX_CLEARED = 6;
 const MAX_DEPTH = 5;
 const NARRATION =
   /^(?:now |good|great|perfect|ok(?:ay)?|excellent|alright|sure|right)?[,.!]?\s*(?:now |next,? )?(?:let me|let's (?:look|check|see|start|run|verify)|i['’]ll (?:now |start|also |read|look|check|run|create|add|update)|i need to|now i|(?:now|next|then|first|finally|also),? (?:update|find|remove|add|fix|create|run|check|write|replace|edit|change|move|verify|test)\b[^.]{0,200}:$)/i;
 
-/** Everything that could be told, in order of time. `shorten` takes the common root out of paths. */
+/** All candidate pieces, in chronological order. `shorten` removes the common root from paths. */
 export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope["shorten"]): Steps<Item[]> {
   const last = reading.messages.length;
   const ageOf = (message: number): number =>
@@ -96,7 +96,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
       for (const { kind, text, weight } of pieces) {
         items.push({
           kind,
-          // Typed words keep their lines and lists their indentation; in anything else a line break could forge a section.
+          // Typed text keeps its lines and list indentation; elsewhere a line break could forge a section.
           text: kind === "request" || kind === "assistant" ? text : oneLine(text),
           weight: weight * ageOf(source),
           episode: firstEpisode + index,
@@ -111,9 +111,9 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
 
 type Piece = Pick<Item, "kind" | "text" | "weight">;
 
-/** What a piece depends on beside its own entry. */
+/** Inputs of a piece apart from its own entry. */
 interface Scope {
-  /** Takes the common root out of paths. */
+  /** Removes the common root from paths. */
   readonly shorten: (text: string) => string;
   /** First of the newest messages. */
   readonly newest: number;
@@ -121,7 +121,7 @@ interface Scope {
   readonly decisions: ReadonlyMap<number, readonly Decision[]>;
 }
 
-/** What an episode can tell, each with the message that it comes from. */
+/** The candidate pieces of an episode, each with its source message. */
 function* piecesOf(
   { request, about, entries }: Episode,
   scope: Scope,
@@ -137,7 +137,7 @@ function messageOf(entry: Entry): number {
   return entry.kind === "answer" ? entry.message : entry.speech.message;
 }
 
-/** A typed text in pieces; a short one with what it answers. */
+/** A typed text in pieces; a short one with the question it answers. */
 export function typedPieces(text: string, about = ""): Piece[] {
   if (text.length <= WHOLE_MESSAGE)
     return [{ kind: "request", text: `${text.trim()}${aboutNote(about)}`, weight: WEIGHTS.typed }];
@@ -154,17 +154,17 @@ export function aboutNote(about: string): string {
   return about === "" ? "" : ` (answers: ${clipLine(about, 240)})`;
 }
 
-/** What became of one file. */
+/** The changes to one file. */
 export interface FileStory {
   readonly path: string;
   readonly effect: FileChange["effect"];
-  /** Each change in words, in order of time. */
+  /** Each change in words, in chronological order. */
   readonly what: readonly string[];
-  /** The newest step that changed it. */
+  /** The latest step that changed it. */
   readonly step: Step;
 }
 
-/** The files that steps changed, the one that was changed last at the end; changes that failed are none. */
+/** The files changed by steps, most recently changed last; failed changes are ignored. */
 export function filesChanged(steps: readonly Step[]): FileStory[] {
   const stories = new Map<string, FileStory>();
   const done = steps.filter(({ stays, outcome }) => !stays && tookEffect(outcome));
@@ -185,13 +185,13 @@ export function filesChanged(steps: readonly Step[]): FileStory[] {
   return [...stories.values()];
 }
 
-/** A file's changes in one line. */
+/** A file's changes on one line. */
 export function changeWords({ path, effect, what }: FileStory): string {
   const verb = effect === "edited" ? "" : ` (${effect})`;
   return `${path}${verb}${what.length === 0 ? "" : `: ${what.join("; ")}`}`;
 }
 
-/** What an episode comes to for each file, and for each command: told where it happened last. */
+/** An episode's result per file and per command, placed where it last happened. */
 interface Last {
   readonly files: ReadonlyMap<Step, readonly FileStory[]>;
   readonly runs: ReadonlyMap<string, readonly Step[]>;
@@ -230,7 +230,7 @@ function answerWords({ kind, about, text }: Answer): string {
   return `${ANSWER_VERBS[kind]}${said}${about === "" ? "" : ` (${clipLine(about, 240)})`}`;
 }
 
-/** Sentences of a paragraph are told together up to so many characters. */
+/** Sentences of a paragraph are joined up to this many characters. */
 const TOGETHER = 160;
 
 function spokenPieces(text: string, closing: boolean, decisions: readonly Decision[] = []): Piece[] {
@@ -257,12 +257,12 @@ function paragraphPieces(line: string): string[] {
   return blocksOf(plain, TOGETHER).map(({ text }) => text);
 }
 
-/** Words in bold; not the stars of a path such as `src/**`. Underscores are names more often than marks. */
+/** Bold words, but not the asterisks of a path such as `src/**`. Underscores more often belong to names. */
 const BOLD = /(?<![\w/*])\*\*(?=[^\s*/])([^*\n]{1,400}?)(?<=[^\s*])\*\*(?![\w/*])/g;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*]{1,120}\*\*:?\s*$)/;
 const LISTED = /^(\s*)(?:[-*+•]\s|(\d{1,3}[.)]\s))/;
 
-/** Words on one line, without marks of lists, headings and emphasis. */
+/** Words on one line, without list, heading and emphasis markers. */
 function bare(text: string): string {
   return oneLine(withoutMarks(text.trim()).replace(BOLD, "$1"));
 }
@@ -278,7 +278,7 @@ const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{
 const LASTING =
   /request|intent|goal|next|pending|todo|current|remaining|constraint|preference|user|decision/i;
 
-/** The lines of a summary by another writer: what the work goes on with counts most, code least. */
+/** The lines of another writer's summary: open work weighs most, code least. */
 export function foreignPieces(text: string): Piece[] {
   let lasting = true;
   return foreignLines(text).map(({ text: line, code }) => {
@@ -295,7 +295,7 @@ const SUMMARY = /^(?:<summary>|Summary:|1\. Primary Request)/;
 const FRAME =
   /^(?:This session is being continued|Please continue the conversation|If you need specific details from before|<\/?(?:analysis|summary)>|Summary:$)/;
 
-/** A model's summary without its thinking aloud before it and its frame. */
+/** A model's summary without its preceding reasoning and its frame. */
 function foreignLines(text: string): TextLine[] {
   const lines = linesOf(text);
   const from = lines.findIndex(({ text: line }) => ANALYSIS.test(line));
@@ -317,7 +317,7 @@ function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   return runs.at(-1) === step ? donePieces(step, runs.length, scope) : [];
 }
 
-/** What a step did that changed no file, told where it happened last. */
+/** A step that changed no file, placed where it last happened. */
 function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   const { action, outcome } = step;
   const words = clipEnd(scope.shorten(action.words), MAX_WORDS);
@@ -347,7 +347,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
   }
 }
 
-/** How a command ended, in words; of one that verifies nothing only what is known. */
+/** A command's outcome in words; for one that verifies nothing, only what is known. */
 export function outcomeWords({ state, detail, verifies }: Outcome): string {
   if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
   if (!verifies || /^refused\b/.test(detail)) return detail;
@@ -361,7 +361,7 @@ function runWeight({ action, outcome }: Step): number {
   return outcome.verifies ? WEIGHTS.ran : WEIGHTS.other;
 }
 
-/** Lines that an edit added, where there is room for them. */
+/** Lines added by an edit, if there is room. */
 function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
   return action.files.flatMap(({ path, added }) =>
     added
@@ -370,9 +370,9 @@ function codePieces({ action }: Step, { shorten }: Scope): Piece[] {
   );
 }
 
-/** What an emptied output said, each line with the call that stands beside the summary. */
+/** The lines of a cleared output, each with the call that stays next to the summary. */
 function emptiedPieces(step: Step, scope: Scope): Piece[] {
-  // That an edit was made is told by the call itself.
+  // The call itself shows that an edit was made.
   if (step.action.kind === "edit" && step.outcome.state !== "failed") return [];
   const from = clipEnd(scope.shorten(step.action.words), MAX_FROM);
   return foundPieces(step.result?.text ?? "", scope)
@@ -385,11 +385,11 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
     }));
 }
 
-/** Lines in which a test runner tells that it gets on, and the marks of a diff: they say nothing about the work. */
+/** Progress lines of test runners, and diff markers: they say nothing about the work. */
 const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
-/** What a call showed, line by line, where there is room for it; a record's fields stand together. */
+/** A call's output line by line, if there is room; the fields of a record stay together. */
 function foundPieces(text: string, { shorten }: Scope, told = ""): Piece[] {
   const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
@@ -403,7 +403,7 @@ function recordLines(text: string): string[] {
   return value === undefined ? text.split("\n").map(oneLine) : fieldsOf(value, 0);
 }
 
-/** The plain fields of each object in a value, one line an object. */
+/** The scalar fields of each object in a value, one line per object. */
 function fieldsOf(value: unknown, depth: number): string[] {
   if (typeof value !== "object" || value === null || depth > MAX_DEPTH) return [];
   const entries = Object.entries(value);
@@ -418,7 +418,7 @@ function fieldsOf(value: unknown, depth: number): string[] {
 
 const TAG = /<\/?[\w-]{1,60}>/g;
 
-/** What a sub-agent reported, sentence by sentence. */
+/** A sub-agent's report, sentence by sentence. */
 function reportPieces({ result }: Step): Piece[] {
   return linesOf(result?.text ?? "")
     .filter(({ code }) => !code)

@@ -1,22 +1,22 @@
-/** How the sentences of a language show that they bind later work, or that they settle a choice. Read in lower case. */
+/** How sentences of a language express lasting rules and decisions. Matched in lower case. */
 export interface Language {
   /** Forbids, demands, limits or prefers, beyond the step at hand. */
   readonly rule: RegExp;
-  /** Tells what was, what might be or what others say: no rule, whatever else it says. */
+  /** Describes the past, possibilities or others' opinions: never a rule. */
   readonly aside: RegExp;
-  /** Tells how a program behaves or is to behave. */
+  /** Describes how a program behaves or should behave. */
   readonly product: RegExp;
-  /** Settles a choice between ways to do something. */
+  /** Settles a choice between alternatives. */
   readonly decision: RegExp;
 }
 
 interface Latin extends Language {
-  /** Words that nearly only this language has. */
+  /** Words almost unique to this language. */
   readonly tells: ReadonlySet<string>;
 }
 
 interface OwnScript extends Language {
-  /** Characters that nearly only this language has. */
+  /** Characters almost unique to this language. */
   readonly tells: RegExp;
 }
 
@@ -25,7 +25,7 @@ const listed = (words: string): ReadonlySet<string> => new Set(words.split(" "))
 const words = (...alternatives: readonly string[]): RegExp =>
   new RegExp(`(?<![\\p{L}\\p{N}_'’-])(?:${alternatives.join("|")})(?:(?<=\\s)|(?![\\p{L}\\p{N}_]))`, "u");
 
-/** Where a clause begins: an imperative stands there. */
+/** Start of a clause, where an imperative stands. */
 const clause = (openers: string, then: string): string =>
   `(?:^|(?<=[,;:.!(]\\s{0,2})|(?<=(?<![\\p{L}])(?:${openers}),?\\s))(?:${then})`;
 
@@ -63,7 +63,7 @@ const EN: Latin = {
       "(?!the |this |these |those |its? |tests? |there |whether |if |when |that |how |what |why |i |which )(?:[\\w-]+ ){0,2}[\\w-]*[a-z]s should(?! (?:be )?(?:now|fixed|pass|work|fine|have))",
     ),
     "(?<!(?:it|that|this|there) )must(?:n['’]?t)?(?! have (?:been|\\w+ed|gone|done|seen|lost|got)| be nice|['’]ve| \\d| be (?:some|a |an |because|the ))",
-    // Every and any, and plurals without an article, speak of what is to come; `the` speaks of what is here.
+    // Every and any, and plurals without an article, refer to future work; `the` refers to what is here.
     "(?:all|every|each|any|no(?! longer)|our|your|public)(?: [\\w./`'’-]+){1,6}? (?:should|shall|needs?|has to|have to|may not|can(?:no|['’])t|requires?|gets?|goes?|stays?|go|get|stay|(?<=(?:all|every|each|any|no)\\b.{0,120})(?:is|are))(?! (?:done|fixed|working|fine|passing|green|already|now|set|good|complete\\w*))",
     "(?:should|shall|may|will|needs? to|ha(?:s|ve) to|is|are) (?:never|always|only|not (?:allowed|acceptable|negotiable|ok(?:ay)?|permitted|in scope))(?! once| called)",
     "from (?:now|here|this point) on|going forward|until further notice|until i say|at all times|as a (?:general |standing )?(?:rule|policy)|for future reference|without exception|no exceptions|for the (?:rest|remainder) of|in future|as long as (?:i|we)|in the future|from this point|for all future|(?:here|today|now) and (?:later|in (?:the )?future)|across the (?:whole|entire)|for (?:every|any|each) \\w+,",
@@ -249,14 +249,14 @@ const JA: OwnScript = {
 
 const LATIN: readonly Latin[] = [EN, DE, FR, ES, PT];
 
-/** The languages that a word tells of, a bit for each. */
+/** The languages that a word indicates, one bit each. */
 const TELLING = new Map<string, number>();
 for (const [at, { tells }] of LATIN.entries())
   for (const word of tells) TELLING.set(word, (TELLING.get(word) ?? 0) | (1 << at));
 
 const BEYOND_LATIN = /[\u0250-\uffff]/;
 
-/** The languages that a sentence may be in: that of its script, or those whose words it has most. */
+/** The possible languages of a sentence: those of its script, or those with the most matching words. */
 export function languagesOf(text: string): readonly Language[] {
   const read = text.slice(0, 600).toLowerCase();
   if (BEYOND_LATIN.test(read)) {
@@ -268,18 +268,18 @@ export function languagesOf(text: string): readonly Language[] {
   }
   const counts = tellingWords(read);
   const most = Math.max(...counts);
-  // A short sentence may have no word that tells.
+  // A short sentence may contain no indicative word.
   return LATIN.filter((_, at) => (counts[at] ?? 0) >= (most <= 2 ? most - 1 : most));
 }
 
-/** How many words of the text tell of each of the Latin languages. */
+/** Number of indicative words in the text per Latin-script language. */
 function tellingWords(text: string): readonly number[] {
   const counts = LATIN.map(() => 0);
   for (const word of text.match(/[\p{L}'’]+/gu) ?? []) {
     const token = word.replaceAll("’", "'");
     const end = token.indexOf("'");
     const whole = TELLING.get(token) ?? 0;
-    // Of a shortened word, what stands before the apostrophe tells too.
+    // In a contraction, the part before the apostrophe counts too.
     const told = end < 0 ? whole : whole | (TELLING.get(token.slice(0, end)) ?? 0);
     for (let at = 0; told >> at > 0; at += 1) counts[at] = (counts[at] ?? 0) + ((told >> at) & 1);
   }

@@ -5,16 +5,16 @@ import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runn
 import { clipEnd, parsedJson } from "./text.ts";
 import { REFUSED } from "./typed.ts";
 
-/** How a call ended, told by evidence only. */
+/** The outcome of a call, from evidence only. */
 export interface Outcome {
   readonly state: "passed" | "failed" | "unknown";
-  /** In words: `3 failed, 200 passed (TestA, TestB)`, `exit 1: error TS2345 …`; empty where nothing is known. */
+  /** In words: `3 failed, 200 passed (TestA, TestB)`, `exit 1: error TS2345 …`; empty if unknown. */
   readonly detail: string;
-  /** The lines that name failures best, at most 5. */
+  /** The most informative failure lines, at most 5. */
   readonly errors: readonly string[];
   /** Names of failing tests or files, at most 10. */
   readonly failing: readonly string[];
-  /** True where the command ran a test, build, check or the like. */
+  /** True if the command ran a test, build or similar check. */
   readonly verifies: boolean;
 }
 
@@ -27,7 +27,7 @@ const READ_HEAD = 40_000;
 const READ_TAIL = 80_000;
 const READ_OF_LINE = 600;
 
-/** How a call ended. Nothing is said to have passed or failed without the host, a runner or the tool saying so. */
+/** The outcome of a call. Passed or failed is only stated if the host, a runner or the tool says so. */
 export function readOutcome(action: Action, result: Result | undefined): Outcome {
   const verifies = action.command !== undefined && verifiesBy(action.command);
   if (result === undefined) return { ...UNKNOWN, verifies };
@@ -44,7 +44,7 @@ export function readOutcome(action: Action, result: Result | undefined): Outcome
 const REFUSAL = "refused by the user";
 const CANCELLATION = "cancelled";
 
-/** False for what failed, what the user refused, and what the host cancelled: nothing came of it. */
+/** False for calls that failed, were refused by the user or cancelled by the host. */
 export function tookEffect({ state, detail }: Outcome): boolean {
   return state !== "failed" && detail !== REFUSAL && detail !== CANCELLATION;
 }
@@ -59,7 +59,7 @@ function failed(detail: string, errors: readonly string[] = [], verifies = false
   return { ...UNKNOWN, state: "failed", detail, errors, verifies };
 }
 
-// ESC and the parameters of a terminal colour.
+// ESC and the parameters of a terminal color.
 const COLOUR = new RegExp(`${String.fromCharCode(27)}\\[[0-9;?]{0,20}[A-Za-z]`, "g");
 
 function linesOf(text: string): string[] {
@@ -71,7 +71,7 @@ function linesOf(text: string): string[] {
     .map((line) => line.slice(0, READ_OF_LINE).trimEnd());
 }
 
-// ---- what the host says
+// ---- host reports
 
 const CANCELLED =
   /^(?:<tool_use_error>)?\s{0,4}(?:Cancelled: parallel tool call|Sibling tool call errored|Tool execution (?:was )?(?:aborted|cancelled)|aborted by user)/i;
@@ -88,7 +88,7 @@ function stoppedBy(lines: readonly string[]): string | undefined {
   return lines.slice(0, 12).some((line) => STILL_RUNNING.test(line.trim())) ? "still running" : undefined;
 }
 
-/** Where the lines of hosts stand that report an exit code, and how they read. */
+/** Where hosts report an exit code, and the format. */
 const EXITS: readonly (readonly [place: "first" | "head" | "tail", line: RegExp])[] = [
   ["first", /^(?:Error: )?Exit code:? (-?\d{1,10})$/i],
   ["head", /^Process exited with code (-?\d{1,10})$/],
@@ -121,7 +121,7 @@ function exitCode(lines: readonly string[]): number | undefined {
   return undefined;
 }
 
-/** Codex wraps output and exit code of older tools in one JSON text. */
+/** Codex wraps output and exit code of older tools in JSON. */
 function unwrapJson(text: string): { code: number; lines: string[] } | undefined {
   if (!text.startsWith('{"output"')) return undefined;
   const value = parsed(text);
@@ -150,7 +150,7 @@ function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Out
     return failedBy(first);
   }
   if (!EDIT_DONE.test(first) && json !== true && code !== 0) return UNKNOWN;
-  // Some editors run the tests of what they changed.
+  // Some editors run the tests of changed files.
   const [tested] = runnersIn(said.slice(-40), "").slice(-1);
   return tested === undefined ? passed("") : ofRunners([tested], true);
 }
@@ -203,7 +203,7 @@ function outcomeOfTool(action: Action, lines: readonly string[], { text, isError
 const CHANGES =
   /^(?:book|cancel|create|update|modify|change|add|remove|delete|send|submit|order|pay|refund|return|exchange|schedule|assign|close|save|set|post|publish|register|transfer)(?![a-z])|[ _](?:book|cancel|create|update|modify|add|delete|send|submit|save|assign|close)_[a-z]/i;
 
-/** True for a tool that changes something and returns the record as it is now. */
+/** True for a tool that changes something and returns the current record. */
 function returnsRecord({ kind, words }: Action, text: string): boolean {
   if (kind !== "other" || !CHANGES.test(words.slice(0, 100)) || !/^\s{0,9}\{/.test(text)) return false;
   const value = parsed(text);
@@ -253,10 +253,10 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
 }
 
 const ECHO = /^(?:\[[\w:.-]{1,60}\] )?[$>] /;
-/** Commands that print only what went wrong, though they check nothing. */
+/** Commands that are silent on success but check nothing. */
 const QUIET = /^(?:gofmt -\w|goimports -w|go mod tidy|git (?:add|mv|rm|restore|tag)\b)/;
 
-/** True for a command that prints nothing when all went well. */
+/** True for a command that is silent on success. */
 function isQuiet(command: string): boolean {
   if (outputIsSilent(command)) return true;
   if (/[|<>]|&\s|\$\(/.test(command)) return false;
@@ -272,7 +272,7 @@ function echoedCommand(output: readonly string[]): string | undefined {
     : undefined;
 }
 
-/** What is known of a command on which no runner closed. */
+/** The outcome of a command without a closing runner. */
 function ofSilence(command: string, code: number | undefined, silent: boolean, verifies: boolean): Outcome {
   if (silent && isQuiet(command)) return passed("no output", verifies);
   if (code === 0 && !readsThroughPipe(command)) return passed("", verifies);
@@ -294,7 +294,7 @@ function failedCommand(
   verifies: boolean,
 ): Outcome {
   const bad = found.filter((one) => one.state === "failed");
-  // grep says with 1 that there is no match.
+  // grep exits with 1 if there is no match.
   const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(lastProgram(command));
   if (code === 1 && bad.length === 0 && searched && isSilent(output)) {
     return { ...UNKNOWN, detail: "exit 1: no match", verifies };
@@ -360,7 +360,7 @@ function joinedDetails(found: readonly Closing[]): string {
   return clipEnd([...new Set(found.map(({ detail }) => detail))].slice(-3).join("; "), 240);
 }
 
-// ---- the lines that name failures
+// ---- failure lines
 
 const LOUD =
   /^\s{0,20}(?!Error Trace:)(?:(?:[\w.]{0,80}(?:Error|Exception)|error|fatal|panic)(?:\[\w{1,20}\])?: \S|(?:Error|ERROR|FATAL|E)\b[: ] ?\S|CONFLICT )/;
@@ -369,7 +369,7 @@ const PLACED =
 const COMPLAINS =
   /\b(?:not found|No such file|Permission denied|cannot|could not|unable to|denied|refused|unrecognized|unknown (?:option|command|subcommand)|usage:)\b/i;
 
-/** What runners said is wrong; otherwise lines that complain, the loudest kind first. */
+/** The errors reported by runners; otherwise error-like lines, most severe kind first. */
 function errorsIn(output: readonly string[], bad: readonly Closing[]): string[] {
   const said = bad.flatMap(({ errors }) => errors);
   if (said.length > 0) return [...new Set(said)].slice(0, MOST_ERRORS);

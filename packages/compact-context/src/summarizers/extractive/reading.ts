@@ -54,7 +54,7 @@ export type Entry =
 export interface Episode {
   /** Undefined before the first request. */
   readonly request: Speech | undefined;
-  /** What the assistant had asked before it; "" where nothing. */
+  /** The assistant's preceding question; "" if there is none. */
   readonly about: string;
   readonly entries: readonly Entry[];
 }
@@ -73,7 +73,7 @@ export interface Decision {
   readonly message: number;
 }
 
-/** What a conversation says, before anything is weighed against a budget. */
+/** The contents of a conversation, before any budget applies. */
 export interface Reading {
   readonly messages: readonly Message[];
   readonly episodes: readonly Episode[];
@@ -83,30 +83,30 @@ export interface Reading {
   /** Standing rules, newest first. */
   readonly rules: readonly Rule[];
   readonly decisions: readonly Decision[];
-  /** The newest task list; undefined where nobody kept one. */
+  /** The newest task list; undefined if there is none. */
   readonly plan: readonly Task[] | undefined;
   /** The last run of each test, build or check, newest first. */
   readonly verification: readonly Step[];
   readonly openErrors: readonly OpenError[];
-  /** Sub-agents and commands that nothing shows to have ended. */
+  /** Sub-agents and commands without evidence of ending. */
   readonly running: readonly string[];
   /** Branch, last commit, whether it was pushed, and files changed since. */
   readonly repository: readonly string[];
-  /** Next steps as the assistant announced them last. */
+  /** The next steps as last announced by the assistant. */
   readonly nextSteps: readonly string[];
-  /** What the assistant thought and said last while it worked, in order; empty where it has answered. */
+  /** The assistant's last thoughts and words while working, in order; empty once it has answered. */
   readonly lastWords: readonly string[];
-  /** Questions that wait for the user. */
+  /** Questions awaiting the user's answer. */
   readonly questions: readonly string[];
-  /** The last word was the assistant's, with no call beside it. */
+  /** True if the assistant spoke last, without a call in the same message. */
   readonly answered: boolean;
   /** Something is told beside messages that stay: where it says nothing new, it repeats them. */
   readonly repeats: boolean;
-  /** What stands beside the summary of messages that were cut. */
+  /** The parts of truncated messages that stay next to the summary. */
   readonly beside: readonly string[];
 }
 
-/** Reads messages within the list that they stand in; without a list they are the whole conversation. */
+/** Reads messages in the context of their list; without a list they are the whole conversation. */
 export function readConversation(messages: readonly Message[], context?: SummaryContext): Reading {
   return runAtOnce(readInSteps(messages, context));
 }
@@ -156,7 +156,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   };
 }
 
-/** What a host tells of work in the background, in the user's place. */
+/** A host's reports on background work, sent as user messages. */
 function noticesIn(message: Message): string[] {
   if (message.role !== "user") return [];
   const text = messageText(message);
@@ -168,7 +168,7 @@ interface Scene {
   readonly staysOf: (message: Message) => Speech["stays"];
   readonly repeats: boolean;
   readonly beside: readonly string[];
-  /** Commands that people ran in the chat, and the messages that are their output. */
+  /** Commands that people ran in the chat, and the messages with their output. */
   readonly typed: ReturnType<typeof readTypedRuns>;
 }
 
@@ -238,7 +238,7 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
   });
 }
 
-/** What a host writes in the assistant's place where it was not asked. */
+/** Text that a host writes as the assistant without being asked. */
 const SAYS_NOTHING = /^No response requested\.$/;
 
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
@@ -265,7 +265,7 @@ function spokenEntry(
   return role === "user" ? { kind: "user", speech, about } : { kind: "assistant", speech, closing };
 }
 
-/** A call, and what a person said to it. */
+/** A call, and the user's response to it. */
 function entriesOf(step: Step): Entry[] {
   const answer = readAnswer(step.call, step.result);
   const { message, id } = step;
@@ -273,15 +273,17 @@ function entriesOf(step: Step): Entry[] {
   return [{ kind: "step", step }, ...answers];
 }
 
-/** Longer replies say themselves what they are about. */
+/** Longer replies are self-explanatory. */
 const MAX_REPLY = 160;
-/** A reply that takes or refuses what was asked. */
+/** A reply that accepts or declines. */
 const ANSWERS =
   /^(?:yes|yeah|yep|yup|no|nope|ok(?:ay)?|sure|agreed?|sounds|good|great|perfect|exactly|correct|right|do (?:it|that|both)|go|please|let['’]?s|both|neither|all|none|option|keep|skip|use|i (?:think|like|prefer|want)|[\p{Lo}]|ja|nein|oui|non|sí|si|sim|não|да|нет)(?![\p{L}])/iu;
 const CHOICE =
   /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
 
-/** What a short reply answers: the option of the assistant's that it names, else the assistant's last question. */
+/**
+ * What a short reply answers: the assistant's option that it names, otherwise the assistant's last question.
+ */
 function aboutOf(reply: string, asked: string): string {
   if (reply.length > MAX_REPLY || asked === "") return "";
   const chosen = CHOICE.exec(reply)?.[1];
@@ -314,7 +316,7 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
   return episodes;
 }
 
-/** Rules that people typed, and those that they gave as the reason of a refusal, newest first. */
+/** Rules that people typed or gave as the reason for a refusal, newest first. */
 function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
   const said = entries.flatMap(wordsIn).reverse();
   const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) => {
@@ -335,7 +337,7 @@ function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<S
   return [{ text, id: entry.id, sentences: readSentences(text), stays }];
 }
 
-/** What was settled: in the words of one side, or proposed by the assistant and taken by the user. */
+/** Decisions: stated by one side, or proposed by the assistant and accepted by the user. */
 function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
   const decisions = new Map<string, Decision>();
   let proposal: Speech | undefined;
@@ -361,7 +363,7 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
   return [...decisions.values()];
 }
 
-/** True for a reply that is nothing but the name of an option. */
+/** True for a reply that only names an option. */
 function isPick(reply: string): boolean {
   return /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i.test(reply);
 }
@@ -401,12 +403,12 @@ function addReports({ speech }: Entry & { kind: "user" }, reports: Report[]): bo
 }
 
 interface LastWords {
-  /** The assistant's closing message; "" where a call or somebody else came after it. */
+  /** The assistant's closing message; "" if a call or another speaker follows it. */
   readonly closing: string;
   readonly nextSteps: readonly string[];
 }
 
-/** So many of the assistant's last messages may say what is left. */
+/** Number of the assistant's last messages that may state open work. */
 const LAST_TEXTS = 4;
 
 /**
@@ -435,7 +437,7 @@ function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {
   return entries.flatMap((entry) => (entry.kind === "assistant" ? [entry.speech.sentences] : []));
 }
 
-/** So many of the last thoughts and texts are told word for word. */
+/** Number of last thoughts and texts quoted verbatim. */
 const AT_WORK = 2;
 
 /**

@@ -1,13 +1,13 @@
-/** Test runners, compilers, linters and git: the lines by which each says how it ended. */
+/** Test runners, compilers, linters and git: the lines by which each reports its outcome. */
 
 import { programsOf } from "./commands.ts";
 import { clipEnd, oneLine } from "./text.ts";
 
-/** Lines of errors, and names of what failed, that are told. */
+/** Maximum reported error lines, and names of failures. */
 export const MOST_ERRORS = 5;
 export const MOST_FAILING = 10;
 
-/** What one runner said of its run. */
+/** The report of one runner. */
 export interface Closing {
   readonly runner: string;
   readonly state: "passed" | "failed";
@@ -15,35 +15,35 @@ export interface Closing {
   readonly failing: readonly string[];
   readonly errors: readonly string[];
   readonly verifies: boolean;
-  /** Line on which the runner closed, or was cut off. */
+  /** The runner's closing line, or where its output was truncated. */
   readonly at: number;
   readonly cutOff: boolean;
 }
 
 interface Runner {
-  /** The command that its lines are believed for; without one its lines speak for themselves. */
+  /** The command required to trust its lines; if omitted, the lines suffice. */
   readonly only?: RegExp;
-  /** Lines that close a run that passed. */
+  /** Closing lines of a passed run. */
   readonly passes?: RegExp;
-  /** Lines that close a run that failed. */
+  /** Closing lines of a failed run. */
   readonly fails?: RegExp;
-  /** Lines that close a run of either kind, with the number of what failed. */
+  /** Closing lines of either outcome, with the number of failures. */
   readonly counts?: RegExp;
-  /** True where its lines count only at the end of the output. */
+  /** True if its lines count only at the end of the output. */
   readonly last?: boolean;
-  /** A line that must stand before them. */
+  /** A line required before them. */
   readonly after?: RegExp;
   /** Lines that name a failing test or file. */
   readonly names?: RegExp;
-  /** Lines that tell what is wrong. */
+  /** Lines that describe the error. */
   readonly tells?: RegExp;
-  /** Those of them that are told before the others. */
+  /** Those reported first. */
   readonly first?: RegExp;
-  /** True for lines before a closing line that was cut off: they count where no runner closed. */
+  /** True for lines that precede a truncated closing line: they count if no runner closed. */
   readonly cutOff?: boolean;
 }
 
-/** What tests, builds and checks. */
+/** Tests, builds and checks. */
 const CHECKS: Readonly<Record<string, Runner>> = {
   jest: {
     fails: /^Test Suites:\s{1,6}\d+ failed\b.*/,
@@ -94,7 +94,7 @@ const CHECKS: Readonly<Record<string, Runner>> = {
     passes: /^ok\s{2,8}\S+\s{1,8}(?:[\d.]+s|\(cached\)).*$|^PASS$/,
     fails: /^FAIL(?:\t\S+(?:\t.+| \[.+\]))?$/,
     names: /^\s{0,12}--- FAIL: (\S+)|^FAIL\t(\S+) \[.+\]$/,
-    // What a test logs looks like what it asserts: only lines that compare or complain tell.
+    // Test logs resemble assertions: only lines that compare or complain count.
     tells:
       /^\s{0,12}--- FAIL: .+|^\S+\.go:\d+:\d+: .+|^panic: .+|^\s{2,12}\w+_test\.go:\d+: (?=.{0,300}\b(?:got|want|expected|unexpected|should(?:n't)? \w+|must|mismatch|failed|error|missing|invalid|differ\w*|nil|not)\b|.{0,300}(?:!=|==)).+|^FAIL\t\S+\t[\d.]+s$/,
     first: /^\s{0,12}--- FAIL: |^\S+\.go:\d+:\d+: |^panic: /,
@@ -250,7 +250,7 @@ const CHECKS: Readonly<Record<string, Runner>> = {
   },
 };
 
-/** What does something else. */
+/** Other commands. */
 const TOOLS: Readonly<Record<string, Runner>> = {
   npm: {
     only: /\b(?:npm|pnpm|yarn|bun|npx)\b/,
@@ -266,7 +266,7 @@ const TOOLS: Readonly<Record<string, Runner>> = {
     passes: /^\[\S+(?: [\w-]+)?(?: \(root-commit\))? [0-9a-f]{7,40}\] .+/,
   },
   "git index": {
-    // Beside `git status` its lines are no evidence.
+    // Not if the command also runs `git status`, which prints the same lines.
     only: /^(?![\s\S]*\bgit\b.{0,100}\bstatus\b)[\s\S]*\bgit\b.{0,200}\bcommit\b/,
     fails: /^(?:nothing to commit|no changes added to commit|nothing added to commit).*/,
   },
@@ -322,7 +322,7 @@ const TOOLS: Readonly<Record<string, Runner>> = {
   },
   "node crash": {
     only: /node|npx|tsx|npm|pnpm|yarn/,
-    // Older ones name no version, but the place that threw.
+    // Older versions name no version, only where the error was thrown.
     fails: /^Node\.js v\d+\.\d+\.\d+$|^(?:node:)?internal\/[\w/.-]{1,100}:\d{1,6}$/,
     tells: /^(?:\w*Error(?: \[\w+\])?|\[\w+\]): .+/,
   },
@@ -335,7 +335,7 @@ const TOOLS: Readonly<Record<string, Runner>> = {
   },
 };
 
-/** The runners that closed on these lines, in the order of their closing lines. */
+/** The runners whose closing lines appear, in that order. */
 export function runnersIn(lines: readonly string[], command: string): Closing[] {
   const typed = programsOf(command)
     .map(({ words }) => words.join(" "))
@@ -362,7 +362,7 @@ function closingOf(
   lines.forEach((line, index) => {
     const verdict = verdictOf(runner, line);
     if (verdict === undefined || !isBelieved(runner, lines, index)) return;
-    // One package that failed is a run that failed.
+    // One failed package fails the run.
     if (state === "failed" && verdict === "passed") return;
     if (state !== verdict) details.clear();
     state = verdict;
@@ -394,14 +394,14 @@ function isBelieved({ after, last }: Runner, lines: readonly string[], index: nu
   return after === undefined || lines.slice(Math.max(0, index - 200), index).some((line) => after.test(line));
 }
 
-/** True for a line after which hardly anything is said. */
+/** True for a line that is usually followed by nothing relevant. */
 function isLast(lines: readonly string[], index: number): boolean {
   let after = 0;
   for (let at = index + 1; at < lines.length && after < 3; at += 1) if (lines[at]?.trim() !== "") after += 1;
   return after < 3;
 }
 
-/** Runners that close with nothing but their errors. */
+/** Runners that print only errors. */
 const ONLY_ERRORS = /^(?:tsc|go build|gcc)$/;
 const MARKS = /^(?:\[[\w:-]+\]|Tests:?|Test Files|test result:|\[INFO\]|#|ℹ|✖) /;
 
@@ -449,7 +449,7 @@ function toldIn(lines: readonly string[], { tells, first }: Runner): string[] {
   return [...new Set([...loudest, ...telling].map(told))].slice(0, MOST_ERRORS);
 }
 
-/** A line of an output as it is told. */
+/** An output line as reported. */
 export function told(line: string): string {
   return clipEnd(oneLine(line), 240);
 }

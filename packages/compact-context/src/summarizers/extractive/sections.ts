@@ -11,12 +11,12 @@ import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts
 import { isBareReply } from "./typed.ts";
 
 export interface ComposeOptions {
-  /** Most tokens of the text. */
+  /** Maximum tokens of the text. */
   readonly maxTokens: number;
   readonly strategy: SummaryStrategy;
   /** The summary so far. */
   readonly previous: string | undefined;
-  /** What a person asked the summary to look after. */
+  /** What a person asked the summary to focus on. */
   readonly instruction: string | undefined;
   readonly countText: (text: string) => number;
 }
@@ -65,35 +65,35 @@ export function sectionsOf(strategy: SummaryStrategy): SectionKey[] {
   return Object.keys(VIEWS[strategy]) as SectionKey[];
 }
 
-/** In less room there are no sections beside request and rules. */
+/** In less room there are no sections besides request and rules. */
 const SMALL = 240;
-/** Least tokens of a section: a heading and a line. */
+/** Minimum tokens of a section: a heading and a line. */
 const LEAST_SECTION = 14;
 
-/** What a summary is made of. */
+/** The inputs of a summary. */
 export interface Scene {
   readonly reading: Reading;
   readonly earlier: Earlier;
   readonly options: ComposeOptions;
-  /** Where shortened paths begin; "" where none are. */
+  /** The root of shortened paths; "" if there are none. */
   readonly root: string;
   readonly shorten: (text: string) => string;
-  /** The newest request, unless it stands beside the summary. */
+  /** The latest user message, unless it stays next to the summary. */
   readonly request: string;
   readonly answered: boolean;
-  /** Index of the message that makes the current request; -1 where an earlier round holds it. */
+  /** Index of the message with the current request; -1 if it is from an earlier round. */
   readonly asking: number;
-  /** What a model wrote above the sections; "" where a program writes alone. */
+  /** A model's text above the sections; "" if there is none. */
   readonly notes: string;
 }
 
-/** What a view tells before the story. */
+/** The sections of a view, before the story. */
 export interface Section {
   readonly key: SectionKey;
   readonly lines: readonly string[];
 }
 
-/** The sections of the scene's strategy in at most `room` tokens; what they tell counts as said. */
+/** The sections of the scene's strategy in at most `room` tokens; their content counts as said. */
 export function buildSections(scene: Scene, said: Said, room: number): Section[] {
   const { options } = scene;
   const { countText, maxTokens } = options;
@@ -112,7 +112,7 @@ export function buildSections(scene: Scene, said: Said, room: number): Section[]
   });
 }
 
-/** The rows of each section that is a list, what matters most first. */
+/** The rows of each list section, most important first. */
 const ROWS: Readonly<Partial<Record<SectionKey, (scene: Scene) => readonly string[]>>> = {
   rules: allRules,
   tasks: taskRows,
@@ -124,7 +124,7 @@ const ROWS: Readonly<Partial<Record<SectionKey, (scene: Scene) => readonly strin
   questions: ({ reading }) => reading.questions.map(oneLine),
 };
 
-/** The rows of each section that tells in order of time. */
+/** The rows of each chronological section. */
 const LOGS: typeof ROWS = {
   decisionLog: decisionRows,
   codeDelta: changeRows,
@@ -132,16 +132,16 @@ const LOGS: typeof ROWS = {
   requirements: requirementRows,
 };
 
-/** What is said of the end of the conversation, and stays so where nothing was read. */
+/** Describes the end of the conversation; unchanged if nothing new was read. */
 const OF_THE_END: ReadonlySet<SectionKey> = new Set(["running", "nextSteps", "questions"]);
 
-/** One section in at most `room` tokens; empty where there is nothing to tell or no room. */
+/** One section in at most `room` tokens; empty without content or room. */
 export function sectionLines(key: SectionKey, scene: Scene, room: number): string[] {
   const { earlier, options, notes, reading } = scene;
   if (key === "request") return requestLines(scene, room);
   const log = LOGS[key]?.(scene);
   if (log !== undefined) {
-    // Of rows in order of time, the newest are kept where not all fit.
+    // Chronological rows: the newest are kept if not all fit.
     const all = [...new Set([...earlier.rows(key), ...log])];
     const [heading, ...lines] = listLines(key, all.reverse(), room, options);
     return heading === undefined ? [] : [heading, ...lines.reverse()];
@@ -156,7 +156,7 @@ export function sectionLines(key: SectionKey, scene: Scene, room: number): strin
   return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
 }
 
-/** A heading and as many of the first rows as fit; those that the notes say already come last. */
+/** A heading and as many leading rows as fit; rows already in the notes come last. */
 function listLines(
   key: SectionKey,
   rows: readonly string[],
@@ -177,7 +177,7 @@ function listLines(
   return lines.length === 0 ? [] : [heading, ...lines];
 }
 
-/** The request whole, or those of its parts that tell most; `more` are parts that have to be among them. */
+/** The whole request, or its most informative parts; `more` are parts that must be included. */
 export function requestLines(scene: Scene, room: number, more: ReadonlySet<number> = new Set()): string[] {
   const { request, answered, options } = scene;
   if (request.trim() === "") return [];
@@ -185,7 +185,7 @@ export function requestLines(scene: Scene, room: number, more: ReadonlySet<numbe
   const whole = [heading, ...quoteLines(request.trim())];
   if (options.countText(whole.join("\n")) <= room) return whole;
   const left = room - options.countText(`${heading}\n${leftOut(1)}\n`);
-  // How it begins and what it asks goes before all else.
+  // Its beginning and its questions come first.
   const items = typedPieces(request).map((piece, order) => ({
     ...piece,
     weight: piece.weight > WEIGHTS.typedLine ? 9 * piece.weight : piece.weight,
@@ -217,7 +217,7 @@ function leftOut(share: number): string {
   return `(About ${Math.ceil(100 * share)} % of it is left out; … shows where.)`;
 }
 
-/** Parts of a text in order; ` …` where something between them is left out. */
+/** Parts of a text in order; ` …` marks omissions. */
 function withGaps(taken: readonly Item[], { length }: readonly Item[]): string[] {
   const end = { kind: "request", order: length } as const;
   const sorted = [...taken].sort((left, right) => left.order - right.order);
@@ -228,13 +228,13 @@ const LASTING =
   /rest of (?:this|the) (?:session|conversation|chat)|important constraint|from now on|for every|in all|every time|whenever/i;
 const ABSOLUTE = /\b(?:never|always|every|each|any|all|must)\b/i;
 
-/** How plainly a rule says that it lasts: where not all rules have room, the plainest stay. */
+/** How explicitly a rule claims to last: if not all rules fit, the most explicit stay. */
 function strength(rule: string): number {
   if (LASTING.test(rule)) return 2;
   return ABSOLUTE.test(rule) ? 1 : 0;
 }
 
-/** A request that is one sentence says its rule itself. */
+/** A one-sentence request states its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rows("rules").map((text) => ({ text }));
   const rules = older.length === 0 ? reading.rules : standing([...reading.rules, ...older]);
@@ -282,7 +282,7 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   return [...own.map(shorten), ...older];
 }
 
-/** What runs, and what ran at the end of the round before and was not told to have ended. */
+/** What is running, including what ran at the end of the previous round and was not reported as ended. */
 function runningRows({ reading, earlier, shorten }: Scene): string[] {
   const words = reading.messages.map(messageText).join("\n");
   const ended = (row: string): boolean => {
@@ -292,7 +292,7 @@ function runningRows({ reading, earlier, shorten }: Scene): string[] {
   return [...earlier.rows("running").filter((row) => !ended(row)), ...reading.running.map(shorten)];
 }
 
-/** Where the repository stands; what an earlier round told holds until something newer is seen. */
+/** The repository's state; that of an earlier round holds until newer evidence. */
 function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
   const rows = reading.repository.map(shorten);
   const firstWord = (row: string): string => row.slice(0, 5);
@@ -301,7 +301,7 @@ function repositoryRows({ reading, earlier, shorten }: Scene): string[] {
 }
 
 const LAST_STEPS = 3;
-/** Characters of the assistant's last words that are told. */
+/** Maximum characters of the assistant's last words. */
 const LAST_WORDS = 500;
 
 /** What was said, announced and done last; work that was answered has stopped nowhere. */

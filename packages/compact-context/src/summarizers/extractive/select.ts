@@ -1,17 +1,17 @@
 import { flatMapInSteps, type Steps } from "../../errors.ts";
 import { clipToTokens, depthOf, eachTerm, termsOf, WORD_WEIGHT } from "./text.ts";
 
-/** A piece of the story that is told as a whole or not at all. */
+/** A piece of the story, included whole or not at all. */
 export interface Item {
-  /** Which episode it belongs to; those of the summary so far come first. */
+  /** Its episode; those of the summary so far come first. */
   readonly episode: number;
-  /** Place within the episode. */
+  /** Position within the episode. */
   readonly order: number;
-  /** The message that it comes from: pieces of one message may be told together. */
+  /** The source message: pieces of one message may be shown together. */
   readonly source: number;
   readonly kind: ItemKind;
   readonly text: string;
-  /** What its terms are worth, beside others. */
+  /** Weight of its terms relative to other items. */
   readonly weight: number;
 }
 
@@ -26,20 +26,20 @@ export type ItemKind =
   | "looked"
   | "foreign";
 
-/** What items are about, and how often it has been said. */
+/** The terms of all items, and how often each has been said. */
 export interface Said {
-  /** What each item is about, by its place in the list. */
+  /** The terms of each item, by its position in the list. */
   readonly terms: readonly WeighedTerms[];
-  /** What a term counts beside others. */
+  /** Weight of each term. */
   rarity(term: string): number;
-  /** Notes that a text stands in the summary, or beside it. */
+  /** Records that a text is in the summary, or next to it. */
   add(text: string): void;
-  /** Worth of what an item says that was not said; it only ever sinks. */
+  /** Value of an item's unsaid content; it only decreases. */
   novelty(terms: WeighedTerms): number;
 }
 
 interface KnownTerm {
-  /** Items that have it. */
+  /** The items that contain it. */
   count: number;
   /** The last of them. */
   last: number;
@@ -54,9 +54,9 @@ interface WeighedTerms {
   readonly weights: readonly number[];
 }
 
-/** A term that was said once is worth this part when it is said again in another sentence. */
+/** Remaining share of a term's value once it was said, if another sentence says it again. */
 const AGAIN = [1, 0.25, 0.08];
-/** What a term is worth that was said more often. */
+/** Remaining value of a term said more often. */
 const OFTEN = 0.01;
 const MIN_RARITY = 0.1;
 
@@ -109,38 +109,43 @@ export function* createSaid(items: readonly Item[]): Steps<Said> {
   };
 }
 
-/** What one more line costs beside its own tokens: a group's label, an episode's heading. */
+/** Overhead of one more line: a group's label, an episode's heading. */
 const LABEL_TOKENS = 3;
 const HEADING_TOKENS = 8;
-/** Short items say more per token than their tokens tell, so that long ones are not shut out. */
+/** Short items are favored per token; this offset keeps long ones competitive. */
 const BASE_TOKENS = 6;
-/** Most of the room that kinds of little worth may take together with others of their kind. */
+/** Maximum share of the room for each of these low-value kinds. */
 const SHARES: Partial<Record<ItemKind, number>> = { code: 0.07, found: 0.08, looked: 0.05 };
-/** Items in a row that may not fit before the rest is given up. */
+/** Consecutive items that may fail to fit before the rest is skipped. */
 const MAX_MISFITS = 60;
 
-/** What a person typed is told where there is room, though it says nothing new. */
+/** Users' typed text is included if there is room, even if it says nothing new. */
 const TYPED_AGAIN = 0.3;
 
 function isTyped({ kind }: Item): boolean {
   return kind === "request" || kind === "user";
 }
 
-/** Items that are rated anew in one step. */
+/** Number of items re-rated per step. */
 const RATED_IN_A_STEP = 16;
 
-/** No token of usual text has more characters: tokens are counted only for what may be taken. */
+/**
+ * No token of ordinary text has more characters: exact counts are needed only for candidates that may fit.
+ */
 const MOST_CHARACTERS = 8;
 
 /** Items chosen so far. */
 export interface Selection {
-  /** In the order in which they were taken: what is worth least comes last. */
+  /** In selection order: the least valuable comes last. */
   readonly taken: Item[];
-  /** Takes the items that tell most for their tokens until `room` is used; false where nothing more fits. */
+  /** Takes the items with the most value per token until `room` is used; false if nothing more fits. */
   fill(room: number): Steps<boolean>;
 }
 
-/** What each item stands below, by its place: the words that lead into its list, or the item that its own list belongs to. */
+/**
+ * The parent of each item, by position: the words that introduce its list, or the item that its nested list
+ * belongs to.
+ */
 function leadsOf(items: readonly Item[]): (number | undefined)[] {
   const above: number[] = [];
   return items.map(({ kind, text, source, episode }, index) => {
@@ -155,9 +160,9 @@ function leadsOf(items: readonly Item[]): (number | undefined)[] {
 }
 
 /**
- * Chooses among items, greedily, with what was said already taken off. An episode is never told without its headline,
- * the beginning of its request; an episode without one in `headlines` needs none. An item of a list brings what it
- * stands below. `said` was made of the same items.
+ * Selects items greedily, discounting what was already said. An episode is never shown without its headline,
+ * the beginning of its request; an episode missing from `headlines` needs none. A list item brings its
+ * parent. `said` must be built from the same items.
  */
 export function* createSelection(
   items: readonly Item[],
@@ -187,7 +192,7 @@ export function* createSelection(
   const taken: Item[] = [];
   const leads = leadsOf(items);
   const told = new Set<number>();
-  /** What an item cannot be told without and is not told yet. */
+  /** The prerequisites of an item that are not yet selected. */
   const before = (index: number): Item[] => {
     const needed: Item[] = [];
     for (let at = leads[index]; at !== undefined && !told.has(at); at = leads[at]) needed.unshift(itemAt(at));
@@ -210,7 +215,7 @@ export function* createSelection(
     for (let at: number | undefined = index; at !== undefined; at = leads[at]) told.add(at);
     episodes.add(itemAt(index).episode);
   };
-  /** What is worth most now, taken out; rates have sunk while others were taken. */
+  /** Removes and returns the most valuable item; rates have dropped while others were taken. */
   function* next(): Steps<number | undefined> {
     let rated = 0;
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
@@ -223,7 +228,7 @@ export function* createSelection(
     }
     return undefined;
   }
-  /** Takes what fits, and gives what did not: what is worth most first. */
+  /** Takes what fits; returns what did not, most valuable first. */
   function* takeFitting(room: number): Steps<number[]> {
     const caps = new Map(Object.entries(SHARES).map(([kind, share]) => [kind, share * room]));
     const passed: number[] = [];
@@ -250,7 +255,7 @@ export function* createSelection(
     const known = taken.length;
     const [first] = yield* takeFitting(room);
     if (taken.length === 0 && first !== undefined) {
-      // Where nothing fits, a beginning says more than nothing.
+      // If nothing fits, a beginning is better than nothing.
       const item = itemAt(first);
       const text = clipToTokens(item.text, tokens(item) + room - costOf(first), countText);
       if (text !== "") take(first, text);
@@ -260,14 +265,14 @@ export function* createSelection(
   return { taken, fill };
 }
 
-/** An item and what it is worth. */
+/** An item and its value. */
 type Entry = readonly [index: number, value: number];
 
 interface Queue {
   push(entry: Entry): void;
-  /** The entry of the greatest value, taken out; of equal ones the first item. */
+  /** Removes and returns the entry with the greatest value; ties go to the first item. */
   pop(): Entry | undefined;
-  /** The greatest value; -Infinity where there is none. */
+  /** The greatest value; -Infinity if empty. */
   top(): number;
 }
 

@@ -1,7 +1,7 @@
 import { languagesOf } from "./languages.ts";
 import { MOST_UNWRAPPED as MOST, oneLine, paragraphsOf, sentencesOfLine, unwrapped } from "./text.ts";
 
-// ---- sentences, and where they stand
+// ---- sentences and their context
 
 const LIST_MARK = /^\s{0,12}(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)]|[A-Za-z]\))\s{1,4}(?:\[[ xX]\]\s)?)+/;
 const HEADING = /^\s{0,3}(?:#{1,6}\s|\*\*[^*\n]{1,120}\*\*:?\s{0,4}$|[^.!?。]{1,80}[:：]\s{0,4}$)/;
@@ -9,26 +9,26 @@ const TABLE_OR_QUOTE = /^\s{0,12}(?:\||>|│|[-=*_]{3,}\s{0,4}$)/;
 const CODE =
   /^\s{0,80}(?:(?:const|let|var|import|export|function|def|class|return|if|for|while|public|private|func|type|interface|package|#include|@\w+)\b.{0,400}[;{}()=:]|[{}[\]()<>/;#$]|\w{1,60}(?:\.\w{1,60}){0,6}\(.{0,300}\);?$)|(?:[;{}]|=>)\s{0,4}$/;
 
-/** A line that a program wrote, behind its place, its time or its name in brackets. */
+/** A line printed by a program, after its location, time or bracketed name. */
 const LOGGED =
   /^(?:[[(<][^\])>\n]{1,60}[\])>]:?\s{1,4}|[\w./@-]{1,60}:\d{1,7}(?::\d{1,7})?:?\s{1,4}|\d[\d:.,tz-]{4,30}\s{1,4}|[⚠✖❌×✗]\ufe0f?\s{1,4}){0,3}(?:(?:uncaught (?:\(in promise\) )?|unhandled )?(?:[\w.]{0,60}(?:error|warning|exception)|fatal|panic|notice) ?[:!\]]|(?:npm|pnpm|yarn) (?:err!|warn)|(?:warn|info|debug|trace)(?:\s{0,4}[[:]|\s-\s))/;
 /** What a program complains of without saying that it does. */
 const COMPLAINT =
   /^(?:encountered|failed to|unable to|invalid \w+|unexpected|received|detected|module not found|objects are not|expected (?=.{0,200}\b(?:but|got|found)\b))\b/;
-/** Speaks to somebody: what a person adds behind or below such a line. */
+/** Addresses someone: text that a person adds after or below such a line. */
 const ADDRESSES =
   /\b(?:you|your|please|pls|we|our|us|i|my|let['’]?s)\b|^(?:(?:and|but|so|also|now|then|ok|okay),? )*(?:never|always|don['’]?t|do not|avoid|only|use|keep|make|fix|ask|run|stop|add|remove|put|write)\b|[^\p{ASCII}]{2}/u;
 const QUOTED = /[“"][^“”"\n]{1,600}[”"]/g;
 
 export interface Sentence {
   readonly text: string;
-  /** Lower case, without marks of lists and emphasis. */
+  /** Lower case, without list and emphasis markers. */
   readonly plain: string;
   /** The heading above it. */
   readonly heading: string;
   /** It is an item of a list. */
   readonly item: boolean;
-  /** It stands in or behind what a program wrote, or between quotes. */
+  /** Inside or after program output, or quoted. */
   readonly pasted: boolean;
 }
 
@@ -47,7 +47,7 @@ export function readSentences(text: string): Sentence[] {
       known.add(line);
       const item = LIST_MARK.test(line);
       const marked = /^\s{0,3}#{1,6}\s/.test(line);
-      // An item that opens a list of its own stays below its heading.
+      // An item that introduces a nested list stays below its heading.
       const nests = item && !marked && RULE_HEADING.test(heading);
       if (line.length < 160 && HEADING.test(line) && !nests) heading = plainOf(line);
       if (marked) return [];
@@ -63,7 +63,7 @@ export function readSentences(text: string): Sentence[] {
   });
 }
 
-/** The sentences of one line, and whether each stands between quotes. */
+/** The sentences of one line, and whether each is quoted. */
 function sentencesIn(line: string): { readonly words: string; readonly quoted: boolean }[] {
   const quotes = [...line.matchAll(QUOTED)].map(({ index, 0: words }) => [index, index + words.length]);
   const start = LIST_MARK.exec(line)?.[0].length ?? 0;
@@ -79,7 +79,7 @@ function sentencesIn(line: string): { readonly words: string; readonly quoted: b
   });
 }
 
-/** Lower case, without marks of lists and emphasis and without text in quotes. */
+/** Lower case, without list and emphasis markers and quoted text. */
 function plainOf(sentence: string): string {
   return sentence
     .replace(LIST_MARK, "")
@@ -102,30 +102,30 @@ const RULE_HEADING =
   /(?:^|\b)(?:rules?|constraints?|guidelines?|conventions?|non-?goals|out of scope|ground rules|preferences|regeln|vorgaben|règles|contraintes|reglas|restricciones|regras|restrições|правила|ограничения)\b(?: (?:for|across|on|of|to|in) (?:\w+ ?){1,4})?\s{0,2}[:：]?$|(?:^|\b)important[:：]?$|(?:规则|约束|要求|规范|注意事项|ルール|制約|注意事項)[:：]?$/iu;
 /** What stands below is told as done. */
 const DONE_HEADING = /\b(?:already|done|completed|finished|implemented)\b/;
-/** In a plan only what says how to work is a rule: the rest describes what is to be built. */
+/** In a plan, only instructions on how to work are rules: the rest describes what to build. */
 const ABOUT_WORK =
   /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal (?:changes?|diffs?)|(?:be|stay) minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item)|backward)\b/i;
 const ONE_OFF =
   /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
-/** Asks for something to be done with one thing at hand: done with once it is done. */
+/** Requests a one-time action: settled once it is done. */
 const AT_HAND =
   /^(?:(?:no|ok|okay|yeah|yes|so|and|but|now|please|just|then),? )*(?:only \w+ (?:this|these|that|those|the failing)\b|(?:use|take|make|keep|pick|try|turn|paint) (?:the|this|that) (?:[\w-]+ )?ones?\b|let['’]s do\b|(?:re-?run|run|try|do|check|test|build|start|open|send|show) (?:it|this|that|them|these|those|all of (?:it|them))\b(?! (?:every|each|before|after (?:every|each)|whenever)))|\b(?:this|that) one\b|\b(?:today|tonight)[.!]?$|^(?!.*\b(?:never|not|always|don['’]?t)\b).*\bagain[.!]?$/;
-/** Asks for something to be built or mended now: what must be so is told of that. */
+/** Requests something to be built or fixed now: requirements then describe that. */
 const BUILDS =
   /(?:^|[.,;:!?] |\b(?:and|so|please|then|can you|could you) )(?:add|put|write|implement|build|create|fix|code|generate|sketch|design|route|handle|start with)\b|füge?\b|ergänze?\b|implementier|\b(?:ajoute|implémente|corrige|mets|agr[eé]ga\p{L}*|añade|hazlo|cámbia\p{L}*|implementa|adicion[ae]|coloca|cria|добавь|сделай|напиши|исправь|реализуй)\b|(?:^|[\s,])(?:добавь|сделай|напиши|исправь|реализуй)|加上|实现|写一个|(?:追加|実装|修正|直し|作っ)(?:して|てください)/iu;
 const MOST_OF_A_WISH = 600;
 /** Says what must be so of a thing, in the third person. */
 const REQUIRES =
   /^(?!you\b|we\b|i\b)(?:(?!,? (?:and|but) (?:never|don['’]t|always)\b).){2,80}?(?:\b(?:should|must|has to|have to|needs? to)\b|(?<![\p{L}])(?:darf|muss|soll|doit|doivent|debe|deben|deve|devem|долж\p{L}+)(?![\p{L}])|必须|应该|ように)/iu;
-/** Begins with what is to be done or left. */
+/** Starts with an action to take or avoid. */
 const COMMANDS =
   /^(?:(?:and|but|so|also|btw|please|ok|okay|yes|no|again),? )*(?:always|never|don['’]?t|do not|avoid|only|use|keep|make sure|run|ask|immer|nie|toujours|jamais|siempre|nunca|sempre|всегда|никогда|впредь)\b/iu;
 const NO_OPINION =
   /^(?:(?:ok|okay|so|hm+|yeah|well|and|but)[, ]{1,2}){0,2}(?:personally|i (?:think|guess|believe|thought|wonder)|maybe|perhaps|could be|might be|in my opinion|imh?o|it (?:seems|looks)|seems|looks like)\b/;
-/** Weighs what might be, or tells what others hold. */
+/** Considers possibilities, or reports others' opinions. */
 const DISCUSSES =
   /^(?:(?:let['’]?s )?(?:discuss|debate|compare|weigh)\b|(?:some|many|most|other) (?:people|teams|folks|devs|developers|projects|argue|say|think)\b|in (?:theory|principle)\b|(?:pros?|cons?|(?:option|variant|alternative|approach|choice) \w{1,12})\b[:,]|either\b.{1,200}\bor\b|an? (?:\w+ ){1,2}would (?:say|argue|think)\b|if (?:we|i|it|they|one|all|every\w*) (?:\w+ ){0,3}?(?:\w+ed|were|was|had|did)\b.{1,300}\b(?:would|could|might)(?:n['’]t)?\b)|\b(?:undecided|torn|trade-?offs)\b/;
-/** Standing rules in a user's text: what binds work beyond the step at hand. */
+/** Standing rules in a user's text: they bind work beyond the current step. */
 export function rulesIn(text: string, all: readonly Sentence[] = readSentences(text)): string[] {
   const task = { isPlan: isDocument(text), builds: BUILDS.test(text.slice(0, MOST_OF_A_WISH)) };
   return all.flatMap((sentence, index) => {
@@ -135,7 +135,7 @@ export function rulesIn(text: string, all: readonly Sentence[] = readSentences(t
   });
 }
 
-/** A short rule that speaks of something before it is told with the sentence before it. */
+/** A short rule that refers to the previous sentence is quoted with it. */
 function inContext({ text, plain }: Sentence, before: Sentence | undefined): string {
   const leans = plain.length <= SHORT_RULE && LEANS.test(plain);
   return leans && before !== undefined && before.text.length <= LONGEST_CONTEXT
@@ -148,7 +148,7 @@ const LONGEST_CONTEXT = 240;
 const LEANS =
   /\b(?:it|this|that|these|those|them|they|there|here|our own|your own|one|ones|the same|both|either)\b/;
 
-/** Says that what comes next is a rule, and nothing else. */
+/** Only announces that a rule follows. */
 const FRAME =
   /^(?:(?:this is|here is|here's) )?(?:an? |one |my )?(?:very )?(?:important |hard |general |standing )?(?:constraint|rule|ground rule|instruction|requirement)?(?: for you)?[:,. ]*(?:(?:for|during) the (?:rest|remainder) of (?:this|the|our) (?:session|conversation|chat|work)|from now on|going forward)?[:.]?$/i;
 
@@ -172,7 +172,7 @@ const WISHES =
 interface Task {
   /** A plan or a specification. */
   readonly isPlan: boolean;
-  /** Something is to be built or mended now. */
+  /** Something is to be built or fixed now. */
   readonly builds: boolean;
 }
 
@@ -188,7 +188,7 @@ function isRule(sentence: Sentence, { isPlan, builds }: Task): boolean {
   );
 }
 
-/** A heading, a question, an opinion, what is done, what is pasted, and what is asked for this once. */
+/** Headings, questions, opinions, completed work, pasted text and one-time requests. */
 function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
   if (plain.length < 5 || !/\p{L}{2}/u.test(plain) || (/[:：]$/.test(plain) && plain.length < 40))
     return true;
@@ -200,7 +200,7 @@ function isNoWish({ plain, heading, item, pasted }: Sentence): boolean {
   );
 }
 
-// ---- rules that replace each other
+// ---- superseded rules
 
 /** Words that say nothing about what a rule is about: its force, and values that a newer rule changes. */
 const NO_TOPIC = new Set(
@@ -224,16 +224,16 @@ interface Topic {
   readonly names: ReadonlySet<string>;
 }
 
-/** So many rules with a word in common are compared. */
+/** Maximum number of rules compared per shared word. */
 const MOST_ALIKE = 64;
 
-/** The rules, newest first, without those that a newer one replaces. */
+/** The rules, newest first, without superseded ones. */
 export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
   const stands = createStanding();
   return rules.filter(({ text }) => stands(text));
 }
 
-/** Asked of rules from the newest on: whether no newer one replaces it. */
+/** Called with rules from the newest on: whether no newer one supersedes it. */
 export function createStanding(): (rule: string) => boolean {
   const byWord = new Map<string, readonly Topic[]>();
   return (rule) => {
@@ -245,7 +245,7 @@ export function createStanding(): (rule: string) => boolean {
   };
 }
 
-/** True where two rules are about the same thing, so that the newer replaces the older. */
+/** True if two rules have the same subject, so that the newer supersedes the older. */
 function covers(newer: Topic, older: Topic): boolean {
   if (newer.words.size === 0 || older.words.size === 0) return newer.whole === older.whole;
   const shared = sharedBy(newer.words, older.words);
@@ -261,7 +261,7 @@ function sharedBy(one: ReadonlySet<string>, other: ReadonlySet<string>): number 
   return count;
 }
 
-/** The words and names of a rule that say what it is about, words cut to their stem. */
+/** The words and names that identify a rule's subject, words stemmed. */
 function topicOf(rule: string): Topic {
   const words = new Set<string>();
   const names = new Set<string>();
@@ -282,7 +282,7 @@ function topicOf(rule: string): Topic {
 
 // ---- decisions
 
-/** What is done next, not which way was chosen. */
+/** The next action, not a choice. */
 const NARRATES =
   /^(?:(?:now )?let me|first,? let|i['’]ll (?:check|look|read|run|search|start|try|grep|verify|take|wait|inspect)|let['’]?s (?:see|check|look|run|try|verify)|i see|looking at|now i|the (?:test|error|output|file|command|build)s? (?:is|are|was|shows?|failed|now))\b/i;
 const HEDGES =
@@ -298,16 +298,16 @@ const PICK =
 /** Names the decision that follows. */
 const NAMED =
   /^(?:(?:the|my|our|key|main|final|design|product|recommended|right|proper|simplest|cleanest|best|safest|minimal|correct) ){0,3}(?:decision|approach|resolution|trade-?off|stance|recommendation|conclusion|fix|solution)(?: here)?(?: is(?: now| straightforward| simple)?| was)?(?:: ?\S| (?:is|was) (?:to )?(?:add|use|keep|mov|remov|chang|replac|mak)\w*)|^(?:so,? )?the (?:(?:right|proper|simplest|cleanest|cleaner|best|safest|minimal|correct|better) ){1,2}(?:fix|solution|approach|way|option|choice|call|move)(?: here)? (?:is|was|would be)\b/;
-/** Says that something is so because it was wanted so. */
+/** States that something is intended. */
 const MEANT =
   /\b(?:by design|deliberately|on purpose)\b|^(?:so )?(?:i|we) (?:did not|didn['’]t|do not|don['’]t|will not|won['’]t|would not|wouldn['’]t|am not going to) (?!know|see|think|have|find|need to|want to).{4,160}\b(?:because|since|so that|to (?:keep|avoid))\b/;
-/** Says which way is to be gone. */
+/** States which way to go. */
 const CHOOSES =
   /^(?:(?:so|yes|then|for [^,]{2,40}),? ){0,2}(?:i|we)(?:['’]d| should| would)(?: not| rather)? (?:avoid|keep|group|treat|separate|store|reuse|default|leave|stay|drop|stop|optimi[sz]e)\w*\b|\bshould (?:only )?(?:stay|remain|default)\b/;
 /** Says what is done and what for, or which other way is left. */
 const ON_PURPOSE =
   /^(?:(?:so|then|now|yes|ok|okay|got it|for now|instead|agreed),? ){0,2}(?:(?:i|we)(?:['’]ll| will|['’]m going to| am going to|['’]d)|let me) (?!know|see|check|look|read|verify|inspect|run|think|try|start|wait|continue|let|give|mark|show|explain|need|have|can)\w+ .{4,240}\b(?:instead of|rather than|so (?:that |the |it |they |we |each |both )\w+|because|to avoid|without (?!any issue)\w+ing|by \w+ing)\b|^(?:for now|instead),? (?:(?:i|we)(?:['’]ll| will)|let me) (?!check|look|see|read|verify|try)\w+|\blet me (?:take|use|try) a (?:different|simpler|cleaner) approach\b/;
-/** Takes up what somebody proposed, and says what follows from it. */
+/** Accepts a proposal and states what follows. */
 const AGREES =
   /^(?:yes,? )?(?:i agree|agreed|good call|good idea|fair (?:point|enough))(?: with [^,.;:—–-]{1,60})?[,.;:—– -]{1,3}(?! ?(?:let me|i['’]ll (?:check|look|read)|that|this is|here)).{12,}/;
 const DECISION_HEADING =
@@ -316,7 +316,7 @@ const DECISION_HEADING =
 const WANTED =
   /\bi(?:['’]d| would) (?:prefer|rather)\b|\bi(?:['’]d| would)? like (?:option|approach|to (?:use|go|keep|stay|start with))\b|\b(?:instead of|rather than)\b|^no, \S|^i think (?:option )?[a-d1-9]\b|^[a-d]\)[, ]{1,2}(?!so|would|should|if|what|why)\S/;
 
-/** A choice in the form of a question: "can we use tabs instead of spaces?" */
+/** A choice phrased as a question: "can we use tabs instead of spaces?" */
 const ASKS_FOR = /^(?:please )?(?:can|could) (?:we|you) .{4,120}\b(?:instead of|rather than) /;
 
 /** Choices between ways to do something, with or without a reason; people choose in more words than assistants do. */
@@ -359,7 +359,10 @@ const ACCEPTS =
   /^(?:(?:i think|let['’]?s (?:do|go with|go)|go with|option)\s{1,2})?(?:yes|yeah|yep|yup|ok(?:ay)?|sure|agreed?|sounds (?:good|great|right)|good|great|perfect|exactly|correct|right|do it|go (?:ahead|for it)|please do|makes sense|that works|lgtm|[a-d]\)|[a-d1-9]$|let['’]?s (?:do|go)|both)(?![\p{L}])/iu;
 const REJECTS = /\b(?:but|instead|however|don['’]t|do not|rather|no,|wait|actually|what if|why)\b/i;
 
-/** What an assistant proposed and its user took: its recommendation, where the reply says yes or names the same option. */
+/**
+ * The assistant's proposals that the user accepted: its recommendation, if the reply says yes or names the
+ * same option.
+ */
 export function acceptedIn(proposal: string, reply: string): string[] {
   const words = reply.trim().slice(0, 200);
   if (!ACCEPTS.test(words) || REJECTS.test(words)) return [];
@@ -373,7 +376,7 @@ export function acceptedIn(proposal: string, reply: string): string[] {
   }).slice(-3);
 }
 
-// ---- next steps and questions at the end
+// ---- next steps and closing questions
 
 const NEXT =
   /^(?:(?:the )?next(?: steps?| up| task| i| we|,|:)|remaining|left to do|still (?:to do|open|left|missing|pending|need)|to ?do\b|up next|(?:what|which)['’]?s (?:left|next)|outstanding|pending|not (?:yet )?done|follow-?ups?)\b/i;
@@ -435,12 +438,12 @@ const ASKS_WITHOUT_MARK =
 const RHETORICAL =
   /^(?:why|how|what|so what|what happened|why not|the (?:problem|issue|result)|wie|warum|pourquoi)\?$|^(?:why|what|how)\b.{0,60}\?\s{0,3}(?:because|it|the)\b/i;
 
-/** Questions to the user that wait for an answer, in an assistant's closing message. */
+/** Unanswered questions to the user in the assistant's closing message. */
 export function questionsIn(text: string): string[] {
   return textsOf(readSentences(text.slice(-CLOSING)), ({ plain }) => plain.length >= 8 && asks(plain));
 }
 
-/** Nothing in particular is asked. */
+/** A generic question. */
 const POLITE =
   /^(?:(?:hi|hello|hey|great|sure|ok|okay)[!,. ]{1,3}){0,2}(?:how (?:can|may) i (?:help|assist)\b|what (?:can i|would you like me to) (?:help|assist|do)\b.{0,40}\?$|(?:is there )?anything else\b|do you need anything else\b|wie kann ich .{0,20}helfen|kann ich sonst noch|comment puis-je vous aider|en qué puedo ayudar|¿en qué puedo ayudar|como posso ajudar|чем (?:я )?могу помочь)|有什么(?:我)?(?:可以|能)帮|何かお手伝い|他に何か/;
 
@@ -457,7 +460,7 @@ function asks(plain: string): boolean {
   );
 }
 
-// ---- failures that users report
+// ---- failures reported by users
 
 const FAILS =
   /\bstill (?:not|broken|wrong|fail\w*|crash\w*|hang\w*|the same|see(?:ing)?|get(?:ting)?|doesn['’]t|does not|isn['’]t|can['’]t|happen\w*|throw\w*)\b|\b(?:(?:is|are|does|do|did)(?:n['’]t| not)|not) work(?:ing)?\b|\b(?:i['’]?m|i am|we['’]?re|we are|i|we) (?:still )?(?:see(?:ing)?|get(?:ting)?|hit(?:ting)?) (?:an? |the |this |these |following |now ){0,3}(?:\w+ ){0,2}(?:error|exception|failure|warning|crash|traceback|stack ?trace|timeout)s?\b|\bi(?:['’]m| am) seeing$|^but no \w+|\b(?:it|this|that|the \w+|\w+\(\)) (?:fails?|failed|crash(?:es|ed)|throws?|hangs?)(?: (?:with|on|when|because)\b|[.!]?$)/;
@@ -466,7 +469,7 @@ const NO_FAILURE =
 const IS_ERROR =
   /^[`"']?(?:\w{0,60}(?:Error|Exception)\b|error\b|fatal:|panic:|(?:--- )?FAIL(?:ED)?[: ]|failed to\b|cannot\b|traceback\b)/i;
 
-/** Failures in a user's words, and the first line of an error that is pasted. */
+/** Failures in the user's words, and the first line of a pasted error. */
 export function reportsIn(all: readonly Sentence[]): string[] {
   return textsOf(all, ({ text, plain }) => {
     if (QUESTION.test(plain) || plain.length < 8 || plain.endsWith(":")) return false;

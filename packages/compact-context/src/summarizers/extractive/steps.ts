@@ -5,9 +5,9 @@ import { commandKey, isLookingCommand } from "./commands.ts";
 import { type Outcome, tookEffect } from "./outcomes.ts";
 import { clipLine, oneLine, parsedJson } from "./text.ts";
 
-// What the calls of a conversation come to: what is verified, broken, running, committed and still to be done.
+// The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
 
-/** A call with what came of it. */
+/** A call and its outcome. */
 export interface Step {
   readonly message: number;
   readonly id: string;
@@ -15,9 +15,9 @@ export interface Step {
   readonly action: Action;
   readonly outcome: Outcome;
   readonly result: CallResult | undefined;
-  /** Call and result stand beside the summary. */
+  /** Call and result stay in the list, next to the summary. */
   readonly stays: boolean;
-  /** The call stands beside the summary, but its output was emptied. */
+  /** The call stays in the list, but its output was cleared. */
   readonly emptied: boolean;
 }
 
@@ -26,14 +26,14 @@ export interface CallResult {
   readonly isError: boolean;
 }
 
-/** A failure that nothing in the conversation shows to be solved. */
+/** A failure without evidence of a fix. */
 export interface OpenError {
   readonly text: string;
-  /** The command or tool that gave it. */
+  /** The command or tool that reported it. */
   readonly from: string;
 }
 
-/** The last run of each command that verifies something, newest first. */
+/** The last run of each verifying command, newest first. */
 export function lastVerification(steps: readonly Step[]): Step[] {
   const runs = new Map<string, Step>();
   for (const step of steps) {
@@ -46,7 +46,7 @@ export function lastVerification(steps: readonly Step[]): Step[] {
   return [...runs.values()].filter((run) => !settled.has(run)).reverse();
 }
 
-/** The runs that failed and that a later one, which passed, says to be mended. */
+/** Failed runs that a later passing run shows to be fixed. */
 function settledAmong(runs: readonly Step[], steps: readonly Step[]): ReadonlySet<Step> {
   const broken = runs.filter(({ outcome }) => outcome.state === "failed");
   if (broken.length === 0) return new Set();
@@ -65,14 +65,14 @@ function settledAmong(runs: readonly Step[], steps: readonly Step[]): ReadonlySe
   );
 }
 
-/** Two steps with the same key did the same thing. */
+/** Steps with the same key did the same thing. */
 export function keyOf({ action, call }: Step): string {
   return action.command === undefined ? `${call.name} ${action.words}` : commandKey(action.command);
 }
 
 export type Family = "build" | "types" | "lint" | "audit" | "test";
 
-/** Kinds of checks, by their commands. A whole run says how all of them stand; tests that passed were built. */
+/** Kinds of checks, by command. A full run covers the whole kind; passing tests imply a build. */
 const FAMILIES: Readonly<Record<Family, RegExp>> = {
   build: /build|compile|assemble|\b(?:c?make|ninja|gradlew?|mvnw?)\b/,
   types: /tsc|tsgo|typecheck|type-check|mypy|pyright/,
@@ -81,27 +81,30 @@ const FAMILIES: Readonly<Record<Family, RegExp>> = {
   test: /test|spec|jest|mocha|\bava\b|playwright|cypress|e2e/,
 };
 
-/** The kinds of checks that a text names. */
+/** The kinds of checks that a text mentions. */
 export function familiesIn(text: string): Family[] {
   return (Object.keys(FAMILIES) as Family[]).filter((family) => FAMILIES[family].test(text));
 }
 
 const WHOLE = /(?:^|[\s:])(?:ci|check|verify|validate|all|precommit|pre-commit)(?=$|[\s:])/;
-/** A run of some tests only. */
+/** A partial test run. */
 const CHOSEN =
   /(?:^|\s)(?:-run|-k|-t|--grep|--filter|-m|--testNamePattern|--test-name-pattern|--only)\b|::|\.(?:test|spec)\.\w|_test\.\w|test_\w+\.py/;
 const CONFLICT = /\bCONFLICT\b|^Automatic merge|\[(?:remote )?rejected\]|failed to push/;
 const CONCLUDES = /\bgit\b.{0,100}\b(?:commit|push|(?:merge|rebase|cherry-pick) --(?:continue|abort|skip))\b/;
 
-/** What a program says of a command that was written wrongly. */
+/** Error messages for a mistyped command. */
 const MISUSE =
   /^(?:jq: |\(eval\):|(?:zsh|bash|sh)(?:: line)?[: ]\d)|\bsyntax error near\b|\b(?:no such file|not found|unknown (?:option|command|flag|argument)|unrecognized|invalid (?:option|argument)|usage:|does not exist|not a directory|ambiguous argument|pathspec)\b/i;
-/** The same of a check, whose own failures may say that something was not found. */
+/** Same for a check, whose own failures may say that something was not found. */
 const NO_SUCH_CHECK = /\b(?:unrecognized|unknown|unexpected) (?:sub)?(?:command|option|argument|flag)\b/i;
-/** Of what checks nothing, only the failures of so many last calls are open: work went on without it. */
+/**
+ * For commands that check nothing, only failures among this many last calls are open: work continued without
+ * them.
+ */
 const LATE = 25;
 
-/** What the newest run of each kind of check says failed, newest first. */
+/** The failures in the newest run of each kind of check, newest first. */
 export function findOpenErrors(steps: readonly Step[]): OpenError[] {
   const failed = new Map<string, Step>();
   for (const step of steps) {
@@ -124,7 +127,7 @@ function fail(failed: Map<string, Step>, step: Step): void {
   if (kind !== undefined) failed.set(kind, step);
 }
 
-/** Of several checks in a row, the one that the lines of failure name; else the first. */
+/** Of several checks in a row, the one named by the failure lines; otherwise the first. */
 function kindOfFailure(step: Step): string | undefined {
   const kinds = kindsOf(step);
   const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
@@ -148,7 +151,7 @@ function isMisuse(step: Step): boolean {
   return linesOfFailure(step).some((line) => told.test(line));
 }
 
-/** The kinds of checks that a step is, its own first; of a command that checks nothing, the command alone. */
+/** A step's kinds of checks, its own first; for a command that checks nothing, the command itself. */
 function kindsOf(step: Step): readonly string[] {
   const { command = "", kind } = step.action;
   const key = keyOf(step);
@@ -159,13 +162,13 @@ function kindsOf(step: Step): readonly string[] {
   return own.length > 0 ? own : [key];
 }
 
-/** Whether a run that passed says that a failure of that kind is mended: a run of some tests settles only the same run. */
+/** Whether a passing run shows a failure of that kind to be fixed: a partial run covers only the same run. */
 function settles(run: Step, kind: string, before: Step): boolean {
   const chosen = kind === "test" && CHOSEN.test(run.action.command ?? "");
   return !chosen || keyOf(before) === keyOf(run) || linesOfFailure(before).some((line) => names(run, line));
 }
 
-/** True where a command chooses the test that a line of failure names. */
+/** True if a command selects the test that a failure line names. */
 function names({ action: { command = "" } }: Step, line: string): boolean {
   return (line.match(/[\w./-]{6,}/g) ?? []).some((name) => command.includes(name));
 }
@@ -181,9 +184,9 @@ function openLines(step: Step): OpenError[] {
   return linesOfFailure(step).map((text) => ({ text: oneLine(text), from }));
 }
 
-// ---- what is still running
+// ---- running processes
 
-/** How hosts name what they started in the background. */
+/** The names that hosts give to background processes. */
 const STARTED =
   /(?:running in (?:the )?background with ID:?|backgrounded[^\n]{0,40} ID:?|session ID|agentId:|task_id:?|<task[-_]id>)\s{0,2}([\w-]{2,60})/i;
 const RUNNING = /\bstill running$/;
@@ -191,7 +194,7 @@ const LAUNCHED = /^Async agent launched\b|\brunning in (?:the )?background\b/i;
 const ENDED =
   /<status>(?:completed|failed|killed|stopped|cancelled)<\/status>|Process exited with code|\b(?:exited|finished|completed) with (?:exit )?code\b/i;
 
-/** What was started and nothing shows to have ended: sub-agents and commands, oldest first. */
+/** Sub-agents and commands that started without evidence of ending, oldest first. */
 export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
   const running = new Map<string, string>();
   for (const step of steps) {
@@ -238,13 +241,16 @@ const ON_BRANCH = /^On branch (\S{1,120})/m;
 const COMMITTED = /^\[(\S{1,120}) (?:\(root-commit\) )?([0-9a-f]{7,40})\] (.{1,140})/m;
 const PUSH = /\bgit\b(?: -C \S+)? push\b/;
 const COMMIT = /\bgit\b(?: -C \S+)? commit\b/;
-/** What git says of a push that arrived, and of one that did not. */
+/** Git's messages for a successful and a failed push. */
 const PUSHED =
   /^\s*(?:\+?\s?[0-9a-f]{7,40}\.{2,3}[0-9a-f]{7,40}|\* \[new (?:branch|tag)\])\s+\S+\s+-> |everything up-to-date/im;
 const NOT_PUSHED = /\[(?:remote )?rejected\]|^(?:error|fatal): /m;
 const CHANGED_AFTER = 12;
 
-/** Where the repository stands by what commands showed: branch, last commit, whether it was pushed, and what changed since. */
+/**
+ * The repository's state as commands showed it: branch, last commit, whether it was pushed, and changes
+ * since.
+ */
 export function readRepository(steps: readonly Step[]): string[] {
   let branch = "";
   let commit = "";
@@ -288,7 +294,7 @@ export function openTasks(plan: readonly Task[] | undefined): Task[] {
 /** One item of a task list. */
 export interface Task {
   readonly text: string;
-  /** As the tool names it, such as `in_progress`; empty where it names none. */
+  /** The tool's status, such as `in_progress`; empty if there is none. */
   readonly status: string;
 }
 
@@ -299,14 +305,14 @@ const TEXT_KEYS = ["content", "step", "subject", "title", "description", "task",
 const CREATED = /#(\w{1,20})/;
 const MAX_TASK = 200;
 
-/** True where the status says that the work was done. */
+/** True if the status means that the work is done. */
 export function isFinished({ status }: Task): boolean {
   return FINISHED.test(status);
 }
 
 /**
- * The newest task list, finished items included; undefined where no call keeps one. Reads whole lists (TodoWrite,
- * update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all before it.
+ * The newest task list, finished items included; undefined if no call maintains one. Reads whole lists
+ * (TodoWrite, update_plan) and single steps (TaskCreate, TaskUpdate); a newer list replaces all earlier ones.
  */
 export function readPlan(calls: readonly Pick<Step, "call" | "result">[]): Task[] | undefined {
   let items: Map<string, Task> | undefined;
@@ -321,7 +327,9 @@ export function readPlan(calls: readonly Pick<Step, "call" | "result">[]): Task[
 
 const SHOWN = /^#(\w{1,20}) \[(\w{1,20})\] (\S.{0,400})$/;
 
-/** The list as a tool shows it, `#3 [pending] Weigh the parcels` a line; undefined for any other result. */
+/**
+ * The list as a tool prints it, `#3 [pending] Weigh the parcels` per line; undefined for any other result.
+ */
 function shownTasks(result: string): Map<string, Task> | undefined {
   const tasks = new Map<string, Task>();
   for (const line of result.slice(0, 40_000).trim().split("\n")) {
@@ -349,7 +357,7 @@ function taskOf(value: unknown): Task[] {
   return text === undefined ? [] : [{ text: clipLine(text, MAX_TASK), status: value.status }];
 }
 
-/** One step of the list: a task is added, or has another status. */
+/** One update of the list: a task is added or changes status. */
 function applyStep(
   items: Map<string, Task> | undefined,
   value: unknown,

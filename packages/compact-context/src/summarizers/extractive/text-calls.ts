@@ -2,7 +2,7 @@ import { type Message, messageText, type ToolCallPart } from "../../core/message
 import { oneLine } from "./text.ts";
 import { readSaid } from "./typed.ts";
 
-// Calls that stand in the text of messages: a model writes them where its host gives it no tools, and a person types them.
+// Calls inside message text: models write them if their host provides no tools, and people type them.
 
 /**
  * Calls that a model writes into its text where its host gives it no tools:
@@ -12,7 +12,7 @@ import { readSaid } from "./typed.ts";
  */
 export interface TextCalls {
   readonly calls: readonly ToolCallPart[];
-  /** The text without them. */
+  /** The text without the calls. */
   readonly said: string;
 }
 
@@ -50,7 +50,7 @@ function fieldsIn(text: string): Readonly<Record<string, string>> {
   return Object.fromEntries(fields);
 }
 
-/** Visits the elements that are closed, with what stands before each; gives the end of the last. */
+/** Visits the closed elements, with the text before each; returns the end of the last. */
 function eachElement(
   text: string,
   opening: RegExp,
@@ -72,7 +72,7 @@ function eachElement(
 const RESULT =
   /^\s*(?:EXECUTION RESULT of \[[^\]\n]{1,64}\]:|OBSERVATION:|\[[\w-]{1,60}[^\]\n]{0,200}\] Result:)\s*/;
 
-/** What a host answers to such a call in the user's place; undefined for words of a person. */
+/** A host's answer to such a call, sent as a user message; undefined for a person's own words. */
 export function textResult(message: Message | undefined): string | undefined {
   if (message?.role !== "user") return undefined;
   const text = messageText(message);
@@ -82,7 +82,7 @@ export function textResult(message: Message | undefined): string | undefined {
 
 // ---- commands that a person runs in the chat
 
-/** A command that a person typed, and what it printed. */
+/** A command that a person typed, and its output. */
 export interface TypedRun {
   readonly call: ToolCallPart;
   readonly output: string;
@@ -119,7 +119,10 @@ export function readTypedRuns(messages: readonly Message[]): {
   return { runs, outputs };
 }
 
-/** What stands between a command and the question behind its output, and where; undefined where nothing is asked. */
+/**
+ * The output between a command and the question after it, and its position; undefined if there is no
+ * question.
+ */
 function printedBehind(
   messages: readonly Message[],
   from: number,
@@ -129,7 +132,7 @@ function printedBehind(
   const parts = behind.slice(0, end);
   if (end < 1 || parts.some((part) => RUN.test(readSaid(part)))) return undefined;
   const text = parts.map(messageText).join("\n");
-  // Where the person agrees, the output stands there once more.
+  // If the person agrees, the output is repeated there.
   const again = behind[end + 2];
   const isAgain = again?.role === "user" && beginning(messageText(again)) === beginning(text);
   return { text, at: [...parts.keys(), ...(isAgain ? [end + 2] : [])].map((at) => from + at) };

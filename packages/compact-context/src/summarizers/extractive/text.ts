@@ -1,31 +1,35 @@
-/** Only so much of a text is read from its beginning and its end. */
+/** Maximum characters read from the beginning and the end of a text. */
 const READ_HALF = 40_000;
 
-/** Most texts have nothing that is to be folded. */
+/** Most texts contain nothing to fold. */
 const UNTIDY = /[^\S ]|\s\s|^\s|\s$/;
 
-/** Text without line breaks or runs of blanks. */
+/** The text without line breaks or runs of blanks. */
 export function oneLine(text: string): string {
   return UNTIDY.test(text) ? text.replace(/\s+/g, " ").trim() : text;
 }
 
-/** Text as code, in marks that it does not hold itself. */
+/** The text as inline code, with delimiters that it does not contain. */
 export function quotedCode(text: string): string {
   return text.includes("`") ? `"${text}"` : `\`${text}\``;
 }
 
-/** At most `characters` from the start, cut after a whole word where one ends near the limit; ` …` marks the cut. */
+/**
+ * At most `characters` from the start, cut after a whole word if one ends near the limit; ` …` marks the cut.
+ */
 export function clipEnd(text: string, characters: number): string {
   if (text.length <= characters) return text;
   return `${wordHead(text, Math.max(0, characters - 2))} …`;
 }
 
-/** The same on one line. */
+/** Same, on one line. */
 export function clipLine(text: string, characters: number): string {
   return clipEnd(oneLine(text), characters);
 }
 
-/** The longest beginning of `text` that ends with a word and has at most `tokens` tokens; empty where no word fits. */
+/**
+ * The longest prefix of `text` that ends with a word and has at most `tokens` tokens; empty if no word fits.
+ */
 export function clipToTokens(text: string, tokens: number, countText: (text: string) => number): string {
   if (tokens <= 0) return "";
   const most = Math.min(text.length, tokens * 16);
@@ -53,7 +57,7 @@ function wordHead(text: string, length: number): string {
   return text.slice(0, end).trimEnd();
 }
 
-/** Values by their key, keys and values in the order of the list. */
+/** Groups values by key; keys and values keep the list's order. */
 export function groupBy<Key, Value>(
   values: readonly Value[],
   keyFor: (value: Value) => Key,
@@ -68,7 +72,7 @@ export function groupBy<Key, Value>(
   return groups;
 }
 
-/** The value of a JSON text; undefined for any other text. */
+/** The parsed value of a JSON text; undefined if it does not parse. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text) as unknown;
@@ -77,30 +81,31 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** The whole of a text of usual length; beginning and end of a huge one, without the lines that are cut. */
+/** A text of usual length unchanged; beginning and end of a huge one, without partial lines. */
 export function readable(text: string): string {
   if (text.length <= 2 * READ_HALF) return text;
   const head = text.slice(0, READ_HALF).replace(/\n[^\n]{0,500}$/, "");
   return `${head}\n${text.slice(-READ_HALF).replace(/^[^\n]{0,500}\n/, "")}`;
 }
 
-/** Source of a pattern for short forms before a name, which end no sentence: `Prof. Chen`. */
+/** Pattern source of abbreviations before a name, which do not end a sentence: `Prof. Chen`. */
 export const TITLES = "Prof|Dr|Mrs?|Ms|Messrs|Sra?|Srta|Dra|Mme|Mlle|Hr|Fr";
 const SHORT_FORMS = `etc|approx|resp|bzw|usw|inkl|${TITLES}`;
-// A sentence ends before a capital, a quote or another script, and behind a longer word also before a small letter; `e.g. this` and `a.ts` go on.
+// A sentence ends before a capital, a quote or another script, and after a longer word also before a small
+// letter; `e.g. this` and `a.ts` do not end one.
 const SENTENCE_END = new RegExp(
   `(?<=[.!?][)"'”’»*\`]{0,3})(?<!\\b(?:e\\.g|i\\.e|vs|cf|No|Nr|z\\.B|${SHORT_FORMS})\\.)\\s{1,4}(?=[^\\p{Ll}\\s])|(?<=\\p{Ll}{3}[.!?])(?<!\\b(?:${SHORT_FORMS})\\.)\\s{1,4}(?=\\p{Ll}{1,20}['’]?\\p{L}{0,3}[\\s,])|(?<=[。！？]["”」』]?)(?!["”」』])`,
   "u",
 );
-/** Without it no sentence ends within a line. */
+/** Without a match, no sentence ends within a line. */
 const MAY_END = /[.!?][)"'”’»*`]{0,3}\s|[。！？]/;
 
-/** The sentences of one line, with the blanks around them. */
+/** The sentences of one line, with surrounding blanks. */
 export function sentencesOfLine(line: string): string[] {
   return MAY_END.test(line) ? line.split(SENTENCE_END) : [line];
 }
 
-/** Sentences and lines of a text, trimmed, none empty. */
+/** Non-empty sentences and lines of a text, trimmed. */
 export function sentences(text: string): string[] {
   return readable(text)
     .split("\n")
@@ -111,31 +116,31 @@ export function sentences(text: string): string[] {
 
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|>{1,8}|\d{1,3}[.)])\s+)+/;
 
-/** A sentence without the marks of a list, heading or quote before it. */
+/** A sentence without a leading list, heading or quote marker. */
 export function withoutMarks(sentence: string): string {
   return sentence.replace(MARKS, "");
 }
 
-/** How far an item of a list is indented; -1 for any other text. */
+/** The indentation of a list item; -1 for any other text. */
 export function depthOf(text: string): number {
   return /^ *(?=(?:-|\d{1,3}[.)]) )/.exec(text)?.[0].length ?? -1;
 }
 
-/** Opens or closes a block of code. */
+/** Opens or closes a code block. */
 const FENCE = /^\s{0,8}(?:```|~~~|<\/?(?:source|pre|code|codeblock|sourcecode)>)/;
 
-/** A line of a text; `code` where it stands between fences. */
+/** A line of a text; `code` if it is inside a fence. */
 export interface TextLine {
   readonly text: string;
   readonly code: boolean;
 }
 
-/** The lines of a text, fences themselves left out, none empty. */
+/** The non-empty lines of a text, without the fences. */
 export function linesOf(text: string): TextLine[] {
   return paragraphsOf(text).flat();
 }
 
-/** The lines of each paragraph and of each fenced block, none empty. */
+/** The non-empty lines of each paragraph and each fenced block. */
 export function paragraphsOf(text: string): TextLine[][] {
   const found: TextLine[][] = [];
   let code = false;
@@ -153,10 +158,10 @@ export function paragraphsOf(text: string): TextLine[][] {
   return found;
 }
 
-/** A sentence of more characters is no sentence of prose. */
+/** Longer sentences are not prose. */
 export const MOST_UNWRAPPED = 700;
 
-/** Lines of a paragraph, those of a wrapped sentence together. */
+/** The lines of a paragraph, with wrapped sentences joined. */
 export function unwrapped(lines: readonly TextLine[]): TextLine[] {
   const found: TextLine[] = [];
   for (const { text, code } of lines) {
@@ -167,18 +172,21 @@ export function unwrapped(lines: readonly TextLine[]): TextLine[] {
   return found;
 }
 
-/** True where a sentence goes on below: the line is long and unfinished, and what follows begins small. */
+/**
+ * True if a sentence continues on the next line: this one is long and unfinished, and the next starts in
+ * lower case.
+ */
 function wraps(above: string, below: string): boolean {
   if (above.length - above.lastIndexOf("\n") < 58) return false;
   return /[^.!?:;。！？`|{}]\s{0,2}$/.test(above.slice(-9)) && /^\s{0,12}[\p{Ll}(`"“]/u.test(below);
 }
 
-/** A line that stands for what comes below it. */
+/** A line that introduces what follows. */
 const LEADS = /^\s{0,3}#{1,6}\s|[:：]$/;
 
 /**
- * A long text in blocks of about `most` characters: a paragraph with the heading or the words that lead into it. Longer
- * ones are cut between lines, and lines between sentences.
+ * Splits a long text into blocks of about `most` characters: a paragraph with its heading or introduction.
+ * Longer ones are cut between lines, and lines between sentences.
  */
 export function blocksOf(text: string, most: number): TextLine[] {
   const blocks: { text: string; code: boolean }[] = [];
@@ -196,7 +204,7 @@ export function blocksOf(text: string, most: number): TextLine[] {
   return blocks;
 }
 
-/** A line, or the sentences of a long one; `begins` where a paragraph or a heading does. */
+/** A line, or the sentences of a long one; `begins` marks the start of a paragraph or heading. */
 function partsOf({ text, code }: TextLine, most: number, first: boolean) {
   const begins = first || /^\s{0,3}#{1,6}\s/.test(text);
   const parts = code || text.length <= most ? [text] : sentencesOfLine(text).map(oneLine);
@@ -208,7 +216,7 @@ function partsOf({ text, code }: TextLine, most: number, first: boolean) {
   }));
 }
 
-/** Words of four letters and more, in lower case; pairs of characters in scripts without blanks. */
+/** Words of at least four letters, in lower case; pairs of characters in scripts without blanks. */
 function wordsOf(text: string): string[] {
   const words = text
     .toLowerCase()
@@ -216,7 +224,7 @@ function wordsOf(text: string): string[] {
   return words ?? [];
 }
 
-/** What stands in a text word by word comes behind what does not; else the order stays. */
+/** Moves texts that occur verbatim in the given text to the end; otherwise the order is kept. */
 export function unsaidFirst(rows: readonly string[], text: string): string[] {
   if (text === "") return [...rows];
   const said = runOfWords(text);
@@ -227,17 +235,17 @@ export function unsaidFirst(rows: readonly string[], text: string): string[] {
   return [...rows.filter((row) => !isSaid(row)), ...rows.filter(isSaid)];
 }
 
-/** The words of a text in lower case, each between blanks: a run of them can be looked up whole. */
+/** The words of a text in lower case, separated by blanks, so that a run of them can be searched. */
 export function runOfWords(text: string): string {
   return ` ${(text.toLowerCase().match(/[\p{L}\p{N}_]+/gu) ?? []).join(" ")} `;
 }
 
 const FACT_WEIGHT = 1.6;
 const NUMBER_WEIGHT = 0.6;
-/** Of a plain word; names weigh more. */
+/** Weight of a plain word; names weigh more. */
 export const WORD_WEIGHT = 0.5;
 
-/** Visits what a text is about, its names and numbers before its words, each with what knowing it is worth; a term may come again. */
+/** Visits the terms of a text, names and numbers before words, each with its weight; terms may repeat. */
 export function eachTerm(text: string, visit: (term: string, weight: number) => void): void {
   eachRun(text, (run) => {
     for (const { key, kind } of factsOfRun(run)) visit(key, kind === "number" ? NUMBER_WEIGHT : FACT_WEIGHT);
@@ -245,7 +253,7 @@ export function eachTerm(text: string, visit: (term: string, weight: number) => 
   for (const word of wordsOf(text)) visit(word, WORD_WEIGHT);
 }
 
-/** The terms of a text, each with its weight. */
+/** The terms of a text and their weights. */
 export function termsOf(text: string): Map<string, number> {
   const terms = new Map<string, number>();
   eachTerm(text, (term, weight) => {
@@ -256,11 +264,14 @@ export function termsOf(text: string): Map<string, number> {
 
 // ---- names and values
 
-/** Kinds of hard tokens that an agent may need verbatim later; a name is a file, a flag, an error, an id or an identifier. */
+/**
+ * Kinds of hard tokens that an agent may need verbatim; a name is a file, a flag, an error, an id or an
+ * identifier.
+ */
 export type FactKind = "url" | "path" | "name" | "number";
 
 export interface Fact {
-  /** The text that stands for it; a path is known by its last two parts. */
+  /** The text that identifies it; a path is identified by its last two parts. */
   readonly key: string;
   readonly kind: FactKind;
 }
@@ -285,7 +296,7 @@ const WORD_NAMES: readonly RegExp[] = [
 ];
 const LONGEST = 200;
 
-/** The hard tokens of a text in order, repeated ones once; linear in the length of the text. */
+/** The distinct hard tokens of a text, in order; linear in the length of the text. */
 export function factsIn(text: string): Fact[] {
   const found = new Map<string, Fact>();
   eachRun(text, (run) => {
@@ -296,10 +307,13 @@ export function factsIn(text: string): Fact[] {
 
 /** A run without blanks, quotes and brackets. */
 const RUN = /[\w@+~:#=?&%$./-]{3,}/g;
-/** Without one of these no pattern below holds: digits, `_` and `/`; a capital within a word; a dot or hyphen that more follows. */
+/**
+ * Required by every pattern below: digits, `_` and `/`; a capital within a word; a dot or hyphen followed by
+ * more.
+ */
 const TELLING = /[\d_/]|[A-Za-z][A-Z]|\.[\w@+~:#=?&%$./-]|--/;
 
-/** Visits the pieces of a text that may hold facts: URLs whole, then the runs that are no plain words. */
+/** Visits the pieces of a text that may contain facts: whole URLs, then runs that are not plain words. */
 export function eachRun(text: string, visit: (run: string) => void): void {
   const rest = text.includes("://") ? withoutUrls(text, visit) : text;
   for (const [run] of rest.matchAll(RUN)) if (TELLING.test(run)) visit(run);
@@ -341,14 +355,14 @@ function alone(key: string, kind: FactKind): readonly Fact[] {
   return key.length >= 3 && key.length <= LONGEST ? [{ key, kind }] : NONE;
 }
 
-// The pattern alone would be quadratic on a long run of dots that ends in something else.
+// The pattern alone is quadratic on a long run of dots followed by something else.
 function trimEnd(text: string): string {
   let end = text.length;
   while (end > 0 && ".,;:!?'\"*-".includes(text.charAt(end - 1))) end -= 1;
   return text.slice(0, end);
 }
 
-/** The last two parts of a path; undefined for what has one part or no letter. */
+/** The last two parts of a path; undefined if it has one part or no letter. */
 export function pathKey(path: string): string | undefined {
   const [first, last] = path
     .split("/")

@@ -4,10 +4,10 @@ import { isObject } from "../../errors.ts";
 import { textOf } from "./actions.ts";
 import { blocksOf, clipEnd, clipLine, parsedJson, readable } from "./text.ts";
 
-/** What a person said without typing a message. */
+/** A user's input other than a typed message. */
 export interface Answer {
   readonly kind: "choice" | "refusal" | "approval";
-  /** What was asked or proposed, shortened at sentences. */
+  /** The question or proposal, shortened at sentence ends. */
   readonly about: string;
   /** The user's words. */
   readonly text: string;
@@ -15,47 +15,50 @@ export interface Answer {
 
 // ---- messages
 
-/** How summaries of other tools begin that stand in a history as a message. */
+/** How other tools' summaries in a history begin. */
 export const FOREIGN: RegExp =
   /^\s*(?:This session is being continued from a previous conversation|Another language model started to solve this problem|The conversation history before this point was compacted|Here is a summary of the conversation to date|<summary>|## (?:Goal|Summary of (?:the )?conversation))/;
 
-/** What no person types: the whole text was written by a host or a tool. */
+/** Text that no person types: written entirely by a host or a tool. */
 const NOTICES: readonly RegExp[] = [
   // Skills, interruptions and project instructions.
   /^(?:Base directory for this skill:|Invoke the \S{1,80} skill and follow it|<skill>|# (?:AGENTS|CLAUDE|GEMINI)\.md instructions)/,
   /^\[(?:Request interrupted by user|User interrupted|Operation (?:aborted|cancell?ed))/i,
   FOREIGN,
-  // Notes of the host.
+  // Notes by the host.
   /^(?:Caveat: The messages below|Operation stopped by hook|Stop hook feedback|UserPromptSubmit|System: Please continue)/,
   /^(?:Summarize the task tool output above|\[TASK RESUMPTION\]|Your (?:tool call|last output|output) .{0,40}(?:invalid|malformed)|\[ERROR\] You did not use a tool)/,
-  // Output of tools, and what aider says.
+  // Output of tools, and messages by aider.
   /^(?:EXECUTION RESULT of \[|OBSERVATION:|<returncode>|\[[\w_-]{1,60}[^\]\n]{0,200}\] Result:(?!\s{0,9}<(?:feedback|user_message|answer)>)|The command completed)/,
   /^(?:Tokens: [\d.,]+k? sent|Applied edit to |Commit [0-9a-f]{7} |={5,} test session starts|Added \S+ to the chat|\S{0,200}\/aider\b[^\n]{0,300}\n+Aider v\d)/,
   /^(?:Removed \S+ from the chat|Removed: [0-9a-f]{7} |Diff since |Add (?:the output|these files) to the chat\?|No changes to display)/,
 ];
 
-/** The part of a template in which the words of a person stand. */
+/** The part of a template that holds the person's words. */
 const TEMPLATES: readonly RegExp[] = [
   /^We['’]re currently solving the following (?:issue|CTF challenge)[\s\S]{0,300}?issue text:\s{0,9}(?:ISSUE:\s{0,9})?([\s\S]{1,20000}?)\n\s{0,9}(?:INSTRUCTIONS|Now, you['’]re going to)/,
   /^Please solve this issue: ([\s\S]{1,20000}?)\n\s{0,9}(?:You can execute bash commands|## Recommended Workflow)/,
   /-{8} NEW TASK DESCRIPTION -{8,}\n([\s\S]{1,20000}?)\n-{8,} END OF NEW TASK/,
 ];
-/** A command of opencode that writes its arguments into a prompt. */
+/** An opencode command that inserts its arguments into a prompt. */
 const REVIEW =
   /^You are a code reviewer\. Your job is to review code changes[\s\S]{0,200}?\nInput:([^\n]{0,500})\n/;
 
-/** Wrappers around what a person typed. */
+/** Wrappers around typed text. */
 const WRAPPER =
   /(?:^|\n)\s{0,20}<(user_message|user_query|userRequest|user_request|task|feedback|user_input|answer)>/;
 const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
-/** Commands that only steer the program. */
+/** Commands that only control the program. */
 const STEERING =
   /^\/(?:exit?|ex|quit|q|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
 /** Blocks that hosts write beside those that every part of the library leaves out. */
 const HOST_BLOCK =
   /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;
 
-/** What a person typed in a message of any format; wrappers, reminders, injected context and pasted output are left out. */
+/**
+ * The text a person typed in a message of any format, without wrappers, reminders, injected context and
+ * pasted output.
+ */
 export function readSaid({ role, meta, parts }: Message): string {
   if (role !== "user" || meta?.synthetic === true || meta?.summaryVersion !== undefined) return "";
   const typed = parts.flatMap((part) => (part.type === "text" ? [typedIn(part.text)] : []));
@@ -84,7 +87,7 @@ function typedIn(text: string): string {
   return ownLines(wrapped === "" ? withoutSteering(typedText(text)) : wrapped);
 }
 
-/** What stands between two tags, trimmed; "" where one is missing. */
+/** The trimmed text between two tags; "" if one is missing. */
 function between(text: string, opening: string, closing: string): string {
   const from = text.indexOf(opening);
   const to = from === -1 ? -1 : text.indexOf(closing, from);

@@ -2,14 +2,14 @@ import type { ClaimKind } from "../../core/ports.ts";
 import type { Family } from "../extractive/steps.ts";
 import { factsIn, runOfWords } from "../extractive/text.ts";
 
-// What a text claims, and the texts in which it is looked up.
+// The claims of a text, and the texts they are checked against.
 
-/** Something that a line of a summary says and that its source can be asked for. */
+/** A claim in a summary line that can be checked against its source. */
 export interface Claim {
   readonly kind: ClaimKind;
-  /** As the line has it. */
+  /** As written in the line. */
   readonly text: string;
-  /** The line says that the user said it. */
+  /** The line attributes this to the user. */
   readonly byUser: boolean;
 }
 
@@ -33,14 +33,14 @@ const ORDINAL = /^\s{0,8}(?:[-*]\s+)?(?:\d{1,3}[.)]|\[\d{1,6}(?:\.\d+)?\])(?=\s)
 const CITATION = /\[\d{1,6}(?:\.\d{1,6})?(?:\s?[,–-]\s?\d{1,6}(?:\.\d{1,6})?){0,12}\]/g;
 const SAID_BY_USER =
   /\b(?:the |our )?(?:user|customer|human|client|operator)s?(?:['’]s)?\b[^.\n]{0,60}?\b(?:said|says|asked|asks|wants?|wanted|requested|requests|requires?|required|insists?|insisted|approved?|confirmed|told|instructed|prefers?|preferred|demand(?:s|ed)|stated|agreed|authori[sz]ed|allowed|forb(?:ade|ids?))\b|^\s{0,8}(?:[-*]\s+)?(?:user|human|nutzer|benutzer|utilisateur|usuario|пользователь|用户|ユーザー)\s?[:：]|\b(?:Nutzer|Benutzer)\b[^.\n]{0,40}\b(?:sagte|will|wollte|verlangt|bat)\b|用户(?:说|要求|希望)|ユーザーは/i;
-/** Names of products that a writer knows without having read them. */
+/** Product names that a writer knows without having read them. */
 const COMMON_NAMES: ReadonlySet<string> = new Set(
   "TypeScript JavaScript GitHub GitLab PostgreSQL MySQL MongoDB GraphQL OpenAI DevOps YouTube LinkedIn macOS WebSocket WebSockets WebAssembly LangChain LangGraph FastAPI NumPy PyTorch TensorFlow DynamoDB CloudFront CloudWatch OAuth2 UTF-8 Node.js Next.js Vue.js".split(
     " ",
   ),
 );
 
-/** Everything in one line that can be looked up, each once. */
+/** All checkable claims in one line, deduplicated. */
 export function claimsIn(line: string): Claim[] {
   const byUser = SAID_BY_USER.test(line);
   const found = new Map<string, Claim>();
@@ -71,13 +71,13 @@ export function claimsIn(line: string): Claim[] {
   return [...found.values()];
 }
 
-/** A span of code is a path, one name, or words to be found in this order. */
+/** A code span is a path, a name, or words to be found in this order. */
 function codeKind(text: string): ClaimKind {
   if (/\s/.test(text)) return "quote";
   return text.includes("/") || text.includes("\\") ? "path" : "identifier";
 }
 
-// What stands in quotes is read on for the names in it, but URLs there are looked up already.
+// Quoted text is scanned further for names, but its URLs are already checked.
 function urlFree(text: string): string {
   return /\s/.test(text) ? text : "";
 }
@@ -102,7 +102,7 @@ function namesIn(text: string): string[] {
     .map((fact) => fact.key);
 }
 
-// Single digits count things; they are no facts that could be looked up.
+// Single digits are counts, not facts to check.
 function tellsSomething(number: string): boolean {
   return number.replace(/\D/g, "").length >= 2;
 }
@@ -111,19 +111,19 @@ function trimmed(text: string): string {
   return text.replace(/^[\s([{]+/, "").replace(/[\s.,;:!?'")\]}]+$/, "");
 }
 
-// ---- how checks ended
+// ---- check outcomes
 
-/** What a clause says of tests, build, types or lint. */
+/** What a clause says about tests, build, types or lint. */
 export interface OutcomeClaim {
   readonly state: "passed" | "failed";
-  /** It holds now, and was not only so once. */
+  /** Describes the present, not the past. */
   readonly now: boolean;
-  /** A command, file or test in it; "" where none is named. */
+  /** A command, file or test in it; "" if none is named. */
   readonly name: string;
   readonly subjects: readonly Family[];
 }
 
-/** How prose names what is checked. */
+/** How prose names checks. */
 const SUBJECTS: Readonly<Partial<Record<Family, RegExp>>> = {
   test: /\b(?:tests?|specs?|suite|vitest|jest|pytest)\b|测试|測試|テスト|тест/i,
   build: /\b(?:builds?|compiles?|compilation)\b/i,
@@ -136,13 +136,13 @@ const PASSED = /(?<!\d )\b(?:passed|succeeded|bestanden)\b/i;
 const FAILS = /\b(?:fails?|failing|broken|red|(?:do|does)(?: not|n['’]t) pass)\b/i;
 const FAILURE = /\b(?:fail|error|broken|red\b)/i;
 const NEGATED = /\b(?:not|never|no longer|cannot|none)\b|n['’]t\b/i;
-/** Wishes, conditions and what is past: no claim of how things stand. */
+/** Wishes, conditions and the past: no claim about the present. */
 const UNDECIDED =
   /\b(?:if|when|whether|let me|let['’]s|i['’]ll|verify|confirm|until|unless|once|before|should|must|would|could|may|might|will|to (?:pass|be)|mak(?:e|es|ing)|keep|stay|remain|ensure|sure|goal|success|criteri\w*|need\w*|want\w*|requir\w*|expect\w*|earlier|previously|initially|had|was|were|said|says|reports?)\b/i;
 const CLAUSE_END = /[,;]\s|(?<=[.!?])\s|\s(?:but|while|whereas|although|and then)\s/;
 const NAMED = /`([^`\n]{1,400})`|(?<![\w/.-])([\w./-]*[\w-]\.[a-z]{1,4}(?:\.[a-z]{1,4})?)(?![\w/])/i;
 
-/** The clauses of a line that say how checks ended. */
+/** The clauses of a line that state the outcome of checks. */
 function outcomesIn(line: string): string[] {
   const mixed = FAILURE.test(line);
   return line
@@ -155,7 +155,7 @@ function outcomesIn(line: string): string[] {
     });
 }
 
-/** What a clause says of a check; undefined where it says nothing plain. */
+/** What a clause says about a check; undefined if it makes no plain statement. */
 export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
   if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
   const [, code, file] = NAMED.exec(clause) ?? [];
@@ -169,26 +169,26 @@ export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
   return PASSED.test(rest) ? { state: "passed", now: false, name, subjects } : undefined;
 }
 
-// ---- looking up
+// ---- lookup
 
-/** Texts that a summary may draw on, indexed once for many look-ups. */
+/** The source texts of a summary, indexed once for many lookups. */
 export interface KnownText {
-  /** True where the text stands somewhere, not as a part of a longer word. */
+  /** True if the text occurs, not as part of a longer word. */
   has(text: string): boolean;
-  /** True where the text stands and no path goes on before it. */
+  /** True if the text occurs without a path continuing in front of it. */
   startsPath(text: string): boolean;
-  /** True where the number stands somewhere, with or without thousands separators. */
+  /** True if the number occurs, with or without thousands separators. */
   hasNumber(digits: string): boolean;
-  /** True where the words stand somewhere in this order, whatever blanks, case and quotes are between them. */
+  /** True if the words occur in this order, ignoring whitespace, case and quotes. */
   hasWords(text: string): boolean;
-  /** True where a word begins like this one, case aside. */
+  /** True if any word starts with this one, ignoring case. */
   hasStem(word: string): boolean;
 }
 
 const STEM = 5;
 const QUANTITY = /\d[\d,_]*(?:\.\d+)*/g;
 
-/** Indexes texts; linear in their length. */
+/** Indexes texts in linear time. */
 export function knownText(texts: readonly string[]): KnownText {
   const all = texts.join("\n");
   const lower = once(() => all.toLowerCase());
@@ -212,7 +212,7 @@ export function knownText(texts: readonly string[]): KnownText {
   };
 }
 
-/** Every number of a text, as `hasNumber` knows it. */
+/** All numbers of a text, normalized for `hasNumber`. */
 function numbersIn(text: string): Set<string> {
   const found = new Set<string>();
   for (const [number] of text.matchAll(QUANTITY)) {
@@ -244,7 +244,7 @@ function standsIn(all: string, text: string, startsHere: (before: string) => boo
 const anywhere = (): boolean => true;
 const startsThere = (before: string): boolean => !/[\w/\\~.-]/.test(before);
 
-/** True where two characters belong to one word. */
+/** True if two characters belong to one word. */
 function joins(left: string, right: string): boolean {
   return /[\p{L}\p{N}_]/u.test(left) && /[\p{L}\p{N}_]/u.test(right);
 }

@@ -18,23 +18,23 @@ import { clipLine, groupBy, pathKey, unsaidFirst } from "../extractive/text.ts";
 
 type CountText = (text: string) => number;
 
-// ---- what a program found, beside the prose of a model
+// ---- extracted facts, next to a model's prose
 
 /**
- * What a program found in the messages and the summary so far: its sections in at most `room` tokens. Where that is too
- * little, what the prose beside them leaves out comes first.
+ * Facts extracted from the messages and the summary so far: sections in at most `room` tokens. If that is too
+ * little, what the prose omits comes first.
  */
 export type Facts = (room: number, prose: string) => string[];
 
 interface FactsOptions {
   readonly strategy: SummaryStrategy;
-  /** False: what the user asked is left to the prose. */
+  /** False: user requests are left to the prose. */
   readonly requests: boolean;
   readonly previous: string | undefined;
   readonly countText: CountText;
 }
 
-/** Sections in order of print, each with its share of the room for all of them. */
+/** Sections in print order, each with its share of the total room. */
 const SECTIONS: readonly (readonly [SectionKey, number])[] = [
   ["request", 0.25],
   ["rules", 0.22],
@@ -47,7 +47,7 @@ const SECTIONS: readonly (readonly [SectionKey, number])[] = [
 const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules"]);
 const MOST_ROUNDS = 3;
 
-/** Made once from one reading; cheap to lay out again for another room. */
+/** Built once from one reading; cheap to lay out again for another room. */
 export function factsOf(reading: Reading, { strategy, requests, previous, countText }: FactsOptions): Facts {
   const opened = openScene(reading, {
     maxTokens: Number.POSITIVE_INFINITY,
@@ -72,14 +72,17 @@ export function factsOf(reading: Reading, { strategy, requests, previous, countT
 
 interface Section {
   readonly share: number;
-  /** The section in at most so many tokens; empty where nothing of it fits. */
+  /** The section in at most this many tokens; empty if nothing fits. */
   readonly write: (room: number) => string[];
   lines: string[];
   tokens: number;
   room: number;
 }
 
-/** Every section gets its share; what some leave over goes to those that need more, half of it to each in turn. */
+/**
+ * Every section gets its share; unused room goes to sections that need more, half of the rest to each in
+ * turn.
+ */
 function layOut(sections: readonly Section[], room: number, countText: CountText): string[] {
   for (let round = 0; round < MOST_ROUNDS; round += 1) {
     let left = room - sections.reduce((total, { tokens }) => total + tokens, 0);
@@ -97,15 +100,15 @@ function layOut(sections: readonly Section[], room: number, countText: CountText
   return sections.flatMap(({ lines }) => lines);
 }
 
-// ---- what was asked and what changed for it
+// ---- requests and the changes made for them
 
-/** Characters of an earlier request that name it, and of what is told of a changed file. */
+/** Maximum characters of an earlier request, and of the note on a changed file. */
 const FIRST_WORDS = 160;
 const SHORT_CHANGE = 140;
-/** Part of the pieces that leaves at once where the whole is too long. */
+/** Share of the pieces dropped at once if the whole is too long. */
 const LEAVING = 0.05;
 
-/** Each request by its first words, with the files that changed for it, in order of time. */
+/** Each request by its first words, with the files changed for it, in chronological order. */
 function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
   const { reading, earlier, shorten } = scene;
   const pieces = new Map<string, Item>();
@@ -124,7 +127,7 @@ function requestsAndChanges(scene: Scene, requests: boolean): Item[] {
   return [...pieces.values()].filter(({ episode }) => requests || changed.has(episode));
 }
 
-/** As much of the story as fits, the newest before the oldest. */
+/** As much of the story as fits, newest first. */
 function storyIn(room: number, scene: Scene, items: readonly Item[]): string[] {
   const { notes, options, root } = scene;
   const newest = groupBy(items.toReversed(), nameOf);
@@ -144,7 +147,7 @@ function storyIn(room: number, scene: Scene, items: readonly Item[]): string[] {
   }
 }
 
-/** The words by which prose would name it. */
+/** The words by which prose would refer to it. */
 function nameOf({ kind, text }: Item): string {
   if (kind !== "changed") return text.replace(/ …$/, "");
   const path = pathOf(text);
@@ -157,23 +160,23 @@ function pathOf(change: string): string {
 
 // ---- prose, facts and warnings in one text
 
-/** Below this a summary is the model's prose alone. */
+/** Below this, a summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
 const ROOMY = 300;
-/** Most of the room that facts and warnings may claim before the prose is written. */
+/** Maximum share of the room that facts and warnings may reserve before the prose is written. */
 const FACTS_SHARE = 0.4;
 const WARNINGS_SHARE = 0.06;
 /** A heading and one claim. */
 const LEAST_FOR_WARNINGS = 24;
-/** How texts join. */
+/** The separator between texts. */
 const SLACK = 6;
 
-/** False where the room is too small for anything but prose. */
+/** False if there is room for prose only. */
 export function hasRoomForFacts(maxTokens: number): boolean {
   return maxTokens >= LEAST_FOR_FACTS;
 }
 
-/** Most tokens of the prose: what the facts do not need. */
+/** Maximum tokens of the prose: what the facts leave. */
 export function proseRoom(maxTokens: number, facts: Facts | undefined, countText: CountText): number {
   const wanted = facts?.(Math.floor(maxTokens * FACTS_SHARE), "") ?? [];
   const reserved =
@@ -181,7 +184,7 @@ export function proseRoom(maxTokens: number, facts: Facts | undefined, countText
   return Math.max(0, Math.floor(maxTokens - reserved));
 }
 
-/** False where a summary is so short that introduction and facts are kept to what matters most. */
+/** False if a summary is so short that introduction and facts are reduced to the essentials. */
 export function isRoomy(maxTokens: number): boolean {
   return maxTokens >= ROOMY;
 }
@@ -190,7 +193,7 @@ function introductionFor(maxTokens: number): string {
   return isRoomy(maxTokens) ? WRITTEN_INTRODUCTION : SHORT_WRITTEN_INTRODUCTION;
 }
 
-/** Prose, the facts that a program found, and a warning of what was not found; at most `maxTokens` tokens. */
+/** Prose, extracted facts, and a warning about unsupported claims; at most `maxTokens` tokens. */
 export function completeSummary(
   prose: string,
   facts: Facts,
@@ -212,12 +215,12 @@ export function completeSummary(
   }
 }
 
-/** Heads the claims of a summary that its source does not hold. */
+/** Heads the list of claims that the source does not support. */
 export const UNFOUND_HEADING: string = `## ${HEADINGS.unfound}`;
 
 const OWN_HEADINGS: ReadonlySet<string> = new Set(Object.values(HEADINGS).map((name) => `## ${name}`));
 
-/** The prose of a completed summary; the whole of any other text. */
+/** The prose of a completed summary; any other text unchanged. */
 export function proseOf(summary: string): string {
   const introduction = WRITTEN.find((text) => summary.startsWith(text));
   if (introduction === undefined) return summary;
@@ -226,7 +229,7 @@ export function proseOf(summary: string): string {
   return lines.slice(0, end < 0 ? lines.length : end).join("\n");
 }
 
-// A later round reads the program's sections by their headings: prose cannot pass for one of them.
+// A later round finds the extracted sections by heading: prose must not imitate one.
 function ownHeadingsLowered(prose: string): string {
   return prose
     .split("\n")
@@ -237,7 +240,7 @@ function ownHeadingsLowered(prose: string): string {
 const MOST = 16;
 const LONGEST = 160;
 
-/** The lines that warn the reader of claims that were not found, in at most `room` tokens. */
+/** The lines that warn of unsupported claims, in at most `room` tokens. */
 function unfoundLines(
   unfound: readonly UnfoundClaim[],
   room: number,

@@ -15,18 +15,18 @@ import {
 import { createBreaker, type KnownModel, type Run } from "./run.ts";
 import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
-/** A model that failed three times in a row is not asked for a minute. */
+/** After three consecutive failures a model is skipped for a minute. */
 const BREAKER = { failures: 3, pauseMs: 60_000 };
-/** Least tokens that a model is asked for. */
+/** Minimum tokens requested from a model. */
 const LEAST_PROSE = 48;
-/** Newest messages of the assistant that are no answer to the request. */
+/** Number of the latest assistant messages that do not count as an answer. */
 const REMEMBERED = 8;
 
 /**
- * A summarizer that asks a model: the prose is the model's, the sections of requests, rules, tasks, checks, errors and
- * changed files are found by program, and what the prose claims is looked up in its source. `summarize` throws `SummarizerFailed`
- * when no model gave a usable answer, `Aborted` when the signal is; keep one instance per model, since it remembers
- * which models fail.
+ * A summarizer that calls a model: the model writes the prose; requests, rules, tasks, checks, errors and
+ * changed files are extracted by program, and the claims of the prose are checked against its source.
+ * `summarize` throws `SummarizerFailed` if no model gives a usable answer, `Aborted` if the signal is
+ * aborted. Keep one instance per model: it remembers which models fail.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
@@ -48,7 +48,7 @@ interface Instance {
   readonly time: TimePorts;
 }
 
-/** Everything that is known of the input before a model is asked. */
+/** What is known about the input before any request. */
 interface Prepared extends Input {
   readonly units: readonly RecordUnit[];
   readonly request: SummarizeOptions;
@@ -63,7 +63,7 @@ async function summarizeWith(
   const units = recordUnits(input.rest, options.redact ?? redact);
   const { rest, previous, reading, strategy, countText } = input;
   const { maxTokens, live } = request;
-  // Short notes, and those that the caller asks for in own words, leave the requests to the prose.
+  // Short notes, and custom prompts, leave user requests to the prose.
   const requests = isRoomy(maxTokens) && options.templates === undefined;
   const facts =
     options.ledger === false || !hasRoomForFacts(maxTokens)
@@ -78,7 +78,7 @@ async function summarizeWith(
   const checker = createChecker(options, { ...input, units, request });
   const said = (live?.messages ?? rest).filter(({ role }) => role === "assistant").map(messageText);
   const deadlines = deadlinesOf(options);
-  // What all requests together read at least; four characters are taken for a token.
+  // A lower bound on the input of all requests, at four characters per token.
   const inputTokens = Math.max(live?.tokens ?? 0, charactersOf(units) / 4);
   const run: Run = {
     options,
@@ -93,7 +93,7 @@ async function summarizeWith(
     verified: checker.mend,
   };
   const staying = Math.max(0, (live?.messages.length ?? 0) - messages.length);
-  // Where no message says anything, the summary so far is the summary.
+  // If no message has content, the existing summary is the summary.
   const folded = units.some((unit) => unit.length > 0)
     ? await fold({ units, live, staying, previous }, models, run)
     : { text: standing(previous), model: options.model.name, coverage: 1 };
@@ -121,9 +121,9 @@ function standing(previous: string | undefined): string {
 }
 
 interface Checker {
-  /** The text as the mode wants it; undefined where nothing is left. */
+  /** The text after applying the verify mode; undefined if nothing is left. */
   mend(text: string): string | undefined;
-  /** What is to be told about the final text. */
+  /** What to report about the final text. */
   check(text: string): SummaryCheck;
 }
 

@@ -12,12 +12,12 @@ import { windowOf } from "./options.ts";
 import { asData, promptMessages } from "./prompts.ts";
 import { climb, type KnownModel, type PartToAsk, type Run } from "./run.ts";
 
-/** What is to be summarized. */
+/** The input to summarize. */
 export interface FoldInput {
   readonly units: readonly RecordUnit[];
-  /** Where the model may go on from the live conversation. */
+  /** Set if the model can continue the live conversation. */
   readonly live: LiveConversation | undefined;
-  /** Newest messages of it that stay. */
+  /** Number of its latest messages that stay. */
   readonly staying: number;
   readonly previous: string | undefined;
 }
@@ -25,15 +25,15 @@ export interface FoldInput {
 export interface Folded {
   readonly text: string;
   readonly model: string;
-  /** Share of the records' characters that was sent in requests that were answered. */
+  /** Share of the records' characters that answered requests contained. */
   readonly coverage: number;
 }
 
-/** Counters differ, and so do providers' framings: this share of the window is not planned with. */
+/** Token counters and providers' framing differ: this share of the window is kept free. */
 const SAFETY = 0.1;
-/** Least tokens of records that a request is worth. */
+/** Minimum tokens of records that justify a request. */
 const LEAST_ROOM = 128;
-/** Failures that speak against sending the conversation as it is, not against the model. */
+/** Failures caused by sending the live conversation, not by the model. */
 const RETRY_AS_TEXT: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
   "error",
   "empty",
@@ -44,16 +44,17 @@ const RETRY_AS_TEXT: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
 ]);
 
 interface Progress {
-  /** Units that the text tells of. */
+  /** Number of units the text covers. */
   done: number;
-  /** Characters of records in requests that were answered. */
+  /** Characters of records in answered requests. */
   characters: number;
   text: string | undefined;
 }
 
 /**
- * Summarizes units part by part, each with the notes so far; where a model gives up, the next goes on from there.
- * Throws `SummarizerFailed` when none is left, `Aborted` when the caller's signal is.
+ * Summarizes units part by part, each request with the notes so far; if a model gives up, the next one
+ * continues from there. Throws `SummarizerFailed` if none is left, `Aborted` if the caller's signal is
+ * aborted.
  */
 export async function fold(input: FoldInput, models: readonly KnownModel[], run: Run): Promise<Folded> {
   const progress: Progress = { done: 0, characters: 0, text: input.previous };
@@ -68,7 +69,7 @@ export async function fold(input: FoldInput, models: readonly KnownModel[], run:
     }
     progress.characters = charactersOf(input.units.slice(0, progress.done));
     const next = models[index + 1]?.model.name;
-    // What follows the last model is told by whoever called the summarizer.
+    // The summarizer's caller reports the fallback of the last model.
     run.request.onAttempt?.(next === undefined ? failed : { ...failed, fallback: next });
     last = failed;
   }
@@ -83,7 +84,7 @@ function failureText(last: SummaryAttempt | undefined): string {
   return `${last.model}: ${last.outcome}${last.detail === undefined ? "" : ` (${last.detail})`}`;
 }
 
-/** Undefined when this model wrote the whole; else its last attempt. */
+/** Undefined if this model wrote everything; otherwise its last attempt. */
 async function foldWith(
   input: FoldInput,
   known: KnownModel,
@@ -115,7 +116,7 @@ async function foldWith(
   return undefined;
 }
 
-/** Tokens of records that fit one request beside its instructions, the notes so far and the answer. */
+/** Tokens of records that fit one request, next to its instructions, the notes so far and the answer. */
 function recordRoom(known: KnownModel, run: Run, previous: string | undefined): number {
   const notes = Math.max(run.room, previous === undefined ? 0 : run.countText(previous));
   const window = windowOf(known.model) * (1 - SAFETY);
@@ -137,7 +138,7 @@ function promptTokens(run: Run, records: string | undefined): number {
   return messages.reduce((total, message) => total + run.countText(message.content) + 8, 16);
 }
 
-/** The whole input as one request behind the live conversation, where model and window allow it. */
+/** The whole input as one request appended to the live conversation, if model and window allow it. */
 function livePart(input: FoldInput, known: KnownModel, run: Run): PartToAsk | undefined {
   const { live } = input;
   if (live === undefined || run.options.input !== "prefix") return undefined;
@@ -155,21 +156,21 @@ function livePart(input: FoldInput, known: KnownModel, run: Run): PartToAsk | un
   };
 }
 
-/** One request's share of the input. */
+/** The input of one request. */
 export interface InputPart {
   readonly text: string;
   readonly tokens: number;
-  /** Units that end in this part. */
+  /** Units completed in this part. */
   readonly units: number;
-  /** Characters of what was said, headers and escapes aside. */
+  /** Characters of message text, without headers and escapes. */
   readonly characters: number;
 }
 
 type Count = (text: string) => number;
 
 /**
- * Packs units into parts of at most `room` tokens, in order. A unit that is larger is split between its records,
- * a record that is larger inside its text; nothing is left out.
+ * Packs units into parts of at most `room` tokens, in order. An oversized unit is split between records, an
+ * oversized record within its text; nothing is omitted.
  */
 export function splitUnits(units: readonly RecordUnit[], room: number, countText: Count): InputPart[] {
   const parts: InputPart[] = [];
@@ -206,7 +207,7 @@ function piecesOf(unit: RecordUnit, room: number, countText: Count): Piece[] {
   return record === undefined ? [] : textPieces(record, room, countText);
 }
 
-/** The text of one record in pieces under numbered headers, `[12.1 result]`, `[12.2 result]`. */
+/** Splits the text of one record into pieces under numbered headers, `[12.1 result]`, `[12.2 result]`. */
 function textPieces(record: ConversationRecord, room: number, countText: Count): Piece[] {
   const pieces: Piece[] = [];
   let rest = record.text;
@@ -220,7 +221,10 @@ function textPieces(record: ConversationRecord, room: number, countText: Count):
   return pieces;
 }
 
-/** Characters of the next piece: as many as fit, ending at a line where one ends in its second half. */
+/**
+ * Length of the next piece in characters: as many as fit, ending at a line break if there is one in its
+ * second half.
+ */
 function fittingLength(
   header: string,
   text: string,
@@ -228,7 +232,7 @@ function fittingLength(
 ): number {
   const cost = (length: number): number =>
     countText(`${renderRecord({ header, text: text.slice(0, length) })}\n`);
-  // No token of a common encoding spans more than a few dozen characters: longer guesses are wasted.
+  // No token of a common encoding spans more than a few dozen characters, so larger guesses are wasted.
   let length = Math.min(text.length, room * 8);
   for (let tokens = cost(length); tokens > room && length > 1; tokens = cost(length)) {
     length = Math.max(1, Math.min(length - 1, Math.floor((length * room * 0.98) / tokens)));
@@ -241,18 +245,18 @@ function fittingLength(
   return code >= 0xdc00 && code <= 0xdfff && length > 1 ? length - 1 : length;
 }
 
-/** A piece of the conversation as a model reads it. */
+/** A piece of the conversation as presented to a model. */
 export interface ConversationRecord {
-  /** `[12 call bash]`: the message's number in the input, from 1, and who speaks. */
+  /** `[12 call bash]`: the message's 1-based number in the input, and the speaker. */
   readonly header: string;
-  /** As it was said. */
+  /** The original text. */
   readonly text: string;
 }
 
-/** Messages that are not taken apart as long as they fit: one message, or an exchange. */
+/** Messages kept together as long as they fit: one message, or an exchange. */
 export type RecordUnit = readonly ConversationRecord[];
 
-/** The units of a list in order. */
+/** The units of a list, in order. */
 export function recordUnits(messages: readonly Message[], redact: (text: string) => string): RecordUnit[] {
   return groupUnits(messages).map((unit) =>
     unit.indexes.flatMap((index) => {
@@ -262,12 +266,12 @@ export function recordUnits(messages: readonly Message[], redact: (text: string)
   );
 }
 
-/** Characters of what was said, without headers. */
+/** Characters of message text, without headers. */
 export function charactersOf(units: readonly RecordUnit[]): number {
   return units.reduce((total, unit) => total + unit.reduce((sum, record) => sum + record.text.length, 0), 0);
 }
 
-/** A record as it stands in a request; its text cannot look like a header or close the frame. */
+/** A record as rendered in a request; its text can neither imitate a header nor close the frame. */
 export function renderRecord(record: ConversationRecord): string {
   return `${record.header}\n${asData(record.text)}`;
 }
@@ -295,12 +299,12 @@ function readPart(message: Message, part: Part): { speaker: string; text: string
   }
 }
 
-/** Arguments that hold the text an edit took away. */
+/** Arguments that hold the text an edit removed. */
 const REPLACED = /^old_?(?:str|string|text)$/i;
 const SHORT_CALL = 200;
 const DEEPEST = 6;
 
-/** A call as a person would write it: its name, then `key: value` with strings decoded into their own lines. */
+/** Renders a call readably: its name, then `key: value` with strings decoded onto their own lines. */
 function callText(call: ToolCallPart): string {
   const value = argumentsValue(call);
   if (!isObject(value)) return `${call.name}: ${plain(value, 0)}`;

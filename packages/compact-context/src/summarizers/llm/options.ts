@@ -4,53 +4,53 @@ import { lookUpModel } from "../../tokens/models.ts";
 import type { PromptTemplates } from "./prompts.ts";
 
 export interface ModelSummarizerOptions {
-  /** Asked first; may be cheaper than the agent's own. */
+  /** Tried first; may be cheaper than the agent's own. */
   readonly model: TextModel;
-  /** Asked in turn where the one before fails. */
+  /** Tried in order, each after the previous one fails. */
   readonly fallbackModels?: readonly TextModel[];
   /**
-   * What happens to claims (paths, identifiers, numbers, URLs, quotes, words put into the user's mouth, how checks
-   * ended) that the source does not hold: `flag` (default) lists them below the notes, `remove` takes the phrase out,
-   * `off` does not look.
+   * Handling of claims (paths, identifiers, numbers, URLs, quotes, words attributed to the user, check
+   * outcomes) that the source does not support: `flag` (default) lists them below the notes, `remove` deletes
+   * the phrase, `off` skips the check.
    */
   readonly verify?: "flag" | "remove" | "off";
   /**
-   * `text` (default) writes the messages out; `prefix` puts the request behind the agent's live conversation, where
-   * the model can do that and it fits, so that the provider's cache serves it.
+   * `text` (default) writes the messages out; `prefix` appends the request to the agent's live conversation,
+   * if the model supports it and it fits, so that the provider's cache is hit.
    */
   readonly input?: "text" | "prefix";
-  /** The caller's own requests in place of ours. */
+  /** The caller's prompts, used instead of ours. */
   readonly templates?: PromptTemplates;
-  /** Takes secrets out of the messages before they are written out; the built-in patterns when left out. */
+  /** Redacts the messages before they are written out. Default: the built-in patterns. */
   readonly redact?: (text: string) => string;
-  /** False: the model's prose alone, without the sections that a program fills. */
+  /** False: only the model's prose, without the extracted sections. */
   readonly ledger?: boolean;
-  /** Milliseconds for all attempts together; when left out, those of six attempts. */
+  /** Milliseconds for all attempts together. Default: those of six attempts. */
   readonly deadlineMs?: number;
   /**
-   * Milliseconds for one attempt that reads up to 25,000 tokens, and in proportion more for one that reads more. When
-   * left out, each model has an equal share of `deadlineMs`, or 10,000 where that is left out too.
+   * Milliseconds for one attempt with up to 25,000 input tokens, proportionally more for longer ones.
+   * Default: each model's equal share of `deadlineMs`, or 10,000 without `deadlineMs`.
    */
   readonly attemptDeadlineMs?: number;
   readonly seed?: number;
-  /** 0 when left out. */
+  /** Default: 0. */
   readonly temperature?: number;
-  /** The name in reports; the model's when left out. */
+  /** The name in reports. Default: the model's. */
   readonly name?: string;
   readonly time?: Partial<TimePorts>;
 }
 
-/** SUM-12: what a fast model needs for a summary of ordinary size, and what is ordinary. */
+/** SUM-12: what a fast model needs for a summary of ordinary size, and that size. */
 const ATTEMPT_MS = 10_000;
 const ORDINARY_TOKENS = 25_000;
-/** Attempts that all together have time for, where nobody says how long they may take. */
+/** Number of attempts covered by the default deadline. */
 const ATTEMPTS = 6;
 
-/** How long a summary and its single requests may take. */
+/** Time limits of a summary and of its single requests. */
 export interface Deadlines {
-  /** Milliseconds for all attempts at a summary of so many tokens. */
+  /** Milliseconds for all attempts at a summary of this many tokens. */
   total(inputTokens: number): number;
-  /** Milliseconds for one request that reads so many tokens. */
+  /** Milliseconds for one request with this many input tokens. */
   attempt(inputTokens: number): number;
 }
 
@@ -68,12 +68,12 @@ export function deadlinesOf({
   return { attempt, total: (tokens) => deadlineMs ?? ATTEMPTS * attempt(tokens) };
 }
 
-/** Tokens of input and output together; the table's where the model does not say. */
+/** Input and output tokens together; from the model table unless the model states it. */
 export function windowOf(model: TextModel): number {
   return model.window ?? lookUpModel(model.name.slice(model.name.indexOf(":") + 1)).window;
 }
 
-/** Throws `InvalidArgument` for a model that cannot be asked and times that are no times. */
+/** Throws `InvalidArgument` for a model without the required methods and for invalid times. */
 export function checkOptions(options: ModelSummarizerOptions): void {
   for (const [index, model] of [options.model, ...(options.fallbackModels ?? [])].entries()) {
     if (typeof (model as Partial<TextModel> | undefined)?.generate === "function") continue;
@@ -102,15 +102,15 @@ function requireOneOf(name: string, value: string | undefined, allowed: readonly
   });
 }
 
-/** Time as the summarizer sees it; everything may be replaced in tests. */
+/** The summarizer's time source, replaceable in tests. */
 export interface TimePorts {
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock: () => number;
-  /** Calls back once after so many milliseconds; the returned function prevents it. */
+  /** Calls back once after this many milliseconds; the returned function cancels it. */
   readonly after: (milliseconds: number, callback: () => void) => () => void;
 }
 
-/** The platform's own time. */
+/** The platform's clock and timers. */
 export const platformTime: TimePorts = {
   clock: () => performance.now(),
   after: (milliseconds, callback) => {

@@ -1,28 +1,30 @@
 import type { SummaryStrategy, TextModelMessage } from "../../core/ports.ts";
 
-/** The caller's own requests; `{messages}` and `{existing_summary}` come first where they are left out. */
+/** The caller's prompts; `{messages}` and `{existing_summary}` are prepended if omitted. */
 export interface PromptTemplates {
-  /** Asks for a first summary. */
+  /** Prompt of the first summary. */
   readonly initial: string;
-  /** Asks for a later one, by the summary so far and what is new. */
+  /** Prompt of a later summary, from the existing summary and new messages. */
   readonly existing: string;
 }
 
-/** What one request is about. */
+/** The content of one request. */
 export interface PromptInput {
   readonly strategy: SummaryStrategy;
-  /** Take the place of the strategy's form where the records are written out. */
+  /** Replaces the strategy's form if the records are written out. */
   readonly templates: PromptTemplates | undefined;
-  /** The records of this part, framed already by `renderRecord`; undefined where the model has the conversation itself. */
+  /**
+   * The records of this part, framed by `renderRecord`; undefined if the model has the conversation itself.
+   */
   readonly records: string | undefined;
   /** The summary so far; undefined in the first round. */
   readonly previous: string | undefined;
   readonly instruction: string | undefined;
   readonly part: number;
   readonly parts: number;
-  /** Most tokens of the answer. */
+  /** Maximum tokens of the answer. */
   readonly maxTokens: number;
-  /** How many of the newest messages of a live conversation stay in it. */
+  /** Number of the latest messages of a live conversation that stay in it. */
   readonly staying?: number;
 }
 
@@ -35,16 +37,16 @@ const RULES = `You keep the notes of a long conversation between a user and an A
 5. Notes so far are continued: what still holds stays, newer records win over older notes, what was resolved or withdrawn leaves.
 6. No introduction, no farewell, no question, no remark about these rules: only the notes.`;
 
-/** Words per token that a model is asked for: it misjudges lengths, and a cut answer is lost. */
+/** Words per token requested from a model: it misjudges lengths, and a truncated answer is lost. */
 const WORDS_PER_TOKEN = 0.5;
 const FEWEST_WORDS = 30;
 
-/** The id and version of the prompt for a strategy. */
+/** The id and version of a strategy's prompt. */
 export function promptId(strategy: SummaryStrategy): string {
   return SHAPES[strategy].prompt;
 }
 
-/** The messages of a request; the same bytes for the same input. */
+/** The messages of a request; byte-identical for the same input. */
 export function promptMessages(input: PromptInput): TextModelMessage[] {
   if (input.records === undefined) {
     return [{ role: "user", content: [RULES, form(input.strategy), liveTask(input)].join("\n\n") }];
@@ -128,11 +130,11 @@ function limit(maxTokens: number): string {
 
 /** What a strategy asks the model to write. */
 export interface Shape {
-  /** Id and version; any change of the wording below changes the number. */
+  /** Id and version; bump the version on any change to the wording below. */
   readonly prompt: string;
-  /** What stands under which heading. */
+  /** The content of each heading. */
   readonly form: string;
-  /** Records, and the notes that a careful writer makes of them. */
+  /** Example records, and good notes on them. */
   readonly example: { readonly records: string; readonly notes: string };
 }
 
@@ -163,7 +165,7 @@ path: src/auth/names.ts
 [10 result]
 ok`;
 
-/** The shape of each strategy's notes, few-shot. Headings are the model's to translate, formats are not. */
+/** The form of each strategy's notes, few-shot. The model may translate headings, not formats. */
 export const SHAPES: Readonly<Record<SummaryStrategy, Shape>> = {
   task_state: {
     prompt: "task_state@2",
@@ -271,7 +273,7 @@ step_id is the number of the user's record. A later requirement that changes an 
   },
 };
 
-/** Names of the tags that set data apart from the request. */
+/** Names of the tags that separate data from the request. */
 const TAGS = "records|notes_so_far|wish";
 const FRAME_TAG = new RegExp(`<(?=\\s{0,8}/?\\s{0,8}(?:${TAGS})\\b)`, "gi");
 const HEADER =
@@ -280,14 +282,14 @@ const CONTROL = /(?![\t\n\r])\p{Cc}|[\u200b\u2028\u2029\u202a-\u202e\u2066-\u206
 const LONE = /[\ud800-\udbff](?![\udc00-\udfff])|(?<![\ud800-\udbff])[\udc00-\udfff]/g;
 
 /**
- * Text that cannot leave its frame: frame tags and record headers inside it are broken by a backslash, invisible
- * and control characters left out, lone surrogates replaced.
+ * Text that cannot escape its frame: frame tags and record headers inside it are broken by a backslash,
+ * invisible and control characters are removed, lone surrogates replaced.
  */
 export function asData(text: string): string {
   return withoutLoneSurrogates(text).replace(CONTROL, "").replace(FRAME_TAG, "<\\").replace(HEADER, "$1\\[");
 }
 
-/** The text with U+FFFD for every half of a surrogate pair that stands alone. */
+/** Replaces every lone surrogate with U+FFFD. */
 export function withoutLoneSurrogates(text: string): string {
   return text.replace(LONE, "\ufffd");
 }

@@ -15,16 +15,17 @@ import { WRITTEN_INTRODUCTION } from "../extractive/format.ts";
 import { oneLine } from "../extractive/text.ts";
 import { factsOf } from "./complete.ts";
 
-// The provider compacts by itself. Reasoning that is bound to its prefix stays valid only behind what the provider made;
-// what that leaves out of requests, rules, tasks and files stands beside it.
+// The provider compacts its own list. Reasoning bound to its prefix stays valid only after the provider's
+// output; requests, rules, tasks and files that the output omits are added next to it.
 
 const NAME = "provider";
-/** Said where the provider's text holds all that a program finds. */
+/** Used if the provider's text contains everything that was extracted. */
 const NOTHING_LOST = "The provider's own compaction, which opens this list, tells what came before.";
 
 /**
- * A summarizer that has the provider of the call compact its own list. `summarize` throws `SummarizerFailed` where the
- * provider cannot or does not, and where its text holds a secret: it must be sent back unchanged, and is stored.
+ * A summarizer that has the request's provider compact its own list. `summarize` throws `SummarizerFailed` if
+ * the provider cannot or does not, or if its text contains a secret: it must be sent back unchanged, and is
+ * stored.
  */
 export function createProviderSummarizer(redact: (text: string) => string = redactText): Summarizer {
   return {
@@ -56,7 +57,9 @@ function unable(why: string): CompactError {
   });
 }
 
-/** How many entries of the live list the provider is given: to the last that leaves, with the results of its calls. */
+/**
+ * How many entries of the live list the provider gets: up to the last one that leaves, with its tool results.
+ */
 function coveredBy(messages: readonly Message[], live: LiveConversation): number {
   const ids = new Set(messages.map(({ id }) => id));
   const last = live.messages.findLastIndex(
@@ -66,7 +69,7 @@ function coveredBy(messages: readonly Message[], live: LiveConversation): number
   return behind === -1 ? live.messages.length : last + 1 + behind;
 }
 
-/** The lines of what a program finds in the messages that the provider's text does not hold. */
+/** The extracted lines that the provider's text lacks. */
 async function whatIsLost(
   messages: readonly Message[],
   options: SummarizeOptions,
@@ -82,7 +85,7 @@ async function whatIsLost(
   return { text, tokens: countText(text) };
 }
 
-/** Without the items that a text holds word for word, and without sections that are empty then. */
+/** Removes the items that a text contains verbatim, and sections that become empty. */
 function withoutSaid(lines: readonly string[], said: string): string[] {
   const left = lines.filter((line) => {
     const item = /^(?:- |> )(.*)$/.exec(line)?.[1];
@@ -93,7 +96,7 @@ function withoutSaid(lines: readonly string[], said: string): string[] {
   );
 }
 
-/** Tells how the provider was asked; `made` is what it made, or why it made nothing. */
+/** Reports the provider request; `made` is its output, or why there is none. */
 function tell(
   { onAttempt, maxTokens, strategy = "task_state", live }: SummarizeOptions,
   started: number,

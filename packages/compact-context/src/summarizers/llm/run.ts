@@ -17,34 +17,34 @@ import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
 import { judge } from "./verify.ts";
 
-/** One model as a summarizer instance knows it across calls. */
+/** A model's state that a summarizer keeps across calls. */
 export interface KnownModel {
   readonly model: TextModel;
   readonly breaker: Breaker;
-  /** Output tokens that it needs for thinking, learnt from answers that were nothing else. */
+  /** Output tokens reserved for thinking, learned from answers that were nothing else. */
   thinkingTokens: number;
 }
 
-/** What one call of a summarizer is about and what it has left. */
+/** The input and remaining limits of one summarizer call. */
 export interface Run {
   readonly options: ModelSummarizerOptions;
   readonly request: SummarizeOptions;
   readonly countText: (text: string) => number;
   readonly strategy: SummaryStrategy;
   readonly time: TimePorts;
-  /** By the clock. */
+  /** Clock time. */
   readonly endsAt: number;
-  /** Milliseconds for one request that reads so many tokens. */
+  /** Timeout in milliseconds for a request with this many input tokens. */
   readonly attemptMs: (inputTokens: number) => number;
-  /** Most tokens of the prose. */
+  /** Maximum tokens of the prose. */
   readonly room: number;
-  /** Texts that were said before and are no answer to this. */
+  /** Earlier texts that do not count as an answer. */
   readonly stale: readonly string[];
-  /** Takes out of an accepted text what the source does not hold; undefined where nothing is left. */
+  /** Removes unsupported claims from an accepted text; undefined if nothing is left. */
   readonly verified: (text: string) => string | undefined;
 }
 
-/** One part of the input, ready to be asked about. */
+/** One part of the input, ready for a request. */
 export interface PartToAsk {
   readonly records: string | undefined;
   readonly live: LiveConversation | undefined;
@@ -55,19 +55,19 @@ export interface PartToAsk {
   readonly parts: number;
 }
 
-/** What is asked for in one attempt. */
+/** The parameters of one attempt. */
 export interface Ask {
   readonly strategy: SummaryStrategy;
   readonly maxTokens: number;
 }
 
-/** What came of asking one model about one part: its text, or undefined, and the last attempt. */
+/** The outcome of requesting one part from one model: its text, or undefined, and the last attempt. */
 export interface Tried {
   readonly text: string | undefined;
   readonly last: SummaryAttempt;
 }
 
-/** Failures that tell something about the model or the way to it, not about this text. */
+/** Failures that indicate a problem with the model or the connection, not with this text. */
 const FAULTS: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
   "error",
   "timeout",
@@ -77,7 +77,7 @@ const FAULTS: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
   "malformed",
 ]);
 
-/** One request to one model, within what is left of the time. Throws `Aborted` alone. */
+/** Sends one request to one model within the remaining time. Throws only `Aborted`. */
 async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Promise<Tried> {
   throwIfAborted(run.request.signal);
   const { clock } = run.time;
@@ -99,7 +99,7 @@ async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run
   return failed(told, { outcome: "timeout", detail: `no answer within ${Math.round(milliseconds)} ms` });
 }
 
-/** Whether an answer is taken, and what that says of the model. */
+/** Whether an answer is accepted, and what that says about the model. */
 function weigh(
   answer: TextModelAnswer,
   told: SummaryAttempt,
@@ -109,7 +109,7 @@ function weigh(
   const usage = answer.usage === undefined ? undefined : normalizeUsage(answer.usage);
   const base = { ...told, outputTokens: run.countText(said), usage };
   const { previous } = part;
-  // The summary so far, and the prose in it, are no news.
+  // The summary so far and its prose are not new content.
   const stale =
     previous === undefined || part.part > 1 ? run.stale : [...run.stale, previous, proseOf(previous)];
   const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
@@ -153,7 +153,7 @@ function requestFor(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): 
       strategy: wanted.strategy,
       templates: options.templates,
       records: part.live === undefined ? (part.records ?? "") : undefined,
-      // Sections of an earlier summary quote the messages as they were.
+      // Sections of an earlier summary quote messages verbatim.
       previous: clean(part.previous),
       instruction: clean(request.instruction),
       part: part.part,
@@ -173,16 +173,17 @@ function wordsOf(error: unknown): string {
   return errorMessage(error);
 }
 
-/** Most times that a shorter text is asked for, each time half of the last. */
+/** Maximum retries for a shorter text, each with half the previous limit. */
 const SHORTER = 2;
-/** Least tokens worth asking for. */
+/** Minimum tokens worth requesting. */
 const LEAST = 48;
-/** Room for thinking that is given to a model whose answer was nothing else. */
+/** Thinking budget for a model whose answer was nothing else. */
 const THINKING_TOKENS = 8192;
 
 /**
- * Asks one model about one part, down the rungs that may help: shorter (twice at most), with room to think (once),
- * `brief` after a refusal (once). Every attempt but the last is told; the last one's fallback is the caller's to name.
+ * Requests one part from one model, with the retries that may help: shorter (at most twice), with room to
+ * think (once), `brief` after a refusal (once). Every attempt but the last is reported; the caller sets the
+ * last one's fallback.
  */
 export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promise<Tried> {
   let wanted: Ask = { strategy: run.strategy, maxTokens: run.room };
@@ -212,23 +213,23 @@ export async function climb(known: KnownModel, part: PartToAsk, run: Run): Promi
   }
 }
 
-/** How one call to a model ended. */
+/** The outcome of one model call. */
 export type Asked =
   | { readonly kind: "answer"; readonly answer: TextModelAnswer }
   | { readonly kind: "error"; readonly error: unknown }
   | { readonly kind: "timeout" };
 
 export interface AskLimits {
-  /** Milliseconds until the call is given up. */
+  /** Timeout of the call in milliseconds. */
   readonly milliseconds: number;
-  /** The caller's own. */
+  /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
   readonly time: TimePorts;
 }
 
 /**
- * Calls a model, and gives up on it at the deadline whether or not it listens to its signal. Throws `Aborted`
- * when the caller's signal is; never anything else.
+ * Calls a model and gives up at the deadline, even if the model ignores its signal. Throws only `Aborted`,
+ * when the caller's signal is aborted.
  */
 export async function ask(model: TextModel, request: TextModelRequest, limits: AskLimits): Promise<Asked> {
   const { signal, time } = limits;
@@ -267,23 +268,23 @@ async function generate(model: TextModel, request: TextModelRequest): Promise<As
   }
 }
 
-/** Keeps a model that fails again and again from being asked, and tries it once after a pause. */
+/** Circuit breaker: stops requests to a model that fails repeatedly, and retries once after a pause. */
 export interface Breaker {
-  /** False while it is open; after the pause it answers true once, and again when that try has ended. */
+  /** False while open; after the pause true once, and again when that trial has ended. */
   allows(now: number): boolean;
   succeeded(): void;
   failed(now: number): void;
-  /** The try ended without telling whether the model works. */
+  /** The trial ended without showing whether the model works. */
   undecided(): void;
 }
 
 export interface BreakerOptions {
-  /** Failures in a row that open it. */
+  /** Consecutive failures that open it. */
   readonly failures: number;
   readonly pauseMs: number;
 }
 
-/** A closed breaker; times are milliseconds of one steady clock. */
+/** A closed breaker; times are milliseconds of one monotonic clock. */
 export function createBreaker({ failures, pauseMs }: BreakerOptions): Breaker {
   let inRow = 0;
   let openedAt: number | undefined;

@@ -17,18 +17,18 @@ import {
 import { UNFOUND_HEADING } from "./complete.ts";
 import { withoutLoneSurrogates } from "./prompts.ts";
 
-// ---- whether an answer is a summary at all
+// ---- whether an answer is a summary
 
-/** What an answer is held against. */
+/** What an answer is validated against. */
 export interface Acceptance {
-  /** Most tokens the text may have. */
+  /** Maximum tokens of the text. */
   readonly maxTokens: number;
   readonly countText: (text: string) => number;
   /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
   readonly stale: readonly string[];
 }
 
-/** The text of an answer that may be a summary, or why it is none. */
+/** The text of an answer that may be a summary, or the reason it is rejected. */
 export type Judgement =
   | { readonly text: string }
   | { readonly failure: AttemptFailure; readonly detail: string };
@@ -40,13 +40,13 @@ const ERROR_OPENING =
   /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
 const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
 const MOST_NOISE = 0.02;
-/** A character that was cut in two is mended. */
+/** Repairs a character that was cut in two. */
 const MENDABLE = 3;
 const FEWEST_LETTERS = 3;
 const FEWEST_REPEATED = 40;
 const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
 
-/** Whether an answer is a summary at all; what it says is checked elsewhere. */
+/** Whether an answer is a summary at all; its claims are checked elsewhere. */
 export function judge(answer: TextModelAnswer, acceptance: Acceptance): Judgement {
   const raw = cleaned(answer.text);
   const lacking = judgeStop(answer, raw) ?? judgeText(raw);
@@ -115,39 +115,41 @@ function sameWords(left: string, right: string): boolean {
   return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
 }
 
-// ---- whether its source holds what it says
+// ---- whether the source supports the claims
 
-/** What the writer of a summary was given. */
+/** The input of the summary's writer. */
 export interface Source {
   readonly all: KnownText;
   /** What people typed or chose, here and in the summary so far. */
   readonly user: KnownText;
-  /** Runs of tests, builds and the like, oldest first. */
+  /** Runs of tests, builds and similar, oldest first. */
   readonly checks: readonly CheckRun[];
 }
 
 interface CheckRun {
   readonly command: string;
   readonly state: "passed" | "failed" | "unknown";
-  /** Counts and names of what failed. */
+  /** Counts and names of failures. */
   readonly detail: string;
 }
 
 export interface SourceInput {
   readonly reading: Reading;
   readonly messages: readonly Message[];
-  /** Everything that the model read beside the summary so far. */
+  /** Everything the model read apart from the summary so far. */
   readonly texts: readonly string[];
   readonly previous: string | undefined;
   readonly instruction: string | undefined;
 }
 
-/** A claim that was not found, and the line of the text that makes it. */
+/** An unsupported claim and the line that makes it. */
 export interface Unfound extends UnfoundClaim {
   readonly line: number;
 }
 
-/** Indexes what a summary may draw on. What an earlier check did not find does not become true by being repeated. */
+/**
+ * Indexes the sources of a summary. A claim that failed an earlier check does not become true by repetition.
+ */
 export function sourceOf({ reading, messages, texts, previous, instruction }: SourceInput): Source {
   const so = previous === undefined ? "" : withoutUnfound(previous);
   const wish = instruction ?? "";
@@ -175,7 +177,7 @@ function userTexts(messages: readonly Message[]): string[] {
   });
 }
 
-/** What the user chose, approved or refused in dialogues of tools. */
+/** What the user chose, approved or refused in tool dialogs. */
 function answersIn({ episodes }: Reading): string[] {
   return episodes.flatMap(({ entries }) =>
     entries.flatMap((entry) => (entry.kind === "answer" ? [entry.answer.about, entry.answer.text] : [])),
@@ -203,10 +205,10 @@ function withoutUnfound(previous: string): string {
   return denied.reduce((text, claim) => text.replaceAll(claim, " "), previous.slice(0, at));
 }
 
-/** Sections that tell what is wished for. */
+/** Sections that state wishes. */
 const WISHES = /^#{1,6}\s.*(?:request|goal|rule|constraint|task|next|plan|require|wait|question)/i;
 
-/** Looks every claim of a text up in its source. */
+/** Checks every claim of a text against its source. */
 export function findUnfound(text: string, source: Source): { checked: number; unfound: Unfound[] } {
   const unfound: Unfound[] = [];
   let checked = 0;
@@ -223,7 +225,7 @@ export function findUnfound(text: string, source: Source): { checked: number; un
   return { checked, unfound };
 }
 
-/** What kind of claim is not borne out; undefined for one that is. */
+/** The kind of an unsupported claim; undefined if it is supported. */
 function lackOf(claim: Claim, { all, user, checks }: Source): UnfoundClaim["kind"] | undefined {
   switch (claim.kind) {
     case "url":
@@ -243,7 +245,7 @@ function lackOf(claim: Claim, { all, user, checks }: Source): UnfoundClaim["kind
   }
 }
 
-/** True where the runs show something else than a clause says. */
+/** True if the runs contradict a clause. */
 function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
   const claim = readOutcomeClaim(clause);
   if (claim === undefined) return false;
@@ -253,11 +255,11 @@ function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
   const about = subjects.map((subject) =>
     checks.filter(({ command }) => familiesIn(command).includes(subject)),
   );
-  // A file or test that no command names is known by what the last run said of it.
+  // A file or test that no command names is judged by the last run that mentions it.
   return about.some((runs) => (name === "" || runs.at(-1)?.detail.includes(name)) && disagree(runs, claim));
 }
 
-/** Runs that do not tell how they ended disagree with nothing. */
+/** Runs of unknown outcome contradict nothing. */
 function disagree(runs: readonly CheckRun[], { state, now }: OutcomeClaim): boolean {
   if (runs.length === 0) return false;
   if (state === "failed") return lastOfEach(runs).every((run) => run.state === "passed");
@@ -281,7 +283,7 @@ function hasPath(written: string, all: KnownText): boolean {
   return isJoined(path, all);
 }
 
-/** A folder by its full path, and a path from there: both were read, the whole is the writer's. */
+/** A folder's full path and a path below it were both read; the writer joined them. */
 function isJoined(path: string, all: KnownText): boolean {
   if (!/^[/~]/.test(path)) return false;
   for (let at = path.indexOf("/", 1); at > 0; at = path.indexOf("/", at + 1)) {
@@ -315,7 +317,7 @@ function saysSomething(text: string): boolean {
     : false;
 }
 
-/** A paraphrase of something that was said shares a third of its longer words with it. */
+/** A paraphrase shares at least a third of its longer words with the original. */
 const SHARED = 0.34;
 const FEWEST_TELLING = 3;
 const REPORTING =
@@ -334,8 +336,8 @@ const ITEM_END = /(?<=[,;])\s+/;
 const FEWEST_ITEMS = 3;
 
 /**
- * The text without the phrases that make unfound claims: the item of a list, else the sentence, else the line.
- * Headings with nothing left below them go too.
+ * Removes the phrases with unsupported claims: the list item, else the sentence, else the line. Headings left
+ * empty are removed too.
  */
 export function removeUnfound(text: string, unfound: readonly Unfound[]): string {
   const byLine = new Map<number, string[]>();
@@ -356,7 +358,7 @@ function withoutClaims(line: string, claims: readonly string[]): string | undefi
   const isList = items.length >= FEWEST_ITEMS && body.split(SENTENCE_END).length === 1;
   const pieces = isList ? items : body.split(SENTENCE_END);
   const kept = pieces.filter((piece) => !claims.some((claim) => piece.includes(claim)));
-  // A claim that spans pieces cannot be cut out of them.
+  // A claim that spans several pieces cannot be cut out.
   if (kept.length === 0 || kept.length === pieces.length) return undefined;
   return `${prefix}${kept.join(" ").replace(/[,;]$/, "")}`;
 }

@@ -1,6 +1,7 @@
 import { lowercase, mark, number, otherLetter, space, uppercase } from "./character-classes.generated.ts";
 
-// Plain numbers and not an object of them: the splitters compare them millions of times, and a module constant is free.
+// Plain numbers instead of an object: the splitters compare them millions of times, and module constants are
+// free.
 export const LOWER = 0;
 /** Uppercase and titlecase letters. */
 export const UPPER = 1;
@@ -14,16 +15,16 @@ export const OTHER = 5;
 export const SPACE = 6;
 /** CR and LF. */
 export const NEWLINE = 7;
-/** The byte behind the text. */
+/** The byte after the text. */
 export const END = 8;
 /** First byte of a character outside ASCII; only found in the byte tables. */
 export const HIGH = 9;
-// Characters that a pattern names; only found in the table of byte kinds.
+// Characters that a pattern names; only in the table of byte kinds.
 export const BLANK = 10;
 export const SLASH = 11;
 export const APOSTROPHE = 12;
 
-/** Never part of UTF-8, so it can stand behind the text and stop every loop. */
+/** Never part of UTF-8, so it can follow the text and stop every loop. */
 export const END_BYTE = 0xff;
 
 function fillRanges(table: Uint8Array, packed: string, value: number): void {
@@ -36,10 +37,10 @@ function fillRanges(table: Uint8Array, packed: string, value: number): void {
   }
 }
 
-// Filled by the first count, because most processes that load this never count: it takes 3 ms.
-/** The class of every code point, by the Unicode version of tiktoken and not that of the engine. */
+// Filled on the first count (takes 3 ms), as most processes that load this never count.
+/** The class of every code point, by tiktoken's Unicode version, not the engine's. */
 const byCodePoint = new Uint8Array(0x110000);
-/** The class of a byte that begins a character: ASCII by its class, the rest HIGH or END. */
+/** The class of a byte that starts a character: ASCII by its class, others HIGH or END. */
 const byByte = new Uint8Array(256);
 
 function fillClasses(): void {
@@ -61,7 +62,9 @@ const BLANK_BYTE = 0x20;
 const APOSTROPHE_BYTE = 0x27;
 const SLASH_BYTE = 0x2f;
 
-/** The class of each byte, where blank, slash and apostrophe have their own. To be called before any other function here. */
+/**
+ * The class of each byte; blank, slash and apostrophe have their own. Call before any other function here.
+ */
 export function byteKinds(): Uint8Array {
   if (byByte[END_BYTE] !== END) fillClasses();
   const kinds = Uint8Array.from(byByte);
@@ -71,7 +74,7 @@ export function byteKinds(): Uint8Array {
   return kinds;
 }
 
-/** The class of an ASCII character; HIGH for any other, END behind the text. */
+/** The class of an ASCII character; HIGH for any other, END after the text. */
 function classOfByte(text: Uint8Array, at: number): number {
   return byByte[text[at] as number] as number;
 }
@@ -119,7 +122,7 @@ export function numberEnd(text: Uint8Array, at: number): number {
   return end;
 }
 
-/** End of `[^\s\p{L}\p{N}]+`, or `at` when there is none. */
+/** End of `[^\s\p{L}\p{N}]+`, or `at` if there is none. */
 export function symbolsEnd(text: Uint8Array, at: number): number {
   let end = at;
   for (;;) {
@@ -157,7 +160,7 @@ export function spaceEnd(text: Uint8Array, at: number): number {
     character = characterAt(text, end);
   }
   if (behindNewline > at) return behindNewline;
-  // The last space stays with what follows, unless it is the only one or nothing follows.
+  // The last space joins the following piece, unless it is the only one or nothing follows.
   return character === END || last === at ? end : last;
 }
 

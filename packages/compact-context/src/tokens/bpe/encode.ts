@@ -13,30 +13,37 @@ import {
 
 /** A public byte-pair encoding that counts, but does not produce, tokens. */
 export interface Encoding {
-  /** As OpenAI writes it, such as `o200k_base`. */
+  /** OpenAI's name, such as `o200k_base`. */
   readonly name: string;
   /**
-   * Tokens of any text: special-token strings count as plain text, a lone surrogate as U+FFFD. Equal to tiktoken's
-   * `encode_ordinary` as long as no single piece (a run without any break) is longer than 2^20 UTF-16 units; each further
-   * such stretch may add a few tokens. The first call loads the vocabulary and throws an Error if that is missing or corrupt.
+   * Tokens of any text: special-token strings count as plain text, a lone surrogate as U+FFFD. Equals
+   * tiktoken's `encode_ordinary` as long as no single piece (a run without any break) is longer than 2^20
+   * UTF-16 units; each further such stretch may add a few tokens. The first call loads the vocabulary and
+   * throws an Error if that is missing or corrupt.
    */
   count(text: string): number;
-  /** The exact count if it is at most `limit`; otherwise some number above `limit`, found without reading all of the text. */
+  /**
+   * The exact count if it is at most `limit`; otherwise some number above `limit`, without reading all of the
+   * text.
+   */
   countUpTo(text: string, limit: number): number;
 }
 
-/** Cuts UTF-8 text of `length` bytes, END_BYTE behind it, into pieces; writes their ends and returns their number. */
+/**
+ * Splits UTF-8 text of `length` bytes, followed by END_BYTE, into pieces; writes their ends and returns their
+ * number.
+ */
 export type Splitter = (text: Uint8Array, length: number, ends: Int32Array) => number;
 
-/** Where the piece that begins at `at` ends. */
+/** The end of the piece that starts at `at`. */
 type PieceEnd = (text: Uint8Array, at: number) => number;
 
-// Not exported: the engine knows the value of a module's own constants only, and the loop below is where time goes.
+// Not exported: the engine inlines only a module's own constants, and the loop below is the hot path.
 const KIND_BITS = 4;
 const STATE_BITS = 5;
 const FOUND_SHIFT = STATE_BITS + 1;
 
-/** Where in the table the step of a kind of character in a state stands. */
+/** Table index of the step for a kind of character in a state. */
 export function stepIndex(state: number, kind: number): number {
   return (state << KIND_BITS) | kind;
 }
@@ -47,8 +54,8 @@ export function packStep(state: number, found: number, back: number): number {
 }
 
 /**
- * Reads ASCII with an automaton that begins in state 0, and leaves each piece whose steps lead back there to `pieceEnd`.
- * Writing an end at every byte and counting only the true ones spares the processor a guess per piece, and a wrong guess
+ * Reads ASCII with an automaton that starts in state 0, and passes pieces that lead back to it to `pieceEnd`.
+ * Writing an end at every byte and counting only the true ones avoids a branch per piece; a misprediction
  * costs more than reading the piece.
  */
 export function createSplitter(makeSteps: () => Uint16Array, pieceEnd: PieceEnd): Splitter {
@@ -78,11 +85,11 @@ export function createSplitter(makeSteps: () => Uint16Array, pieceEnd: PieceEnd)
   };
 }
 
-// UTF-16 units read at a time: text, piece ends and the busy part of the tables then stay in the processor's cache.
+// UTF-16 units read at a time: text, piece ends and the hot part of the tables then fit the CPU cache.
 const WINDOW = 1 << 16;
-// A single piece longer than this is cut: the cost per unit stays bounded, and so does memory.
+// A longer single piece is cut, which bounds the cost per unit and memory.
 const LONGEST_WINDOW = 1 << 20;
-// No pattern looks further than this many bytes behind the piece that follows; the longest contraction has 3.
+// No pattern looks further than this many bytes past the next piece; the longest contraction has 3.
 const LOOKAHEAD = 8;
 
 interface Buffers extends TextBytes {
@@ -90,7 +97,8 @@ interface Buffers extends TextBytes {
 }
 
 function buffersFor(units: number): Buffers {
-  // A unit takes at most 3 bytes; words are read up to 8 bytes behind the text, and ends written up to 2 behind the last.
+  // A unit takes at most 3 bytes; words are read up to 8 bytes past the text, and ends written up to 2 past
+  // the last.
   const bytes = new Uint8Array(units * 3 + 16);
   return { bytes, view: new DataView(bytes.buffer), ends: new Int32Array(units * 3 + 2) };
 }
@@ -105,23 +113,23 @@ function unitsBetween(bytes: Uint8Array, from: number, to: number): number {
   return units;
 }
 
-/** How many of the pieces would be cut the same whatever text followed the `length` bytes, if any does. */
+/** The number of pieces that do not depend on text after the `length` bytes, if there is `more`. */
 function settledPieces(ends: Int32Array, pieces: number, length: number, more: boolean): number {
   if (!more) return pieces;
   let settled = pieces;
   while (settled > 0 && (ends[settled - 1] as number) > length - LOOKAHEAD) settled -= 1;
-  // A word may end where it does because of the case of the letters in the next piece.
+  // The end of a word may depend on the case of letters in the next piece.
   return Math.max(settled - 1, 0);
 }
 
-/** End of the next window, which never parts a surrogate pair. */
+/** End of the next window; never splits a surrogate pair. */
 function windowEnd(text: string, at: number, window: number): number {
   const end = at + window;
   if (end >= text.length) return text.length;
   return (text.charCodeAt(end - 1) & 0xfc00) === 0xd800 ? end - 1 : end;
 }
 
-/** An encoding that loads its vocabulary at the first count. */
+/** An encoding that loads its vocabulary on the first count. */
 export function createEncoding(name: string, load: () => Vocabulary, split: Splitter): Encoding {
   const encoder = new TextEncoder();
   let kept: { readonly buffers: Buffers; readonly countPieces: PieceCounter } | undefined;
@@ -163,7 +171,7 @@ export function createEncoding(name: string, load: () => Vocabulary, split: Spli
   return { name, countUpTo, count: (text) => countUpTo(text, Number.POSITIVE_INFINITY) };
 }
 
-/** UTF-8 text, and the same bytes for reading words; both longer than the text by at least 8 bytes. */
+/** UTF-8 text, and a view of the same bytes for reading words; both at least 8 bytes longer than the text. */
 interface TextBytes {
   readonly bytes: Uint8Array;
   readonly view: DataView;
@@ -175,11 +183,11 @@ type PieceCounter = (text: TextBytes, ends: Int32Array, pieces: number) => numbe
 /** Tokens of a piece of 9 bytes or more. */
 type LongCounter = (text: TextBytes, start: number, length: number) => number;
 
-// The engine knows what a module's own constants hold, but not imported ones.
+// The engine inlines a module's own constants, but not imported ones.
 const padFirst = PAD_FIRST;
 const padSecond = PAD_SECOND;
 
-// Pieces that are no token and were merged lately. Short: two words, count, unused; long: count, length, words.
+// Recently merged pieces that are not tokens. Short: two words, count, unused; long: count, length, words.
 const SHORT_CACHE_BITS = 14;
 const LONG_CACHE_BITS = 12;
 const LONG_SLOT_WORDS = 16;
@@ -190,7 +198,7 @@ function wordAt({ view }: TextBytes, at: number, end: number): number {
   return end - at < 4 ? word | (padFirst[end - at] as number) : word;
 }
 
-/** Whether the piece is the one that `words` holds from `offset` on: length in bytes, then the words. */
+/** True if the piece equals the one stored in `words` at `offset`: length in bytes, then the words. */
 function sameWords(text: TextBytes, start: number, words: Int32Array, offset: number): boolean {
   const end = start + (words[offset] as number);
   for (let at = start, word = offset + 1; at < end; at += 4, word += 1) {
@@ -199,7 +207,7 @@ function sameWords(text: TextBytes, start: number, words: Int32Array, offset: nu
   return true;
 }
 
-/** Merges, except where the same piece was merged lately. */
+/** Merges, unless the piece is cached. */
 function createCachedMerge(
   merge: MergeCounter,
 ): (text: TextBytes, start: number, length: number, hash: number) => number {
@@ -239,7 +247,7 @@ function createLongCounter({ medium }: Vocabulary, merge: MergeCounter): LongCou
         ((medium[slot + 2] as number) ^ third) |
         ((medium[slot + 3] as number) ^ fourth);
       if (differing === 0) return 1;
-      // No text contains a byte of all ones, so no token begins with one.
+      // No text contains a byte of all ones, so no token starts with one.
       if (stored === -1) return cachedMerge(text, start, length, hash);
       slot = (slot + 4) & mask;
     }
@@ -255,14 +263,14 @@ function createLongCounter({ medium }: Vocabulary, merge: MergeCounter): LongCou
   };
 }
 
-/** Counts pieces: one table probe where a piece is a token, else a small cache, else merging. */
+/** Counts pieces: one table lookup if a piece is a token, otherwise a small cache, otherwise merging. */
 function createPieceCounter(vocabulary: Vocabulary): PieceCounter {
   const { short } = vocabulary;
   const mask = short.length - 1;
   const shift = shiftFor(short, 2);
   const merge = createMergeCounter(vocabulary);
   const countLong = createLongCounter(vocabulary, merge);
-  // All ones are no piece.
+  // All ones mark an empty entry.
   const cache = new Int32Array(4 << SHORT_CACHE_BITS).fill(-1);
 
   function isToken(first: number, second: number, hash: number): boolean {
@@ -270,7 +278,7 @@ function createPieceCounter(vocabulary: Vocabulary): PieceCounter {
     for (;;) {
       const storedFirst = short[slot] as number;
       const storedSecond = short[slot + 1] as number;
-      // One branch for both words: the processor guesses it better than two.
+      // One branch for both words is predicted better than two.
       if (((storedFirst ^ first) | (storedSecond ^ second)) === 0) return true;
       if ((storedFirst & storedSecond) === -1) return false;
       slot = (slot + 2) & mask;

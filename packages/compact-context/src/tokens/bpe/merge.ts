@@ -1,14 +1,15 @@
 import { filterOf, hashPair, mayHold, NO_TOKEN, pairSlot, shiftFor, type Vocabulary } from "./vocabulary.ts";
 
-/** Tokens that `length` bytes from `start` on fall into, by byte-pair merging alone. */
+/** Number of tokens of `length` bytes from `start`, by byte-pair merging alone. */
 export type MergeCounter = (text: Uint8Array, start: number, length: number) => number;
 
-// A word of bits holds which parts of so short a piece are left: looking at all pairs is quicker than anything cleverer.
+// For pieces this short, one word of bits marks the remaining parts; scanning all pairs is fastest.
 const WORD_LENGTH = 32;
 const POSITION_BITS = 5;
-// A pass over all parts pays when it joins at least one pair in this many parts: runs of one character, rules, blanks.
+// A sweep over all parts pays off if it joins at least one pair per this many parts: runs of one character,
+// rules, blanks.
 const SWEEP_SHARE = 16;
-// What is kept from one call to the next; longer pieces get arrays of their own.
+// Buffers reused across calls; longer pieces allocate their own.
 const KEPT_LENGTH = 1 << 14;
 const noToken = NO_TOKEN;
 
@@ -16,7 +17,7 @@ type RankOf = (left: number, right: number) => number;
 
 interface Parts {
   readonly ids: Int32Array;
-  /** Rank of the part joined with its right neighbour; NO_TOKEN if that is no token or the part is gone. */
+  /** Rank of the part joined with its right neighbor; NO_TOKEN if that is no token or the part was merged. */
   readonly ranks: Int32Array;
   readonly previous: Int32Array;
   readonly next: Int32Array;
@@ -33,7 +34,7 @@ function leavesFor(length: number): number {
   return 2 ** (32 - Math.clz32(length - 1));
 }
 
-/** Looks a pair up only when it is not the one before; runs of one character ask for the same pair again and again. */
+/** Caches the last pair: runs of one character look up the same pair repeatedly. */
 function rememberLast(rankOf: RankOf): RankOf {
   let lastLeft = NO_TOKEN;
   let lastRight = NO_TOKEN;
@@ -46,7 +47,7 @@ function rememberLast(rankOf: RankOf): RankOf {
   };
 }
 
-/** Joins every pair of one rank from left to right; returns how many parts are left. */
+/** Joins all pairs of one rank from left to right; returns the number of remaining parts. */
 function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankOf): number {
   let left = 0;
   let before = NO_TOKEN;
@@ -54,7 +55,7 @@ function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankO
     const joins = ranks[i] === rank;
     const id = joins ? rank : (ids[i] as number);
     if (joins) i += 1;
-    // A token has one pair of halves only, so whatever has this id now is new.
+    // A token has only one pair of halves, so every part with this id is new.
     if (left > 0 && (before === rank || id === rank)) ranks[left - 1] = rankOf(before, id);
     ids[left] = id;
     ranks[left] = ranks[i] as number;
@@ -64,8 +65,8 @@ function sweep({ ids, ranks }: Parts, count: number, rank: number, rankOf: RankO
 }
 
 /**
- * Joins all pairs of the lowest rank at once while they are many. A pair that holds a new token ranks above that token, so
- * no pair made on the way would have come first.
+ * Joins all pairs of the lowest rank at once while there are many. A pair containing a new token ranks above
+ * that token, so no pair created on the way would have come first.
  */
 function mergeBySweeps(parts: Parts, length: number, rankOf: RankOf): number {
   const { ranks } = parts;
@@ -87,13 +88,13 @@ function mergeBySweeps(parts: Parts, length: number, rankOf: RankOf): number {
   }
 }
 
-/** The lower of two numbers of 31 bits, without a branch that the processor would have to guess. */
+/** The lower of two 31-bit numbers, without a branch to mispredict. */
 function lower(one: number, other: number): number {
   const difference = one - other;
   return other + (difference & (difference >> 31));
 }
 
-/** Puts the rank of a leaf into the tree. */
+/** Stores the rank of a leaf in the tree. */
 function setRank(tree: Int32Array, leaf: number, rank: number): void {
   tree[leaf] = rank;
   for (let node = leaf >> 1; node > 0; node >>= 1) {
@@ -109,7 +110,9 @@ function plant({ ranks, tree }: Parts, length: number, leaves: number): void {
     tree[node] = lower(tree[2 * node] as number, tree[2 * node + 1] as number);
 }
 
-/** n log n for any parts: the root of the tree is the lowest rank. Returns how many parts are left. */
+/**
+ * O(n log n) for any parts: the root of the tree is the lowest rank. Returns the number of remaining parts.
+ */
 function mergeByTree(parts: Parts, length: number, rankOf: RankOf): number {
   const { ids, previous, next, tree } = parts;
   const leaves = leavesFor(length);
@@ -138,9 +141,9 @@ function mergeByTree(parts: Parts, length: number, rankOf: RankOf): number {
 }
 
 interface Pairs {
-  /** The id of two tokens joined; NO_TOKEN where they form none. */
+  /** The id of two joined tokens; NO_TOKEN if they form none. */
   readonly rankOf: RankOf;
-  /** What two bytes join to, at left << 8 | right. */
+  /** The id of two joined bytes, at left << 8 | right. */
   readonly bytePairs: Int32Array;
 }
 
@@ -155,7 +158,7 @@ function pairsOf({ merges, bytePairs }: Vocabulary): Pairs {
   return { rankOf, bytePairs };
 }
 
-/** What a short piece falls into: first token, last token, and how many there are. */
+/** The tokens of a short piece: first, last and count. */
 interface Merged {
   first: number;
   last: number;
@@ -168,7 +171,7 @@ type WordMerge = (text: Uint8Array, start: number, length: number) => Merged;
 function createWordMerge({ rankOf, bytePairs }: Pairs): WordMerge {
   const merged: Merged = { first: 0, last: 0, count: 0 };
   const ids = new Int32Array(WORD_LENGTH);
-  /** Rank and position of each pair as one number, so that the lowest is the leftmost too. */
+  /** Rank and position of each pair in one number, so that the lowest is also the leftmost. */
   const keys = new Int32Array(WORD_LENGTH);
 
   const keyOf = (left: number, right: number, at: number): number => {
@@ -193,7 +196,7 @@ function createWordMerge({ rankOf, bytePairs }: Pairs): WordMerge {
   return (text, start, length) => {
     const last = length - 1;
     begin(text, start, last);
-    // Bits of the parts that are left.
+    // Bits of the remaining parts.
     let parts = -1 >>> (WORD_LENGTH - length);
     let count = length;
     for (let lowest = lowestKey(last); lowest !== noToken; lowest = lowestKey(last)) {
@@ -219,7 +222,7 @@ function createWordMerge({ rankOf, bytePairs }: Pairs): WordMerge {
   };
 }
 
-/** Both halves of each token at 2 * id; a single byte is both of its own. */
+/** Both halves of each token at 2 * id; a single byte is both its halves. */
 function halvesOf(merges: Int32Array): Int32Array {
   const halves = new Int32Array(merges.length);
   for (let byte = 0; byte < 256; byte += 1) halves.fill(byte, 2 * byte, 2 * byte + 2);
@@ -235,9 +238,9 @@ function halvesOf(merges: Int32Array): Int32Array {
 }
 
 /**
- * Whether merging leaves two tokens side by side: none of the pairs across their border, from whole tokens down to single
- * bytes, would have been joined before the tokens were. Tokens of which each two neighbours stay apart are what merging
- * gives (van Antwerpen and Neubeck, "So many tokens, so little time", 2024).
+ * Whether merging keeps two adjacent tokens separate: no pair across their border, from whole tokens down to
+ * single bytes, would have been joined before the tokens were. A sequence whose neighbors all stay apart is
+ * the result of merging (van Antwerpen and Neubeck, "So many tokens, so little time", 2024).
  */
 function stayApart(one: number, other: number, halves: Int32Array, rankOf: RankOf): boolean {
   let left = one;
@@ -258,25 +261,25 @@ function stayApart(one: number, other: number, halves: Int32Array, rankOf: RankO
   }
 }
 
-/** What stays apart of a run of characters so far: by depth begin, last token, and the tokens up to there. */
+/** The separate tokens of a run so far: by depth, start, last token and cumulative count. */
 interface Stack {
   readonly begins: Int32Array;
   readonly lasts: Int32Array;
   readonly counts: Int32Array;
 }
 
-/** First bytes of characters of three bytes. */
+/** First bytes of three-byte characters. */
 const isOfThreeBytes = (byte: number): boolean => (byte & 0xf0) === 0xe0;
-/** The same from U+3000 on: Chinese, Japanese, Korean. */
+/** Same, from U+3000 on: Chinese, Japanese, Korean. */
 const isEastAsian = (byte: number): boolean => byte >= 0xe3 && byte <= 0xed;
 
 /**
- * Counts a run of characters of three bytes one by one; those that do not stay apart are merged together.
- * Gives 0 for any other run, and where more has to merge than fits into a word.
+ * Counts a run of three-byte characters one by one, merging those that do not stay apart. Returns 0 for any
+ * other run, and if a merge exceeds one word.
  */
 function createCharacterCounter(merges: Int32Array, { rankOf }: Pairs, mergeWord: WordMerge): MergeCounter {
   const halves = halvesOf(merges);
-  /** By code point: first token and how many there are at bit 18; last token. */
+  /** By code point: first token, with the count from bit 18; last token. */
   const characters = new Int32Array(1 << 17);
   const [begins, lasts, counts] = Array.from({ length: 3 }, () => new Int32Array(KEPT_LENGTH));
   const stack = { begins, lasts, counts } as Stack;
@@ -297,7 +300,9 @@ function createCharacterCounter(merges: Int32Array, { rankOf }: Pairs, mergeWord
     return character;
   };
 
-  /** Puts the character at `at` on the stack, joined with what it does not stay apart from; the new depth, or 0. */
+  /**
+   * Pushes the character at `at`, merged with what it does not stay apart from; returns the new depth, or 0.
+   */
   const add = (text: Uint8Array, at: number, below: number): number => {
     let depth = below;
     let begin = at;
@@ -326,7 +331,7 @@ function createCharacterCounter(merges: Int32Array, { rankOf }: Pairs, mergeWord
   };
 }
 
-/** Counts by merging the pair of lowest rank, leftmost first, until no neighbours form a token. */
+/** Counts by merging the lowest-ranked pair, leftmost first, until no neighbors form a token. */
 export function createMergeCounter(vocabulary: Vocabulary): MergeCounter {
   const pairs = pairsOf(vocabulary);
   const mergeWord = createWordMerge(pairs);

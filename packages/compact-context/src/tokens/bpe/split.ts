@@ -24,11 +24,11 @@ import { createSplitter, packStep, type Splitter, stepIndex } from "./encode.ts"
 /** What a character does in a state: the next state, and the ends of pieces it reveals. */
 export type Step = number;
 
-/** Steps of one state by the kind of the character; whatever is left out begins a new piece. */
+/** Steps of one state by kind of character; omitted kinds start a new piece. */
 export type Row = Readonly<Record<number, Step>>;
 
 const START = 0;
-/** Back to the beginning of the piece, which is left to the patterns. */
+/** Back to the start of the piece, which is then matched by the patterns. */
 const HARD: number = START;
 const LOWER_WORD = 1;
 const UPPER_WORD = 2;
@@ -38,13 +38,14 @@ const FULL_DIGITS = 5;
 /** One character that may be the prefix of a word. */
 const SYMBOL = 6;
 const SYMBOLS = 7;
-/** Newlines behind symbols. */
+/** Newlines after symbols. */
 const SYMBOLS_TAIL = 8;
-/** An apostrophe that may begin a contraction. */
+/** An apostrophe that may start a contraction. */
 const QUOTE = 9;
 /** White space up to a newline. */
 const NEWLINES = 10;
-// One blank or other white-space character; two or more of any, by the last one. Each has a twin behind NEWLINES.
+// One blank or other white-space character; two or more of any, by the last one. Each has a variant after
+// NEWLINES.
 const ONE_BLANK = 11;
 const ONE_TAB = 12;
 const BLANKS = 13;
@@ -57,7 +58,7 @@ function step(state: number, found = 0): Step {
   return packStep(state, found, 0);
 }
 
-/** The same where the first of them ends one byte earlier. */
+/** Same, with the first piece ending one byte earlier. */
 function stepBack(state: number, found: number): Step {
   return packStep(state, found, 1);
 }
@@ -72,10 +73,10 @@ function symbols(to: Step): Row {
   return { [OTHER]: to, [SLASH]: to, [APOSTROPHE]: to };
 }
 
-/** Behind symbols, or behind the blank before them. */
+/** After symbols, or after the blank before them. */
 const moreSymbols: Row = { ...symbols(step(SYMBOLS)), [NEWLINE]: step(SYMBOLS_TAIL), [HIGH]: hard };
 
-/** Steps of a character that begins a piece, behind `found` others. */
+/** Steps of a character that starts a piece, after `found` others. */
 function firstRow(quote: number, found: number): Row {
   const begin = (state: number): Step => step(state, found);
   return {
@@ -92,8 +93,8 @@ function firstRow(quote: number, found: number): Row {
 }
 
 /**
- * Of two or more white-space characters the last stays with what follows, if that can take it. Behind a newline they count
- * as a piece of their own until another newline shows that they are not.
+ * The last of several white-space characters joins the following piece, if that can take it. After a newline
+ * they form their own piece until another newline shows otherwise.
  */
 function spaceRows(quote: number, offset: number): Record<number, Row> {
   const found = offset === 0 ? 0 : -1;
@@ -130,7 +131,10 @@ function commonRows(quote: number): Record<number, Row> {
   };
 }
 
-/** Every step; `quote` is the state behind an apostrophe that begins a piece, `ownRows` are those of one encoding. */
+/**
+ * All steps; `quote` is the state after an apostrophe that starts a piece, `ownRows` are specific to one
+ * encoding.
+ */
 function stepTable(quote: number, ownRows: Readonly<Record<number, Row>>): Uint16Array {
   const table = new Uint16Array(stepIndex(STATES, 0)).fill(hard);
   const fill = (state: number, row: Row): void => {
@@ -168,7 +172,7 @@ function punctuationCl100k(text: Uint8Array, at: number): number {
   return end;
 }
 
-/** Any piece but a contraction, by the patterns in their order. */
+/** Any piece except a contraction, by the patterns in order. */
 function anyPieceCl100k(text: Uint8Array, at: number): number {
   const character = characterAt(text, at);
   const kind = character & 15;
@@ -244,7 +248,7 @@ function punctuationO200k(text: Uint8Array, at: number): number {
   return end;
 }
 
-/** Any piece, by the patterns in their order. */
+/** Any piece, by the patterns in order. */
 function anyPieceO200k(text: Uint8Array, at: number): number {
   const character = characterAt(text, at);
   const kind = character & 15;

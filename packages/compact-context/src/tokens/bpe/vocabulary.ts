@@ -5,22 +5,22 @@ export interface PackedVocabulary {
   readonly checksum: number;
 }
 
-/** Open-addressing tables; every piece of text and every pair of tokens is found in them exactly or not at all. */
+/** Open-addressing tables; lookups of texts and token pairs are exact. */
 export interface Vocabulary {
   /** Tokens of up to 8 bytes: two words each, padded with 0xFF, which no text contains. An empty slot is all ones. */
   readonly short: Int32Array;
-  /** Tokens of 9 to 16 bytes in the same way: four words each. Merging finds those that are longer. */
+  /** Tokens of 9 to 16 bytes in the same layout, four words each. Longer ones are found by merging. */
   readonly medium: Int32Array;
   /** (left id, right id) to the id of the joined token, see `pairSlot`; an empty slot's second word is 0. */
   readonly merges: Int32Array;
-  /** The same for two single bytes, at left << 8 | right; NO_TOKEN where they form none. */
+  /** Same for two single bytes, at left << 8 | right; NO_TOKEN if they form none. */
   readonly bytePairs: Int32Array;
 }
 
-/** In place of an id; above all of them, so that it never is the lowest rank. */
+/** Stands for a missing id; higher than any id, so that it is never the lowest rank. */
 export const NO_TOKEN = 0x7fffffff;
 
-/** Bits to set in the first and second word of a piece of 0 to 8 bytes, so that nothing behind it counts. */
+/** Masks for the first and second word of a piece of 0 to 8 bytes that hide the bytes after it. */
 export const PAD_FIRST: Int32Array = Int32Array.of(-1, -1 << 8, -1 << 16, -1 << 24, 0, 0, 0, 0, 0);
 export const PAD_SECOND: Int32Array = Int32Array.of(-1, -1, -1, -1, -1, -1 << 8, -1 << 16, -1 << 24, 0);
 
@@ -45,12 +45,12 @@ export function hashStep(hash: number, word: number): number {
   return mixed ^ (mixed >>> 15);
 }
 
-/** How far to shift a 32-bit hash right to get a slot of the table. */
+/** The right shift that maps a 32-bit hash to a slot of the table. */
 export function shiftFor(table: Int32Array, wordsPerSlot: number): number {
   return 32 - Math.log2(table.length / wordsPerSlot);
 }
 
-/** At least half of the slots stay empty, which keeps probing short. */
+/** At least half of the slots stay empty, which keeps probes short. */
 function tableFor(entries: number, wordsPerSlot: number): Int32Array {
   return new Int32Array(2 ** Math.ceil(Math.log2(Math.max(entries, 1) * 2)) * wordsPerSlot);
 }
@@ -86,7 +86,7 @@ function unpackHalves(digits: Uint8Array): { left: Int32Array; right: Int32Array
   return { left, right };
 }
 
-/** Bytes of all tokens one after another, and where each begins; one more offset than tokens. */
+/** The bytes of all tokens concatenated, and their offsets; one more offset than tokens. */
 function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; offsets: Int32Array } {
   const size = left.length;
   const offsets = new Int32Array(size + 1);
@@ -102,7 +102,7 @@ function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; of
           (offsets[b] as number);
     offsets[id + 1] = (offsets[id] as number) + length;
   }
-  // Eight bytes more, so that a word can be read at the end of the last token.
+  // Eight spare bytes, so that a word can be read at the end of the last token.
   const bytes = new Uint8Array((offsets[size] as number) + 8);
   for (let id = 0; id < SINGLE_BYTES; id += 1) bytes[id] = id;
   for (let id = SINGLE_BYTES; id < size; id += 1) {
@@ -119,7 +119,7 @@ function joinBytes(left: Int32Array, right: Int32Array): { bytes: Uint8Array; of
   return { bytes, offsets };
 }
 
-/** Of a pair of ids, for `merges`. */
+/** Hash of a pair of ids, for `merges`. */
 export function hashPair(left: number, right: number): number {
   return hashShort(left | (right << 18), right);
 }
@@ -127,8 +127,8 @@ export function hashPair(left: number, right: number): number {
 const FILTER_BITS = 20;
 
 /**
- * One bit by the first bits of each entry's hash, for `short` and `merges`: small enough for the processor's cache, it
- * spares most searches in a large table for what is not there.
+ * A bit per hash prefix of the entries of `short` or `merges`: fits the CPU cache and avoids most failing
+ * lookups in a large table.
  */
 export function filterOf(table: Int32Array): Int32Array {
   const filter = new Int32Array(1 << (FILTER_BITS - 5));
@@ -142,13 +142,13 @@ export function filterOf(table: Int32Array): Int32Array {
   return filter;
 }
 
-/** False when no entry of the table of the filter has this hash. */
+/** False if no entry of the filter's table has this hash. */
 export function mayHold(filter: Int32Array, hash: number): boolean {
   const bit = hash >>> (32 - FILTER_BITS);
   return (((filter[bit >> 5] as number) >>> bit) & 1) === 1;
 }
 
-/** Where in `merges` the pair stands or would stand: index of its slot's first word. */
+/** The slot of a pair in `merges`, occupied or free: index of its first word. */
 export function pairSlot(merges: Int32Array, shift: number, left: number, right: number): number {
   const mask = merges.length - 1;
   // Ids have 18 bits: the first word holds `left` and 14 bits of `right`, the second the joined id and 4 bits of `right`.
@@ -209,7 +209,7 @@ function insertMedium(table: Int32Array, shift: number, { first, second, third, 
   table[slot + 3] = fourth;
 }
 
-/** Builds the tables from the pairs; throws an Error when the text is not what was packed. */
+/** Builds the tables from the pairs; throws an Error if the text is corrupt. */
 export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
   const { left, right } = unpackHalves(checkedDigits(packed));
   const { bytes, offsets } = joinBytes(left, right);
@@ -253,14 +253,14 @@ const TABLES = [
   { name: "merges", words: 2, empty: 0 },
 ] as const;
 
-/** Whether nothing stands in a slot, by its first two words. */
+/** True if a slot is empty, by its first two words. */
 function isEmptySlot(first: number, second: number, empty: number): boolean {
   return empty === 0 ? second === 0 : (first & second) === -1;
 }
 
 /**
- * The tables without their empty slots, ready to be read from a disk. For each: number of slots, number of those that hold
- * something, one bit a slot, then the words of the full ones in order.
+ * The tables without empty slots, for storage on disk. Per table: number of slots, number of occupied ones,
+ * one bit per slot, then the words of the occupied ones in order.
  */
 export function storedTables(vocabulary: Vocabulary): Int32Array {
   const stored: number[] = [];
@@ -279,7 +279,7 @@ export function storedTables(vocabulary: Vocabulary): Int32Array {
   return Int32Array.from(stored);
 }
 
-/** The tables as `storedTables` wrote them: one pass in order, without hashing anything. */
+/** Reads tables written by `storedTables`: one pass in order, without hashing. */
 export function readTables(stored: Int32Array): Vocabulary {
   let at = 0;
   const [short, medium, merges] = TABLES.map(({ words, empty }) => {

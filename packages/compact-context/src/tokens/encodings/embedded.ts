@@ -1,4 +1,4 @@
-// The vocabularies as text inside the modules: what bundlers, browsers and runtimes without a disk take for `#vocabularies`.
+// The vocabularies embedded in modules: `#vocabularies` for bundlers, browsers and runtimes without a disk.
 import { unpackVocabulary, type Vocabulary } from "../bpe/vocabulary.ts";
 import * as cl100k from "./cl100k-base.vocabulary.generated.ts";
 import * as o200k from "./o200k-base.vocabulary.generated.ts";

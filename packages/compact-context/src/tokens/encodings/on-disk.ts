@@ -1,4 +1,4 @@
-// The vocabularies as files beside this module, which the build writes: what Node takes for `#vocabularies`.
+// The vocabularies as files next to this module, written by the build: Node's `#vocabularies`.
 import { readFileSync } from "node:fs";
 import { endianness } from "node:os";
 import { readTables, type Vocabulary } from "../bpe/vocabulary.ts";

@@ -4,29 +4,28 @@ import { notBefore, roundStep } from "../tracer.ts";
 import { collectorUrl, type Post, type PostOptions, postByFetch } from "./http-post.ts";
 
 export interface AriadneOptions {
-  /** Where Ariadne takes events; `http://127.0.0.1:5175/ingest` when left out. */
+  /** Ariadne's ingest URL. Default: `http://127.0.0.1:5175/ingest`. */
   readonly url?: string;
-  /** Milliseconds that one request may take; 1,800 when left out, which is less than the tracer waits. */
+  /** Timeout of one request in milliseconds. Default: 1,800, less than the tracer's patience. */
   readonly timeoutMs?: number;
-  /** Used in place of Node's own client. */
+  /** Used instead of Node's own client. */
   readonly fetch?: typeof fetch;
-  /** Makes an id that no other span has. */
+  /** Returns a unique span id. */
   readonly newId?: () => string;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly now?: () => number;
 }
 
-/** Failures in a row after which nothing is sent for this many milliseconds. */
+/** After this many failures in a row, sending pauses for this many milliseconds. */
 const FAILURES = 3;
 const PAUSE_MS = 30_000;
-/** Sessions whose traces are remembered; a session that was forgotten gets another one. */
+/** Maximum sessions whose traces are kept; an evicted session starts a new trace. */
 const MAX_TRACES = 1000;
 
 /**
- * Sends every event as a span to Ariadne, a viewer of traces: one trace for each session and process, one span for each
- * round of compaction, above its steps. `export` rejects when a span did not arrive; after three in a row nothing is
- * sent for half a minute. Throws `InvalidConfig` for a
- * URL that events are not sent to.
+ * Sends every event as a span to Ariadne, a trace viewer: one trace per session and process, one span per
+ * compaction round as the parent of its steps. `export` rejects if a span did not arrive; after three
+ * failures in a row, sending pauses for half a minute. Throws `InvalidConfig` for a disallowed URL.
  */
 export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   requireOptions(options);
@@ -63,22 +62,25 @@ export function createAriadneExporter(options: AriadneOptions = {}): Exporter {
   };
 }
 
-/** Ariadne cuts texts at 102,400 characters and refuses bodies over 262,144 bytes, which holds two such spans. */
+/**
+ * Ariadne truncates texts at 102,400 characters and rejects bodies over 262,144 bytes, which holds two such
+ * spans.
+ */
 const MAX_TEXT = 40_000;
 const MAX_SPAN_BYTES = 120_000;
-/** Compactions of one session that can be under way; older ones ended without a last event. */
+/** Maximum concurrent compactions of one session; older ones ended without a last event. */
 const MAX_ROUNDS = 8;
 
 interface Round {
   readonly span: string;
   startedAt: string;
-  /** The text of the summary, once there is one. */
+  /** The text of the summary, once known. */
   summary?: unknown;
 }
 
 /**
- * Turns the events of one session into spans of one trace, as JSON: the event's own and, with the last step of a
- * round, the span of the round. Each is made once, at its end: Ariadne keeps the first that it sees.
+ * Turns the events of one session into spans of one trace, as JSON: the event's own and, with the last step
+ * of a round, the round's. Each is created once, at its end: Ariadne keeps the first one it receives.
  */
 function createAriadneSpans(trace: string, newId: () => string): (event: CompactEvent) => string[] {
   const rounds = createLruMap<Round>(MAX_ROUNDS);
@@ -105,7 +107,7 @@ interface Ids {
   readonly name?: string;
 }
 
-/** No span ends before it began, and fields without a value are left out: Ariadne refuses `null`. */
+/** A span never ends before it starts, and fields without a value are omitted: Ariadne rejects `null`. */
 function spanText(event: CompactEvent, { trace, span, parent, name }: Ids): string {
   const { startedAt, endedAt } = event;
   const text = (data: object): string =>
@@ -143,8 +145,8 @@ function dataOf({ name, sessionId, host, properties, payload }: CompactEvent, lo
 }
 
 /**
- * What Ariadne's first tab shows of a span; without `output` it picks another property. The summary of its own span, a
- * line with the figures of every other; a whole compaction has both.
+ * The text of Ariadne's first tab; without `output` it picks another property. A summary's span shows the
+ * summary, every other span a line of figures, a whole compaction both.
  */
 function outputOf(name: CompactEventName, properties: CompactEvent["properties"], payload: unknown): string {
   if (payload === undefined) return sentenceOf[name](properties);
@@ -182,8 +184,8 @@ function bytesOf(text: string): number {
 // ---- sending
 
 /**
- * On Node by its own client, whose waiting sockets keep no process alive; elsewhere by `fetch`. Redirects are not
- * followed, proxies of the environment are not asked, and no more than 64 KB of an answer are read.
+ * Uses Node's own client if available, whose idle sockets do not keep the process alive; otherwise `fetch`.
+ * Redirects are not followed, proxy variables are ignored, and at most 64 KB of a response are read.
  */
 function createPost(options: PostOptions): Post {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };

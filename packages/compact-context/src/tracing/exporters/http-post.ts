@@ -2,23 +2,23 @@ import { eventLine } from "../../core/archive.ts";
 import type { CompactEvent, Exporter } from "../../core/report.ts";
 import { CompactError, escapeControl, requireOptions } from "../../errors.ts";
 
-// Sending to a collector over HTTP: which URLs are allowed, and one request at a time.
+// HTTP requests to a collector: which URLs are allowed, and one request at a time.
 
-/** Sends one body as JSON; resolves with the status of the answer, rejects when there was none in time. */
+/** Sends one body as JSON; resolves with the response status, rejects if there is no response in time. */
 export type Post = (body: string) => Promise<number>;
 
 export interface PostOptions {
   readonly url: URL;
-  /** Milliseconds for the whole of one request, its answer included. */
+  /** Timeout of one request in milliseconds, response included. */
   readonly timeoutMs: number;
-  /** Used in place of Node's own client. */
+  /** Used instead of Node's own client. */
   readonly fetch?: typeof fetch;
 }
 
-/** A longer answer is an error. */
+/** A longer response is an error. */
 export const MAX_ANSWER_BYTES: number = 64 * 1024;
 
-/** A `Post` over `fetch`; the body of the answer is not read. */
+/** A `Post` over `fetch`; the response body is not read. */
 export function postByFetch({ url, timeoutMs }: PostOptions, request: typeof fetch): Post {
   return async (body) => {
     const answer = await request(url, {
@@ -29,15 +29,15 @@ export function postByFetch({ url, timeoutMs }: PostOptions, request: typeof fet
       signal: AbortSignal.timeout(timeoutMs),
     });
     await answer.body?.cancel();
-    // A redirect that is not followed has the status 0 in some runtimes.
+    // In some runtimes an unfollowed redirect has status 0.
     return answer.type === "opaqueredirect" ? 302 : answer.status;
   };
 }
 
 /**
- * The URL of a collector, checked: `http` or `https`, without a user name, and no link-local address, where clouds
- * keep their machines' credentials. Throws `InvalidConfig`. Loopback and private addresses are allowed: a collector
- * is named by whoever runs the program, never by a settings file of the working directory.
+ * Validates a collector's URL: `http` or `https`, no user name, and no link-local address, where clouds serve
+ * machine credentials. Throws `InvalidConfig`. Loopback and private addresses are allowed: the user names the
+ * collector, never a settings file in the working directory.
  */
 export function collectorUrl(text: string, place: string): URL {
   const refuse = (problem: string, hint: string): CompactError =>
@@ -55,7 +55,7 @@ export function collectorUrl(text: string, place: string): URL {
   return url;
 }
 
-/** True for addresses of 169.254.0.0/16, also as IPv6, and of fe80::/10, as `URL` or a name server writes them. */
+/** True for 169.254.0.0/16, also as IPv6, and fe80::/10, in the spelling of `URL` or a name server. */
 export function isLinkLocal(address: string): boolean {
   const plain = address.toLowerCase();
   return (
@@ -67,9 +67,9 @@ export function isLinkLocal(address: string): boolean {
   );
 }
 
-// Exporters that stay in the process: a file, the terminal.
+// Exporters within the process: a file, the terminal.
 
-/** Writes one JSON record a line through `append`, which gets the line with its newline. */
+/** Writes one JSON record per line through `append`, which is called with the line and its newline. */
 export function createJsonlExporter(options: {
   readonly append: (line: string) => void | Promise<void>;
 }): Exporter {
@@ -79,8 +79,8 @@ export function createJsonlExporter(options: {
 const MAX_VALUE = 120;
 
 /**
- * Writes one line per event through `write` (without its newline), standard error when left out: words for people
- * when `terminal` is true, JSON otherwise. Without `terminal`, whether standard error is one decides.
+ * Writes one line per event through `write`, without its newline; default: standard error. The line is
+ * readable text if `terminal` is true, JSON otherwise. Default of `terminal`: whether standard error is one.
  */
 export function createConsoleExporter(
   options: { readonly write?: (line: string) => void; readonly terminal?: boolean } = {},
@@ -99,7 +99,7 @@ function isTerminal(): boolean {
   return process?.stderr?.isTTY === true;
 }
 
-/** JSON.stringify leaves C1 controls and bidi marks as they are; a log viewer may obey them. */
+/** JSON.stringify leaves C1 controls and bidi marks unescaped; a log viewer may interpret them. */
 function asciiJson(json: string): string {
   return json.replace(/[\x7f-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }

@@ -1,9 +1,9 @@
 import type { CompactEvent, Exporter } from "../../core/report.ts";
 
-// What is measured, under one set of names: the OpenTelemetry exporter writes it to the host's SDK, `createMetrics` keeps
-// it in this process for Prometheus to fetch.
+// Metrics under one set of names: the OpenTelemetry exporter writes them to the host's SDK, `createMetrics`
+// keeps them in memory for Prometheus to scrape.
 
-/** Our names of providers in the words of OpenTelemetry's GenAI conventions, where those differ. */
+/** Provider names of OpenTelemetry's GenAI conventions, if they differ from ours. */
 const PROVIDERS: Readonly<Record<string, string>> = {
   google: "gcp.gemini",
   mistral: "mistral_ai",
@@ -12,7 +12,7 @@ const PROVIDERS: Readonly<Record<string, string>> = {
   "amazon-bedrock": "aws.bedrock",
 };
 
-/** Model and provider of one request, as the GenAI conventions name them. */
+/** Model and provider of one request, named by the GenAI conventions. */
 export function requestAttributes({ model, provider }: Attempt): OpenTelemetryAttributes {
   const request = { "gen_ai.operation.name": "chat", "gen_ai.request.model": model };
   if (provider === undefined) return request;
@@ -25,7 +25,7 @@ export interface Usage {
   readonly output: number;
 }
 
-/** A request to a model as events carry it. */
+/** A model request, as events carry it. */
 export interface Attempt {
   readonly model: string;
   readonly provider?: string;
@@ -35,7 +35,7 @@ export interface Attempt {
   readonly cost_usd?: number;
 }
 
-/** The requests to models that an event speaks of: those of a summary, or the one that failed. */
+/** The model requests of an event: those of a summary, or the one that failed. */
 export function attemptsIn(properties: CompactEvent["properties"]): readonly Attempt[] {
   const { attempts, attempt } = properties;
   if (Array.isArray(attempts)) return attempts as Attempt[];
@@ -63,7 +63,7 @@ interface Instrument {
   readonly description: string;
 }
 
-/** Every metric; `gen_ai.*` as OpenTelemetry's GenAI conventions define them. */
+/** All metrics; `gen_ai.*` as defined by OpenTelemetry's GenAI conventions. */
 export const METRICS: Readonly<Record<MetricName, Instrument>> = {
   "compact.request.tokens": {
     kind: "histogram",
@@ -119,7 +119,7 @@ export const METRICS: Readonly<Record<MetricName, Instrument>> = {
 type Measure = (name: MetricName, value: unknown, attributes?: OpenTelemetryAttributes) => void;
 type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
 
-/** Measures events. No attribute names a session: a metric's series would be as many as there are sessions. */
+/** Measures events. No attribute identifies a session: each session would add a series. */
 export function createMeasures(
   meter: OpenTelemetryMeter,
 ): (event: CompactEvent, context?: OpenTelemetryContext) => void {
@@ -171,7 +171,7 @@ function measureEvent({ name, properties, startedAt, endedAt }: CompactEvent, me
   }
 }
 
-/** Attempts that failed were told as they failed; a summary repeats them beside the one that was accepted. */
+/** Failed attempts were counted when they failed; a summary repeats them along with the accepted one. */
 function newAttempts({ name, properties }: CompactEvent): readonly Attempt[] {
   const asked = attemptsIn(properties).filter(({ outcome }) => outcome !== "skipped");
   return name === "compact.error" ? asked : asked.filter(({ outcome }) => outcome === "accepted");
@@ -187,7 +187,7 @@ function measureAttempt(attempt: Attempt, measure: Measure): void {
   measure("compact.summary.cost", cost_usd, of);
 }
 
-// ---- the meter that they are written to
+// ---- the meter
 
 /** Opaque. */
 export interface OpenTelemetryContext {
@@ -212,24 +212,29 @@ export interface OpenTelemetryMeter {
   ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
 }
 
-// ---- for Prometheus
+// ---- Prometheus
 
-/** Metrics of this process: an exporter that adds up, and what it has so far. */
+/** In-process metrics: an exporter that accumulates, and its current values. */
 export interface Metrics extends Exporter {
-  /** Prometheus' text format 0.0.4. Names are those that the OpenTelemetry collector gives the same metrics. */
+  /**
+   * Prometheus' text format 0.0.4. Names match those that the OpenTelemetry collector gives the same metrics.
+   */
   text(): string;
 }
 
-/** Upper ends of the buckets of a histogram, by its unit. */
+/** Upper bounds of histogram buckets, by unit. */
 const BUCKETS: Readonly<Record<string, readonly number[]>> = {
   s: [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60],
   "{token}": [1e3, 2e3, 5e3, 1e4, 2e4, 5e4, 1e5, 2e5, 5e5, 1e6],
   "1": [0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 1],
 };
-/** Series of one metric: a name that a caller invents for every call must not fill the memory. */
+/** Maximum series per metric: a caller that invents names per call must not fill the memory. */
 const MOST_SERIES = 200;
 
-/** An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` that the program serves. */
+/**
+ * An exporter that measures events as the OpenTelemetry exporter does, for a `/metrics` endpoint of the
+ * program.
+ */
 export function createMetrics(): Metrics {
   const rendered: (() => string)[] = [];
   const meter: OpenTelemetryMeter = {
@@ -285,7 +290,7 @@ export function createMetrics(): Metrics {
   };
 }
 
-/** The values of one metric by their labels. */
+/** The values of one metric, by label. */
 function createSeries<T>(create: () => T) {
   const all = new Map<string, { readonly labels: readonly string[]; readonly value: T }>();
   return {

@@ -4,7 +4,7 @@ import { request as requestSecure, Agent as SecureAgent } from "node:https";
 import type { LookupFunction } from "node:net";
 import { isLinkLocal, MAX_ANSWER_BYTES, type Post, type PostOptions } from "./http-post.ts";
 
-/** A `Post` over Node's own client: one connection, kept open, that never keeps the process alive. */
+/** A `Post` over Node's own client: one keep-alive connection that does not keep the process alive. */
 export function createNodePost({ url, timeoutMs }: PostOptions): Post {
   const secure = url.protocol === "https:";
   const agent = secure ? new SecureAgent(SETTINGS) : new Agent(SETTINGS);
@@ -34,7 +34,7 @@ export function createNodePost({ url, timeoutMs }: PostOptions): Post {
 
 const SETTINGS = { keepAlive: true, maxSockets: 1, maxFreeSockets: 1, timeout: 10_000 };
 
-/** The status once the whole answer was read; an error for one that is too long or breaks off. */
+/** The status, once the whole response is read; an error if it is too long or truncated. */
 function readAnswer(request: ClientRequest, done: (answer: number | Error) => void): void {
   request.on("response", (response) => {
     let read = 0;
@@ -48,7 +48,7 @@ function readAnswer(request: ClientRequest, done: (answer: number | Error) => vo
   });
 }
 
-/** Refuses a name that resolves to a link-local address. */
+/** Rejects names that resolve to a link-local address. */
 const lookupSafely: LookupFunction = (hostname, options: LookupOptions, callback) => {
   lookup(hostname, options, (error, address: string | LookupAddress[], family?: number) => {
     const all = typeof address === "string" ? [address] : (address ?? []).map((one) => one.address);

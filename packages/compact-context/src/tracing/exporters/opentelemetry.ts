@@ -12,9 +12,9 @@ import {
 } from "./metrics.ts";
 
 export interface OpenTelemetryOptions {
-  /** The module `@opentelemetry/api`; loaded when the exporter is made, where it is left out. */
+  /** The module `@opentelemetry/api`. Default: loaded when the exporter is created. */
   readonly api?: OpenTelemetryApi;
-  /** Whether spans carry the summary's text as `compact.payload`; true when left out. */
+  /** Whether spans carry the summary's text as `compact.payload`. Default: true. */
   readonly payload?: boolean;
 }
 
@@ -22,15 +22,15 @@ interface ContextPlace extends Place {
   readonly context: OpenTelemetryContext;
 }
 
-/** Compactions under way whose spans are open; the oldest is ended first. */
+/** Maximum compactions with open spans; the oldest is ended first. */
 const MAX_ROUNDS = 256;
-/** The trace of spans that no SDK made. */
+/** The trace id of spans that no SDK created. */
 const NOBODY = /^0+$/;
 const SCOPE = "compact-context";
 
 /**
- * OBS-4: gives every event to the OpenTelemetry SDK that the host has registered, as a span below the span that was
- * current when it happened, and as metrics. Nothing is sent by this exporter itself: that is the SDK's affair.
+ * OBS-4: passes every event to the OpenTelemetry SDK that the host has registered, as a child of the span
+ * that was current when it happened, and as metrics. The exporter sends nothing itself; the SDK does.
  */
 export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}): Exporter {
   requireOptions(options);
@@ -40,13 +40,13 @@ export function createOpenTelemetryExporter(options: OpenTelemetryOptions = {}):
     (module) => {
       api = module;
     },
-    // Told by the first `export`.
+    // Reported by the first `export`.
     () => undefined,
   );
   let send: ((event: CompactEvent, place: ContextPlace | undefined) => void) | undefined;
   return {
     name: "OpenTelemetry",
-    // Until the module is there, what follows on the promise still runs in the context of this moment.
+    // Until the module is loaded, continuations of the promise still run in the current context.
     here: () => (api === undefined ? loaded.then(placeIn) : placeIn(api)),
     async export(event, place) {
       send ??= createSender(await loaded, options.payload ?? true);
@@ -80,7 +80,7 @@ interface OpenRound {
   readonly startedAt: string;
   endedAt: string;
   failed: boolean;
-  /** The text of the summary, once there is one. */
+  /** The text of the summary, once known. */
   summary?: string;
 }
 
@@ -122,7 +122,7 @@ function createSender(
     }
     const key = `${part.step} ${event.sessionId}`;
     const round = roundFor(key, event, context);
-    // Without an archive, the first that is heard of a round may be younger than its decision.
+    // Without an archive, the first event received of a round may be later than its decision.
     const startedAt = notBefore(event.startedAt, round.startedAt);
     writeSpan(startSpan(event.name, { startTime: new Date(startedAt), attributes }, round.context), {
       ...event,
@@ -153,14 +153,14 @@ function endRound({ span, endedAt, failed }: OpenRound): void {
   span.end(new Date(endedAt));
 }
 
-// What an event says as attributes of its span.
+// Attributes of an event's span.
 
-/** What a span gave, by OpenInference: viewers of traces show it as the span's output. */
+/** A span's output in OpenInference; trace viewers display it. */
 const OUTPUT = "output.value";
 
 /**
- * The attributes of an event's span: every property as `compact.<name>`, nested ones with dots, lists of objects as
- * lists of JSON; beside them the names of the GenAI conventions where there are some.
+ * The attributes of an event's span: every property as `compact.<name>`, nested ones with dots, lists of
+ * objects as lists of JSON; plus the GenAI conventions' names, if there are any.
  */
 function eventAttributes(event: CompactEvent, payload: boolean): OpenTelemetryAttributes {
   const attributes: OpenTelemetryAttributes = {
@@ -209,7 +209,7 @@ function errorAttributes({ name, properties }: CompactEvent): OpenTelemetryAttri
   return name === "compact.error" ? { "error.type": String(properties.error_type) } : {};
 }
 
-/** What is used of `@opentelemetry/api` 1.3 and later; the module itself fits. */
+/** The part of `@opentelemetry/api` 1.3 and later that is used; the module itself fits. */
 export interface OpenTelemetryApi {
   readonly context: { active(): OpenTelemetryContext };
   readonly trace: {
