@@ -12,16 +12,16 @@ import { diagnosticOf } from "./event.ts";
 import { shapesOf } from "./turn.ts";
 import { agentPorts } from "./turn-ports.ts";
 
-/** A session that was begun anew. */
+/** Result of starting a new session. */
 export interface NewSession {
   readonly sessionId: string;
-  /** The one before it; its archive stays within reach. */
+  /** The session before it; its archive stays searchable. */
   readonly previous: string;
-  /** What the memory took in of it; undefined where there is no memory. */
+  /** What the memory recorded of it; undefined without a memory. */
   readonly memory: MemoryBoundary | undefined;
 }
 
-/** What is sent beside the messages. */
+/** The parts of a request other than the messages. */
 function requestOf(state: AgentState) {
   const tools = shapesOf(agentPorts(state).tools);
   return { format: "ai-sdk" as const, system: state.options.system ?? "", tools };
@@ -34,7 +34,10 @@ export function contextOf(state: AgentState): ContextView {
   return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
-/** Compacts now, whatever the size; the instruction goes to the summarizer. Rejects where that failed: nothing is changed then. */
+/**
+ * Compacts now, whatever the size; the instruction is passed to the summarizer. Rejects on failure, with
+ * nothing changed.
+ */
 export async function compactNow(
   state: AgentState,
   instruction: string | undefined,
@@ -48,7 +51,10 @@ export async function compactNow(
   return report;
 }
 
-/** Undoes the newest compaction: the list is as it was before it, with what came since. False where its originals are not in the archive. */
+/**
+ * Undoes the newest compaction: restores the list before it and keeps what was added since. False if its
+ * originals are not in the archive.
+ */
 export async function undoCompaction(state: AgentState): Promise<boolean> {
   const { session, managers, model } = state;
   const manager = managers.managerFor(model);
@@ -57,18 +63,18 @@ export async function undoCompaction(state: AgentState): Promise<boolean> {
   return messages !== undefined;
 }
 
-/** A session of the channel, as a list of them shows it. */
+/** A session of the channel, as shown in a list. */
 export interface ListedSession {
   readonly id: string;
-  /** When it was last spoken in, ISO 8601. */
+  /** Time of the last message, ISO 8601. */
   readonly at: string;
   readonly messages: number;
-  /** What the user asked first, and last. */
+  /** First and latest user message. */
   readonly firstAsk: string;
   readonly lastAsk: string;
 }
 
-/** The sessions of the channel's log, the newest first; none for an agent without a channel. */
+/** The sessions in the channel's log, newest first; empty for an agent without a channel. */
 export async function listSessions({ journal }: AgentState): Promise<readonly ListedSession[]> {
   const found = new Map<string, ListedSession>();
   for await (const { session: id, at, message } of journal?.logged() ?? []) {
@@ -81,7 +87,7 @@ export async function listSessions({ journal }: AgentState): Promise<readonly Li
   return [...found.values()].toSorted((a, b) => b.at.localeCompare(a.at));
 }
 
-/** Goes on with an earlier session of the channel, from what its log has of it. Rejects with `NotFound` for one that is not there. */
+/** Resumes an earlier session of the channel from its log. Rejects with `NotFound` for an unknown session. */
 export async function resumeSession(state: AgentState, id: string): Promise<void> {
   if (id === state.session.id) return;
   const messages: AgentMessage[] = [];
@@ -94,7 +100,10 @@ export async function resumeSession(state: AgentState, id: string): Promise<void
   await leaveFor(state, id, answered(messages));
 }
 
-/** Ends the session and begins a new one. What it was about goes to the memory first, its messages to the archive. */
+/**
+ * Ends the session and starts a new one. The memory records the old session first, and its messages are
+ * archived.
+ */
 export function startNewSession(state: AgentState): Promise<NewSession> {
   return leaveFor(state, state.newId(), []);
 }
@@ -127,7 +136,7 @@ async function remembered({ options, session, emit }: AgentState): Promise<Memor
   }
 }
 
-/** The list goes to the archive as a compaction would send it; what is too short for one is found in the log. */
+/** Archives the list by compacting it; a list too short for that is still in the log. */
 async function archived(state: AgentState): Promise<void> {
   try {
     await compactNow(state, undefined, undefined);
@@ -136,7 +145,7 @@ async function archived(state: AgentState): Promise<void> {
   }
 }
 
-/** Goes on with another model; the session's state goes with it where both managers share their storage. */
+/** Switches to another model; the session's state carries over if both managers share their storage. */
 export async function changeModel(state: AgentState, model: AgentModel): Promise<void> {
   await state.managers.flush();
   state.managers.managerFor(model);

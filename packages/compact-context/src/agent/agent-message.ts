@@ -9,7 +9,7 @@ export interface AgentTextPart {
   readonly providerOptions?: unknown;
 }
 
-/** What a model thought; providers that sign it take it back only with `providerOptions` unchanged. */
+/** The model's reasoning; providers that sign it accept it only with `providerOptions` unchanged. */
 export interface AgentReasoningPart {
   readonly type: "reasoning";
   readonly text: string;
@@ -40,7 +40,7 @@ export type AgentMessage =
     }
   | { readonly role: "tool"; readonly content: readonly AgentToolResultPart[] };
 
-/** The readable text of a message; what was recalled for it is left out. */
+/** The readable text of a message, without recalled context. */
 export function agentMessageText(message: AgentMessage): string {
   requireOptions(message, "message", "Pass a message of the agent's session.");
   const { content } = message;
@@ -49,13 +49,13 @@ export function agentMessageText(message: AgentMessage): string {
   return stripRuntimeContext(texts.filter((text) => text !== "").join("\n"));
 }
 
-/** The calls of a message that are for its host to run. */
+/** The tool calls of a message that the host runs. */
 export function callsOf(message: AgentMessage): AgentToolCallPart[] {
   if (message.role !== "assistant" || typeof message.content === "string") return [];
   return message.content.filter((part) => part.type === "tool-call");
 }
 
-/** A tool message that answers every given call alike. */
+/** A tool message that gives every call the same answer. */
 export function answerAll(
   calls: readonly AgentToolCallPart[],
   value: string,
@@ -73,7 +73,7 @@ export function answerAll(
 
 export type ThinkingLevel = "off" | "minimal" | "low" | "medium" | "high";
 
-/** A tool as a model is told of it. */
+/** A tool as described to the model. */
 interface ToolShape {
   readonly name: string;
   readonly description: string;
@@ -89,14 +89,14 @@ export interface AgentModelRequest {
   readonly signal: AbortSignal;
 }
 
-/** One piece of an answer, in order; the last one is `end`. */
+/** One piece of an answer, in order; the last is `end`. */
 export type AgentModelPart =
   | {
       readonly type: "text";
       readonly text: string;
-      /** Where the provider names or signs what it said, with any piece of a block; the newest holds. */
+      /** Ids or signatures from the provider; can come with any piece of a block, the newest wins. */
       readonly providerOptions?: unknown;
-      /** True with the last piece of a block: what follows is another one. */
+      /** True on the last piece of a block: the next piece starts another one. */
       readonly ends?: boolean;
     }
   | {
@@ -109,28 +109,30 @@ export type AgentModelPart =
       readonly type: "toolCall";
       readonly id: string;
       readonly name: string;
-      /** As a value; text that is no JSON is told to the model as an error. */
+      /** A parsed value; text that is not JSON is reported to the model as an error. */
       readonly arguments: unknown;
       readonly providerOptions?: unknown;
     }
   | {
       readonly type: "end";
       readonly stop: "end" | "tools" | "length" | "refusal" | "other";
-      /** The provider's usage record as it came. */
+      /** The provider's usage record, unchanged. */
       readonly usage?: unknown;
     };
 
-/** The only door from an agent to its language model. */
+/** The only interface between an agent and its language model. */
 export interface AgentModel {
-  /** For people, such as `openai:gpt-5.4-mini`; what follows the colon finds window and prices. */
+  /**
+   * Display name, such as `openai:gpt-5.4-mini`; window and prices are looked up by the part after the colon.
+   */
   readonly name: string;
-  /** Tokens of input and output together, where known. */
+  /** Tokens of input and output together, if known. */
   readonly window?: number;
-  /** Rejects with whatever went wrong, also in the middle of an answer; `status` and `retryAfterMs` of an error are read. */
+  /** Rejects on any error, also mid-answer; `status` and `retryAfterMs` of the error are used. */
   stream(request: AgentModelRequest): AsyncIterable<AgentModelPart>;
 }
 
-/** The model's own name, without the provider before it. */
+/** The model name without the provider prefix. */
 export function bareModelName(name: string): string {
   return name.slice(name.indexOf(":") + 1);
 }

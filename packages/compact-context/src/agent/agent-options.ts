@@ -10,50 +10,58 @@ import type { SubAgent } from "./sub-agents/sub-agent.ts";
 import type { AgentLimits, AgentTool, Permissions } from "./tool.ts";
 
 /**
- * Makes the manager for a model, whose window is the manager's. `ports` go into it, so that memory and skills hear of
- * compactions.
+ * Creates the manager for a model with that model's window. Pass `ports` to it, so that memory and skills are
+ * notified of compactions.
  */
 export type ManagerFactory = (model: AgentModel, ports: ManagerPorts) => CompactManager;
 
 export interface AgentOptions {
   readonly model: AgentModel;
-  /** Finds the model that a sub-agent names. */
+  /** Resolves the model that a sub-agent names. */
   readonly models?: (name: string) => AgentModel | undefined;
-  /** The system prompt; the same, byte by byte, for the whole session. */
+  /** The system prompt; byte-identical for the whole session. */
   readonly system?: string;
   readonly tools?: readonly AgentTool[];
   /**
-   * One manager for every model, or one for each; made from `config` when left out. `before_compact` hooks run, and a
-   * memory hears of compactions, where the manager is made here or by a function that passes the ports on.
+   * One manager for all models, or a factory for one each. Default: created from `config`. `before_compact`
+   * hooks and memory work only with managers created here or by a factory that passes the ports on.
    */
   readonly manager?: CompactManager | ManagerFactory;
-  /** Settings of the managers that are made, and what else goes into them, such as `storage` or `exporters`. */
+  /** Settings of the managers created here, and further ports such as `storage` or `exporters`. */
   readonly config?: CompactConfigInput;
   readonly managerPorts?: ManagerPorts;
   readonly memory?: ChannelMemory;
-  /** Where the session is kept (`context.jsonl`, `log.jsonl`), for one agent at a time; in this process only when left out. */
+  /**
+   * Folder of the session (`context.jsonl`, `log.jsonl`), for one agent at a time. Default: the session is
+   * held in memory only.
+   */
   readonly channelDir?: string;
-  /** Holds those two files instead of the folder; that one agent at a time uses them is the host's to see to then. */
+  /**
+   * Stores those two files instead of the folder; the host must then ensure that only one agent uses them.
+   */
   readonly sessionStorage?: StorageDriver;
-  /** What relative paths of tools, sub-agents and skills are relative to; the working directory when left out. */
+  /** Base of relative paths of tools, sub-agents and skills. Default: the working directory. */
   readonly workspaceDir?: string;
   readonly skills?: readonly Skill[];
   readonly subAgents?: readonly SubAgent[];
-  /** Functions that hooks of skills may name. */
+  /** Functions that skill hooks can name. */
   readonly hookFunctions?: Readonly<Record<string, HookFunction>>;
-  /** Runs commands that skills declare, after `permissions` allowed each; none is run when left out. */
+  /** Runs commands that skills declare, each after `permissions` allowed it. If omitted, none is run. */
   readonly runCommand?: RunCommand;
-  /** Asked before every tool call but those that only read the session itself; everything is allowed when left out. */
+  /**
+   * Asked before every tool call except those that only read the session itself. If omitted, everything is
+   * allowed.
+   */
   readonly permissions?: Permissions;
   readonly limits?: Partial<AgentLimits>;
-  /** Told of what is wrong outside of a turn. */
+  /** Called with problems outside of a turn. */
   readonly onDiagnostic?: (diagnostic: Diagnostic) => void;
   /** Wall clock. */
   readonly now?: () => Date;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic clock, milliseconds. */
   readonly clock?: () => number;
-  /** Unique ids of sessions. */
+  /** Generates unique session ids. */
   readonly newId?: () => string;
-  /** Waits before a request is sent again. */
+  /** Waits before a request is retried. */
   readonly sleep?: (milliseconds: number, signal: AbortSignal) => Promise<void>;
 }

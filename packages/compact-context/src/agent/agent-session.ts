@@ -7,13 +7,13 @@ import { type AgentMessage, type AgentModel, bareModelName } from "./agent-messa
 import type { AgentOptions } from "./agent-options.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
-/** What a session keeps outside of the process. */
+/** Persistent storage of a session. */
 export interface Journal {
-  /** Takes in what was said, whatever becomes of the list. */
+  /** Logs a message, whatever later happens to the list. */
   log(message: AgentMessage): void;
-  /** Adds a message to the list; durable when it resolves. */
+  /** Appends a message to the list; durable when it resolves. */
   add(message: AgentMessage): Promise<void>;
-  /** The list is this one from now on; what was added before stays in the log. */
+  /** Replaces the list; earlier messages stay in the log. */
   replace(messages: readonly AgentMessage[]): Promise<void>;
 }
 
@@ -21,7 +21,7 @@ export interface Journal {
 export interface AgentSession {
   readonly id: string;
   readonly messages: readonly AgentMessage[];
-  /** The provider's usage record of the newest request, until a preflight has taken it. */
+  /** The provider's usage record of the newest request, until a preflight consumes it. */
   usage: unknown;
   add(message: AgentMessage): Promise<void>;
   replace(messages: readonly AgentMessage[]): Promise<void>;
@@ -31,7 +31,7 @@ export interface SessionOptions {
   readonly id: string;
   readonly messages?: readonly AgentMessage[];
   readonly journal?: Journal;
-  /** Told when the journal could not be written; the session goes on, and the next write brings it up to date. */
+  /** Called when the journal could not be written; the session continues, and the next write catches up. */
   readonly warn?: (diagnostic: Diagnostic) => void;
 }
 
@@ -66,7 +66,7 @@ export function createAgentSession({ id, messages = [], journal, warn }: Session
   };
 }
 
-/** Most tokens of a tool's output that a model sees where the settings say nothing. */
+/** Default token limit of a tool's output as sent to a model. */
 const TOOL_RESULT_TOKENS = 8000;
 
 /** The manager of each model that an agent and its sub-agents use. */
@@ -74,12 +74,12 @@ export interface AgentManagers {
   managerFor(model: AgentModel): CompactManager;
   preflightFor(model: AgentModel): HostPreflight;
   flush(): Promise<void>;
-  /** Lets go of a session that nothing asks for any more, once no call of it is under way. */
+  /** Releases a session that is no longer used, once none of its calls is running. */
   release(sessionId: string): Promise<void>;
   close(): Promise<void>;
 }
 
-/** Managers by window and name of the model; every compaction of any of them is told. */
+/** Managers by window and model name; `compacted` is called for every compaction. */
 export function createManagers(
   { manager: given, config = {} }: Pick<AgentOptions, "manager" | "config">,
   ports: ManagerPorts,
@@ -132,7 +132,9 @@ export function createManagers(
   };
 }
 
-/** A tool may flood: what of its output is sent has to be bounded, and the whole archived, before the first time. */
+/**
+ * Tool output can be huge: what is sent must be limited, and the whole archived, before the first request.
+ */
 function requireOutputLimit({ config }: CompactManager): void {
   if (config.policy.maxToolResultTokens !== undefined) return;
   throw new CompactError("InvalidConfig", "an agent's manager needs policy.maxToolResultTokens", {

@@ -30,7 +30,7 @@ import { type AgentLimits, type AgentTool, DEFAULT_LIMITS } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";
 
-/** What an agent is at any moment; its parts change it as turns go by. */
+/** The mutable state of an agent, changed as turns run. */
 export interface AgentState {
   readonly options: AgentOptions;
   readonly limits: AgentLimits;
@@ -41,21 +41,21 @@ export interface AgentState {
   session: AgentSession;
   skills: SkillSession;
   model: AgentModel;
-  /** Sessions whose archives belong to this one too, oldest first. */
+  /** Sessions whose archives also belong to this one, oldest first. */
   related: readonly string[];
   spent: Spent;
-  /** Titles of what of the memory went into the newest prompt. */
+  /** Titles of the memory items in the newest prompt. */
   recalled: readonly string[];
-  /** Instructions of skills that the user took up since the last prompt. */
+  /** Instructions of skills that the user activated since the last prompt. */
   pending: readonly string[];
-  /** To the turn under way; warnings go to the host between turns. */
+  /** Emits to the running turn; between turns, warnings go to the host. */
   emit: (event: AgentEvent) => void;
 }
 
-/** Between a session's id and what tells its sub-agents' sessions apart. */
+/** Separates a session's id from the suffix of its sub-agents' sessions. */
 const SUB_SESSION = "--sub-";
 
-/** Opens the channel's session where there is one; `check` may throw, and the channel is given back then. */
+/** Opens the channel's session if there is one. If `check` throws, the channel is released. */
 export async function openState(
   options: AgentOptions,
   check: (state: AgentState) => void = () => undefined,
@@ -107,7 +107,7 @@ function stateOf(
     emit: (event) => betweenTurns(event, options),
     ...sessionParts(first, { journal, options, clock, emit }),
   };
-  // The manager refuses what an agent cannot work with: now, not at the first turn.
+  // Fail on an unsuitable manager now, not in the first turn.
   managers.managerFor(options.model);
   return state;
 }
@@ -134,13 +134,13 @@ function sessionParts(
   };
 }
 
-/** Stores which session is the channel's; what cannot be stored now is stored with the next message. */
+/** Stores which session is the channel's current one; if that fails, it is stored with the next message. */
 export async function beginInJournal({ session, related, journal }: AgentState): Promise<void> {
   journal?.begin({ id: session.id, related });
   await session.replace(session.messages);
 }
 
-/** Remembers a session whose archive belongs to this one. */
+/** Records a session whose archive belongs to this one. */
 export async function relate(state: AgentState, sessionId: string): Promise<void> {
   state.related = [...state.related, sessionId].slice(-MOST_RELATED);
   await beginInJournal(state);
@@ -150,12 +150,12 @@ export function subSessionId(parent: string, name: string, id: string): string {
   return `${parent}${SUB_SESSION}${name}-${id}`;
 }
 
-/** The event of a warning, for the host; others have no reader between turns. */
+/** Reports a warning or error to the host; other events have no reader between turns. */
 export function betweenTurns(event: AgentEvent, { onDiagnostic }: AgentOptions): void {
   if (event.type === "warning" || event.type === "error") onDiagnostic?.(event.diagnostic);
 }
 
-/** The two tools that read what left the prompt: the agent's own over its channel, those of a sub-agent over its session. */
+/** The two recall tools: the agent's read its whole channel, a sub-agent's its own session. */
 export function readingTools(
   state: AgentState,
   { session, model }: Pick<AgentState, "session" | "model">,
@@ -198,7 +198,9 @@ function journalOf(
   return createChannelJournal({ channelDir: channelDir ?? "", driver: sessionStorage, redactor, now, warn });
 }
 
-/** What a manager that is made here tells: the host's own ports, hooks of skills, the memory but of sub-agents' sessions. */
+/**
+ * Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions.
+ */
 function managerPorts(options: AgentOptions, state: () => AgentState): AgentManagerPorts {
   const { memory, managerPorts: given } = options;
   const memoryOf = (sessionId: string): ChannelMemory["ports"] | undefined =>
@@ -222,18 +224,21 @@ function managerPorts(options: AgentOptions, state: () => AgentState): AgentMana
 
 type Work = () => void | Promise<void>;
 
-/** Does both, whatever becomes of the other; rejects once both have ended where one failed. */
+/** Runs both even if one fails; rejects after both have settled if either failed. */
 async function both(one: Work, other: Work): Promise<void> {
   const ended = await Promise.allSettled([one, other].map(async (work) => work()));
   for (const end of ended) if (end.status === "rejected") throw end.reason;
 }
 
 interface ChannelRecallOptions {
-  /** Of the session that is live. */
+  /** Of the live session. */
   readonly live: Recall;
-  /** Of the sessions that belong to it, newest first: earlier ones, and those of sub-agents. */
+  /** Of the related sessions, newest first: earlier ones and those of sub-agents. */
   readonly related: () => readonly Recall[];
-  /** Whose `log.jsonl` is searched as well, where a session before was never compacted; no log when left out. */
+  /**
+   * Folder whose `log.jsonl` is also searched, for earlier sessions that were never compacted. If omitted, no
+   * log is searched.
+   */
   readonly channelDir?: string;
 }
 
@@ -241,11 +246,11 @@ type Hits = Awaited<ReturnType<Recall["search"]>>;
 
 const LOG_ID = /^log-(\d{1,9})$/;
 const SNIPPET = 200;
-/** What is taken from each place before all of it is ranked together. */
+/** Minimum number of hits taken from each source before they are ranked together. */
 const LEAST_EACH = 8;
 const EXPAND_TOKENS = 2000;
 
-/** Finds what left the prompt in the session and in those before it: in their archives, and where there is none in the log. */
+/** Recall over the session and those before it: from their archives, and from the log if they have none. */
 export function channelRecall(options: ChannelRecallOptions): Recall {
   const { live, related } = options;
   return {
@@ -272,7 +277,10 @@ export function channelRecall(options: ChannelRecallOptions): Recall {
   };
 }
 
-/** Scores of different places do not compare: their snippets are ranked against each other; the rest follows in order. */
+/**
+ * Scores of different sources are not comparable: their snippets are ranked against each other; the rest
+ * follows in order.
+ */
 function ranked(hits: Hits, text: string, limit: number): Hits {
   const found = [...new Map(hits.map((hit) => [hit.archiveId, hit])).values()];
   const index = createRecallIndex(

@@ -27,61 +27,69 @@ import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
 
 export interface SendOptions {
-  /** Interrupts the turn; the session is ready for the next one. */
+  /** Interrupts the turn; the session stays usable. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * An agent with one live session, and one turn at a time: `send`, `compact`, `startNew` and `useModel` reject with
- * `InvalidUsage` while another one is under way, and with `Conflict` once the channel's folder is another agent's. What
- * only looks, and skills, may be asked for meanwhile.
+ * An agent with one live session and one turn at a time: `send`, `compact`, `startNew` and `useModel` reject
+ * with `InvalidUsage` during another turn, and with `Conflict` once another agent has taken the channel's
+ * folder. Read-only members and skills can be used at any time.
  */
 export interface Agent {
-  /** Changes with a new session. */
+  /** Changes when a new session starts. */
   readonly sessionId: string;
   readonly model: AgentModel;
-  /** The list as it stands: what the next request is made of. */
+  /** The current list: what the next request is built from. */
   readonly messages: readonly AgentMessage[];
-  /** Of the session in this process so far, sub-agents included. */
+  /** Of the session in this process so far, including sub-agents. */
   readonly spent: Spent;
   /** Names of the skills in use. */
   readonly skillsInUse: readonly string[];
   /**
-   * Takes the user's text and gives what happens, to the end of the turn. The turn begins with the first event that is
-   * asked for; who stops reading interrupts it.
+   * Sends the user's text and yields events until the end of the turn. The turn starts when the first event
+   * is requested; to stop iterating interrupts it.
    */
   send(text: string, options?: SendOptions): AsyncIterable<AgentEvent>;
-  /** For `/context`: how full the window is, and of what. */
+  /** For `/context`: how full the window is, and with what. */
   context(): ContextView;
-  /** For `/compact` and `/summarize`: compacts now; `instruction` says what the summary shall look after. */
+  /** For `/compact` and `/summarize`: compacts now; `instruction` tells the summarizer what to preserve. */
   compact(instruction?: string, options?: SendOptions): Promise<CompactionReport>;
-  /** For `/undo`: takes the newest compaction back. Rejects with `NotFound` where there is none. */
+  /** For `/undo`: undoes the newest compaction. Rejects with `NotFound` if there is none. */
   undo(): Promise<boolean>;
-  /** For `/new`: begins a session; the state of the work stays in the channel's memory. */
+  /** For `/new`: starts a session; the state of the work stays in the channel's memory. */
   startNew(): Promise<NewSession>;
-  /** For a picker of sessions: those of the channel, the newest first. */
+  /** For a session picker: the channel's sessions, newest first. */
   sessions(): Promise<readonly ListedSession[]>;
-  /** For `/resume`: goes on with one of them, as `startNew` leaves the one before. Rejects with `NotFound`. */
+  /**
+   * For `/resume`: continues one of them and leaves the current session as `startNew` does. Rejects with
+   * `NotFound`.
+   */
   resume(sessionId: string): Promise<void>;
-  /** For `/memory`: its files, and what it says to a query. */
+  /** For `/memory`: its files, and its results for a query. */
   memory(query?: string): Promise<MemoryView>;
-  /** For work beside the turns, such as a memory's: asks the agent's model; what that takes is counted in `spent`. */
+  /**
+   * For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`.
+   */
   ask(request: TextModelRequest): Promise<TextModelAnswer>;
-  /** For `/model`: goes on with another model. */
+  /** For `/model`: switches to another model. */
   useModel(model: AgentModel): Promise<void>;
-  /** Takes up a skill for the user; gives what of it cannot run. Throws `NotFound` for one that is not known. */
+  /**
+   * Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown
+   * skill.
+   */
   useSkill(name: string): readonly Diagnostic[];
-  /** Puts a skill down; false where it was not in use. */
+  /** Deactivates a skill; false if it was not in use. */
   endSkill(name: string): boolean;
-  /** Stores everything, waits for work beside the run, and gives the channel's folder back. */
+  /** Stores everything, waits for background work, and releases the channel's folder. */
   close(): Promise<void>;
 }
 
 /**
- * Opens the channel's session where there is one, or begins a new one. One agent at a time has the folder: an earlier one
- * of this process writes its session no more; where an agent of another process has it, this rejects with `Conflict`.
- * Rejects with `InvalidConfig` for a manager that sets no `policy.maxToolResultTokens` and for two tools of one name, and
- * with what the folder refuses.
+ * Opens the channel's session if there is one, or starts a new one. One agent at a time has the folder: an
+ * earlier agent of this process can no longer write its session; if an agent of another process has it, this
+ * rejects with `Conflict`. Rejects with `InvalidConfig` for a manager without `policy.maxToolResultTokens`
+ * and for two tools of the same name, and with any error of the folder.
  */
 export async function createAgent(options: AgentOptions): Promise<Agent> {
   const state = await openState(options, checkToolNames);
@@ -173,7 +181,7 @@ async function* turnEvents(
     .then((result) => push({ type: "ended", ...result }))
     .finally(() => end());
   try {
-    // Who stops reading leaves the rest of the events unread.
+    // If the reader stops, the remaining events stay unread.
     yield* events.values({ preventCancel: true });
     await work;
   } finally {
@@ -223,7 +231,9 @@ async function close({ managers, options, session, journal }: AgentState): Promi
   }
 }
 
-/** The user's message as it is sent: before it what the memory says to it, what hooks said, skills that the user took up. */
+/**
+ * The user's message as sent: preceded by recalled memory, hook output, and skills that the user activated.
+ */
 async function promptOf(state: AgentState, text: string, signal: AbortSignal): Promise<AgentMessage> {
   const said = await state.skills.run("before_prompt", text, signal);
   const recalled = await recall(state, text);
@@ -251,10 +261,10 @@ async function recall(state: AgentState, text: string): Promise<string> {
   }
 }
 
-/** Words of a line that say which one it is. */
+/** Words of a line that identify it. */
 const GIST_WORDS = 9;
 
-/** What was recalled, for people: each section once, with the first words of each of its lines. */
+/** What was recalled, for display: each section once, with the first words of each of its lines. */
 function recalledWords(items: readonly RecalledMemory[]): string[] {
   const sections = new Map<string, string[]>();
   for (const { title, source, content } of items) {

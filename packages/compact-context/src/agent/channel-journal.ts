@@ -12,15 +12,18 @@ import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
 import type { Journal } from "./agent-session.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
-/** What a channel keeps of its newest session. */
+/** A channel's newest session, as stored. */
 export interface StoredSession {
   readonly id: string;
   readonly messages: readonly AgentMessage[];
-  /** Sessions whose archives belong to the channel too: earlier ones, and those of sub-agents. Oldest first, 200 at most. */
+  /**
+   * Sessions whose archives also belong to the channel: earlier ones and those of sub-agents. Oldest first,
+   * at most 200.
+   */
   readonly related: readonly string[];
 }
 
-/** A message of the log, and the session that it belongs to. */
+/** A logged message and its session. */
 export interface LoggedMessage {
   readonly session: string;
   /** ISO 8601. */
@@ -30,33 +33,36 @@ export interface LoggedMessage {
 
 export interface ChannelJournal extends Journal {
   /**
-   * The session as it was left, for one agent alone; undefined for a channel without one. Rejects with `Conflict` where
-   * an agent of another process has the folder.
+   * The stored session, claimed for one agent; undefined for a channel without one. Rejects with `Conflict`
+   * if an agent of another process has the folder.
    */
   load(): Promise<StoredSession | undefined>;
-  /** The list that is stored next is this session's; those before it stay in the log. */
+  /** The next stored list belongs to this session; earlier sessions stay in the log. */
   begin(session: Omit<StoredSession, "messages">): void;
-  /** Every message that was said in this channel, the oldest first; lines that are none are left out. */
+  /** Every message of this channel, oldest first; lines that are not messages are skipped. */
   logged(): AsyncIterable<LoggedMessage>;
-  /** Resolves when the log has everything that was added. */
+  /** Resolves when the log contains everything that was added. */
   settled(): Promise<void>;
-  /** Shows that the agent is at work until that is called off; rejects with `Conflict` where another one has the folder by now. */
+  /**
+   * Marks the agent as working until the returned function is called; rejects with `Conflict` if another
+   * agent has taken the folder.
+   */
   atWork(): Promise<() => void>;
-  /** Gives the folder back; nothing is written any more. */
+  /** Releases the folder; nothing is written afterwards. */
   release(): Promise<void>;
 }
 
 export interface ChannelJournalOptions {
   readonly channelDir: string;
-  /** Where the files go instead of the folder; that one agent at a time writes there is the host's to see to. */
+  /** Storage used instead of the folder; the host must ensure that only one agent writes there. */
   readonly driver?: StorageDriver;
-  /** What is stored has its secrets taken out. */
+  /** Redacts everything that is stored. */
   readonly redactor: Redactor;
   readonly now: () => Date;
   readonly warn: (diagnostic: Diagnostic) => void;
 }
 
-/** Archives that a search asks beside the session's own; of older sessions the log has what was said. */
+/** Related archives that a search reads; for older sessions the log has the messages. */
 export const MOST_RELATED = 200;
 const NO_SESSION = {
   message: "the first line of the session cannot be read, so that a new one begins",
@@ -69,8 +75,8 @@ const NO_MESSAGE = {
 const CUT_OFF = "The process ended before this call was finished. What it had done by then is not known.";
 
 /**
- * A session in a channel's files: `context.jsonl` holds the live list, replaced as a whole and added to line by line,
- * `log.jsonl` every message there ever was. Both are well formed after a crash at any moment.
+ * A session in a channel's files: `context.jsonl` holds the live list, rewritten as a whole and appended to
+ * line by line; `log.jsonl` holds every message ever added. Both stay well-formed after a crash at any time.
  */
 export function createChannelJournal(options: ChannelJournalOptions): ChannelJournal {
   const { channelDir, redactor, now, warn } = options;
@@ -82,7 +88,7 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
   const write = (work: () => Promise<void>): Promise<void> =>
     hold === undefined ? work() : hold.write(work);
 
-  // A list is stored as a whole again and again: its messages are looked through once.
+  // A list is stored repeatedly: each message is redacted only once.
   const safe = new WeakMap<AgentMessage, string>();
   const safeText = (message: AgentMessage): string => {
     const known = safe.get(message);
@@ -102,7 +108,7 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
     const rest = messages.map(contextLine);
     await write(async () => void (await files.put(CHANNEL_FILES.context, [first, ...rest].join(""))));
   };
-  // The log follows beside the run; what it could not take is told with the next message.
+  // The log is written in the background; failures are reported with the next message.
   let logged: Promise<void> = Promise.resolve();
   let logFailure: unknown;
 
@@ -122,7 +128,7 @@ export function createChannelJournal(options: ChannelJournalOptions): ChannelJou
       );
       if (stored === undefined) return undefined;
       header = { id: stored.id, related: stored.related };
-      // What is added next must stand behind what was mended.
+      // New lines must follow the repaired ones.
       if (stored.mended) await rewrite(stored.messages);
       return stored;
     },
@@ -168,8 +174,9 @@ function lineOf(value: object): string {
 }
 
 /**
- * The message without secrets. Reasoning that held one leaves, with all reasoning of the message, because what was signed
- * must not be edited; so do the ids by which its provider would ask for it.
+ * The message with secrets redacted. If any reasoning contains a secret, all reasoning of the message is
+ * dropped, because signed content must not be edited, together with the ids by which its provider would look
+ * it up.
  */
 function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage {
   if (message.role !== "assistant" || typeof message.content === "string")
@@ -186,7 +193,7 @@ function withoutSecrets(message: AgentMessage, redactor: Redactor): AgentMessage
   return { role: "assistant", content };
 }
 
-/** OpenAI refuses an item by its id where the reasoning item that it followed is missing. */
+/** OpenAI rejects an item id if the reasoning item before it is missing. */
 function withoutItemId<Part extends { readonly providerOptions?: unknown }>(part: Part): Part {
   const providers = Object.entries(objectOf(part.providerOptions));
   if (!providers.some(([, options]) => "itemId" in objectOf(options))) return part;
@@ -244,11 +251,13 @@ function isMessage(value: unknown): value is AgentMessage {
   return (role === "user" || role === "assistant") && (typeof content === "string" || isParts);
 }
 
-/** The list with every call answered: a process that died may have left some open, or results whose call is lost. */
+/**
+ * The list with every call answered: a process that died may have left open calls, or results without a call.
+ */
 export function answered(messages: readonly AgentMessage[]): readonly AgentMessage[] {
   return messages.flatMap((message, index): AgentMessage[] => {
     if (message.role === "tool") return answersTo(messages[index - 1], message);
-    // Of one that only thought, and of a secret, nothing was stored.
+    // Nothing was stored of a message that only had reasoning with a secret in it.
     if (message.content.length === 0) return [];
     const calls = callsOf(message);
     const isOpen = calls.length > 0 && messages[index + 1]?.role !== "tool";
@@ -256,7 +265,7 @@ export function answered(messages: readonly AgentMessage[]): readonly AgentMessa
   });
 }
 
-/** The results that answer calls of the message before them, and what stands for those that are missing. */
+/** The results that answer calls of the preceding message, with placeholders for missing ones. */
 function answersTo(
   caller: AgentMessage | undefined,
   { content }: AgentMessage & { readonly role: "tool" },
@@ -270,23 +279,30 @@ function answersTo(
   return [{ role: "tool", content: [...results, ...answerAll(missing, CUT_OFF).content] }];
 }
 
-/** The right of one agent to write a channel's session. */
+/** The exclusive right of one agent to write a channel's session. */
 interface ChannelHold {
-  /** Runs a write; rejects with `Conflict`, nothing written, where the channel is another agent's by now, or given back. */
+  /**
+   * Runs a write; rejects with `Conflict`, without writing, if the channel was released or taken by another
+   * agent.
+   */
   write(work: () => Promise<void>): Promise<void>;
-  /** Shows other machines that the agent is at work until it is called off; rejects for the same reason as `write`. */
+  /**
+   * Marks the agent as working, for other machines, until the returned function is called; rejects in the
+   * same cases as `write`.
+   */
   atWork(): Promise<() => void>;
   release(): Promise<void>;
 }
 
 const HOLD_FILE = "agent.lock";
 
-/** Writes and takings of a channel in this process: who takes it from an agent waits for the write under way. */
+/** Serializes writes and claims of a channel in this process: a new claim waits for the running write. */
 const inTurn = createKeyedMutex();
 
 /**
- * Takes a channel for an agent of this process: from nobody, from an earlier agent of the same process, which writes no
- * more then, or from a process that has ended. Rejects with `Conflict` where another process has it.
+ * Claims a channel for an agent of this process: if it is free, held by an earlier agent of the same process
+ * (which can no longer write), or by a process that has ended. Rejects with `Conflict` if another process
+ * holds it.
  */
 async function holdChannel(channelDir: string): Promise<ChannelHold> {
   const path = join(await realpath(channelDir), HOLD_FILE);
@@ -308,7 +324,7 @@ async function holdChannel(channelDir: string): Promise<ChannelHold> {
       }),
     async atWork() {
       await inTurn(path, requireOwn).catch((error: unknown) => {
-        // A disk that fails ends no work: what cannot be written is told where it is written.
+        // A failing disk does not stop the work: write errors are reported by the write itself.
         if (CompactError.isInstance(error)) throw error;
       });
       return claim.keep();

@@ -11,22 +11,22 @@ import type { RecalledMemory } from "../memory/recall.ts";
 import { createTokenCounter } from "../tokens/token-counter.ts";
 import type { AgentOptions } from "./agent-options.ts";
 
-/** What `/context` tells: how full the window is, of what, and how far away the next compaction is. */
+/** Data of `/context`: how full the window is, with what, and how far away the next compaction is. */
 export interface ContextView {
-  /** Tokens of the next request; the layers add up to it, as far as the counter can tell. */
+  /** Tokens of the next request; the layers add up to it, within the accuracy of the counter. */
   readonly tokens: number;
   readonly window: number;
-  /** Tokens at which a compaction starts, and what is left until then; 0 when it is due. */
+  /** Tokens at which a compaction starts; `untilTrigger` is the remainder, 0 when it is due. */
   readonly trigger: number;
   readonly untilTrigger: number;
   readonly layers: readonly ContextLayer[];
-  /** The first words of what is pinned. */
+  /** The first words of each pinned item. */
   readonly pinned: readonly string[];
   readonly compactions: number;
   /** ISO 8601. */
   readonly lastCompaction: string | undefined;
   readonly archiveSteps: number;
-  /** What of the memory went into the newest prompt. */
+  /** Memory items in the newest prompt. */
   readonly recalled: readonly string[];
 }
 
@@ -92,9 +92,9 @@ export function contextView(input: ContextInput): ContextView {
   };
 }
 
-/** What `/memory` tells: the files, and what they say to a query. */
+/** Data of `/memory`: the files, and their results for a query. */
 export interface MemoryView {
-  /** False where the agent has no memory. */
+  /** False if the agent has no memory. */
   readonly enabled: boolean;
   readonly files: readonly { readonly path: string; readonly characters: number }[];
   /** SESSION.md: the state of the work. */
@@ -102,7 +102,7 @@ export interface MemoryView {
   readonly found: readonly RecalledMemory[];
 }
 
-/** Throws `NotFound` where the channel is not for the user of the memory. */
+/** Throws `NotFound` if the channel does not belong to the memory's user. */
 export async function memoryView(
   options: Pick<AgentOptions, "memory" | "channelDir" | "workspaceDir">,
   query: string | undefined,

@@ -4,13 +4,13 @@ import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { systemCode } from "../storage/fs/folders.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
-/** What was read from folders of definitions; of two with one name the later folder's is taken. */
+/** Definitions read from folders; for duplicate names, the later folder wins. */
 export interface Loaded<T> {
   readonly found: readonly T[];
   readonly problems: readonly Diagnostic[];
 }
 
-/** What one file came to; undefined where it defines nothing that could be used. */
+/** Result of reading one file; `made` is undefined if it defines nothing usable. */
 export interface Read<T> {
   readonly made: T | undefined;
   readonly problems: readonly Diagnostic[];
@@ -18,7 +18,10 @@ export interface Read<T> {
 
 const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
 
-/** Reads every `name.md` of the folders, and `name/<index>` where an index file is named. A missing folder holds none. */
+/**
+ * Reads every `name.md` of the folders, and `name/<index>` if `index` is given. A missing folder is treated
+ * as empty.
+ */
 export async function readDefinitions<T extends { readonly name: string }>(
   folders: readonly string[],
   read: (text: string, path: string) => Read<T>,
@@ -53,7 +56,10 @@ async function readFrom<T>(path: string, read: (text: string, path: string) => R
   return made ?? { made: undefined, problems };
 }
 
-/** What is there, or why it cannot be read; nothing of what is not there: a folder without an index file is something else's. */
+/**
+ * The result, or why it cannot be read; nothing if the file is missing: a folder without an index file
+ * belongs to something else.
+ */
 async function orProblem<T>(path: string, work: () => Promise<T>): Promise<Read<T>> {
   try {
     return { made: await work(), problems: [] };
@@ -74,12 +80,12 @@ async function filesIn(folder: string, index: string | undefined): Promise<strin
   });
 }
 
-/** True for a name that can be called by: a letter or digit, then letters, digits, `_`, `.` and `-`. */
+/** True for a valid name: a letter or digit, then letters, digits, `_`, `.` and `-`. */
 export function isDefinitionName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Name and description, which every definition has; `hint` says what to write where the description lacks. */
+/** Name and description, required in every definition; `hint` is shown if the description is missing. */
 export function readIdentity(
   fields: FieldReader,
   hint: string,
@@ -94,15 +100,15 @@ export function readIdentity(
   return { name, description };
 }
 
-/** A markdown file with YAML before its text. */
+/** A markdown file with YAML frontmatter. */
 export interface FrontmatterFile {
   readonly fields: Readonly<Record<string, unknown>>;
-  /** The markdown behind it, trimmed. */
+  /** The markdown after the frontmatter, trimmed. */
   readonly body: string;
   readonly problems: readonly Diagnostic[];
-  /** True where YAML could not read it and the lines were read instead. */
+  /** True if YAML failed and the lines were read individually. */
   readonly lenient: boolean;
-  /** `file:line` of a field, of the whole where there is none. */
+  /** `file:line` of a field, or of the frontmatter if the field is missing. */
   placeOf(field: string): string;
 }
 
@@ -111,8 +117,8 @@ const FIELD = /^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)$/;
 const LARGEST = 64 * 1024;
 
 /**
- * Reads frontmatter strictly. What YAML cannot read is told with its line, and read line by line instead: `name: value`,
- * lists in brackets or with dashes.
+ * Reads frontmatter strictly. If YAML fails, reports the line and falls back to line-by-line reading: `name:
+ * value`, lists in brackets or with dashes.
  */
 export function readFrontmatter(text: string, path: string): FrontmatterFile {
   const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
@@ -186,7 +192,7 @@ interface ReadLines {
   readonly places: ReadonlyMap<string, number>;
 }
 
-/** Fields of one line each, and lists below a field without a value. Nothing is nested. */
+/** One-line fields, and lists below a field without a value. No nesting. */
 function readLines(source: readonly string[]): ReadLines {
   const fields: Record<string, unknown> = {};
   const places = new Map<string, number>();
@@ -214,7 +220,7 @@ function listOrPlain(value: string): unknown {
   return inner === undefined ? plain(value) : splitList(inner).map(plain);
 }
 
-/** The parts of a text with commas; commas in braces belong to a glob. */
+/** Splits at commas, except those in the braces of a glob. */
 function splitList(text: string): string[] {
   return text
     .split(/,(?![^{}]*\})/)
@@ -227,22 +233,22 @@ function plain(value: string): string {
   return /^(["'])(.*)\1$/.exec(text)?.[2] ?? text;
 }
 
-/** Reads fields of a frontmatter; what is wrong with them is collected. */
+/** Reads frontmatter fields and collects their problems. */
 export interface FieldReader {
   readonly problems: Diagnostic[];
   readonly raw: FrontmatterFile["fields"];
   placeOf(field: string): string;
-  /** Text of a field; undefined where it is missing. */
+  /** Text of a field; undefined if missing. */
   text(field: string): string | undefined;
-  /** A list of texts, also written as one text with commas. */
+  /** A list of texts, or one comma-separated text. */
   list(field: string): readonly string[] | undefined;
   choice<T extends string>(field: string, choices: readonly T[]): T | undefined;
-  /** A number over 0, no larger than `most`. */
+  /** A positive number, at most `most`. */
   amount(field: string, most: number): number | undefined;
   wrong(field: string, message: string, hint: string): void;
-  /** Tells of something that changes nothing. */
+  /** Reports something that has no effect on the result. */
   remark(field: string, message: string, hint: string): void;
-  /** Tells of fields that nobody knows; they change nothing. */
+  /** Reports unknown fields; they have no effect. */
   tellOthers(known: readonly string[]): void;
 }
 
@@ -255,7 +261,7 @@ export function readFields({ fields, placeOf, problems: found, lenient }: Frontm
     };
   const wrong = telling("bad-frontmatter");
   const remark = telling("remark");
-  /** A field that is there and could not be read is no field that was left out: what it says is not known. */
+  /** A field that is present but unreadable is not treated as omitted: its value is unknown. */
   const isSet = (field: string): boolean => {
     const value = fields[field];
     if (lenient && field in fields && value === undefined)

@@ -4,17 +4,17 @@ import type { Diagnostic } from "./event.ts";
 import { loadSkills, type Skill } from "./skills/skill.ts";
 import { loadSubAgents, type SubAgent } from "./sub-agents/sub-agent.ts";
 
-/** What an agent's folders define: `createAgent({ skills, subAgents, … })`. */
+/** Definitions from an agent's folders: `createAgent({ skills, subAgents, … })`. */
 export interface Definitions {
   readonly skills: readonly Skill[];
   readonly subAgents: readonly SubAgent[];
-  /** What is wrong with a file; the others are used. */
+  /** Problems of individual files; the other files are used. */
   readonly problems: readonly Diagnostic[];
 }
 
 /**
- * Reads `skills/` and `sub-agents/` of folders such as the workspace and the channel; of two definitions with one name
- * the later folder's is taken. A folder that is missing defines nothing.
+ * Reads `skills/` and `sub-agents/` of folders such as the workspace and the channel; for duplicate names,
+ * the later folder wins. A missing folder defines nothing.
  */
 export async function loadDefinitions(...folders: readonly string[]): Promise<Definitions> {
   for (const [index, folder] of folders.entries())

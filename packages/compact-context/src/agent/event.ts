@@ -8,20 +8,20 @@ export type TurnEnd =
   | "answered"
   | "interrupted"
   | "refused"
-  /** A bound of the turn was reached: model requests, tool calls, wall time. */
+  /** A limit of the turn was reached: model requests, tool calls, wall time. */
   | "request-limit"
   | "call-limit"
   | "time-limit"
-  /** The model or the compaction failed for good; the error event before says how. */
+  /** The model or the compaction failed permanently; the preceding error event has the details. */
   | "failed";
 
-/** Tokens and dollars of one request or of many. */
+/** Tokens and dollars of one or more requests. */
 export interface Spent {
   readonly requests: number;
   readonly inputTokens: number;
   readonly cachedTokens: number;
   readonly outputTokens: number;
-  /** Undefined where a price is not known. */
+  /** Undefined if a price is unknown. */
   readonly dollars: number | undefined;
 }
 
@@ -33,7 +33,7 @@ export const NOTHING_SPENT: Spent = Object.freeze({
   dollars: 0,
 });
 
-/** What one request took, from the provider's usage record; dollars only where usage and prices are known. */
+/** Cost of one request, from the provider's usage record; dollars only if usage and prices are known. */
 export function spentOn(usage: unknown, model: string, overrides: ModelOverrides): Spent {
   const record = normalizeUsage(usage);
   if (record === undefined) return { ...NOTHING_SPENT, requests: 1, dollars: undefined };
@@ -54,7 +54,7 @@ export function addSpent(one: Spent, other: Spent): Spent {
   };
 }
 
-/** What happens while an agent works, in order; the last one of a turn is `ended`. */
+/** Events of an agent's work, in order; the last one of a turn is `ended`. */
 export type AgentEvent =
   | { readonly type: "text"; readonly text: string }
   | { readonly type: "reasoning"; readonly text: string }
@@ -68,12 +68,12 @@ export type AgentEvent =
       readonly type: "toolFinished";
       readonly callId: string;
       readonly name: string;
-      /** As the tool gave it; the model may see it shortened. */
+      /** The tool's full output; the model may see it truncated. */
       readonly output: string;
       readonly isError: boolean;
       readonly elapsedMs: number;
     }
-  /** `kept` is one line for people: what stayed and where the rest is. */
+  /** `kept` is one line for display: what was kept and where the rest is. */
   | {
       readonly type: "compacted";
       readonly sessionId: string;
@@ -94,7 +94,7 @@ export type AgentEvent =
       readonly spent: Spent;
       readonly elapsedMs: number;
     }
-  /** What of the memory went into the prompt: each section once, with the first words of what came from it. */
+  /** Memory in the prompt: each section once, with the first words of its lines. */
   | { readonly type: "recalled"; readonly items: readonly string[]; readonly characters: number }
   | { readonly type: "skillStarted" | "skillEnded"; readonly name: string }
   | {
@@ -104,7 +104,7 @@ export type AgentEvent =
       readonly output: string;
       readonly elapsedMs: number;
     }
-  /** After each request: its own use and the session's so far. */
+  /** After each request: its usage and the session's total so far. */
   | {
       readonly type: "usage";
       /** The agent's session, or a sub-agent's. */
@@ -114,7 +114,7 @@ export type AgentEvent =
       readonly contextTokens: number;
       readonly window: number;
     }
-  /** The request is sent again after a pause; `discarded` is the text that was streamed and does not count. */
+  /** The request is retried after a pause; `discarded` is the streamed text that no longer counts. */
   | {
       readonly type: "retry";
       readonly attempt: number;
@@ -122,15 +122,15 @@ export type AgentEvent =
       readonly pauseMs: number;
       readonly discarded: string;
     }
-  /** Something went wrong and the session goes on. */
+  /** Something failed and the session continues. */
   | { readonly type: "warning"; readonly diagnostic: Diagnostic }
-  /** The turn could not be finished; the session is alive. */
+  /** The turn could not be finished; the session stays usable. */
   | { readonly type: "error"; readonly diagnostic: Diagnostic }
   | { readonly type: "ended"; readonly end: TurnEnd; readonly text: string };
 
-/** One thing that is wrong, for people: what, where, and what to do next. */
+/** One problem, for display: what, where, and what to do next. */
 export interface Diagnostic {
-  /** A stable word, such as `bad-frontmatter`. */
+  /** A stable code, such as `bad-frontmatter`. */
   readonly code: string;
   readonly message: string;
   /** `file:line`, or a path in a document. */
@@ -138,7 +138,7 @@ export interface Diagnostic {
   readonly hint?: string;
 }
 
-/** The diagnostic of whatever was thrown. */
+/** The diagnostic of any thrown value. */
 export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
   if (CompactError.isInstance(error)) {
     const { place, hint } = error;
@@ -147,21 +147,21 @@ export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
   return { code, message: wordsOf(error) };
 }
 
-/** The diagnostic in one line. */
+/** The diagnostic as one line. */
 export function diagnosticText(diagnostic: Diagnostic): string {
   requireOptions(diagnostic, "diagnostic", "Pass one of the problems that loadDefinitions gives.");
   const { message, place, hint } = diagnostic;
   return `${place === undefined ? "" : `${place}: `}${message}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
-/** What an error says; the first line of it. */
+/** The first line of an error's message. */
 export function wordsOf(error: unknown): string {
   return errorMessage(error).split("\n", 1)[0] ?? "";
 }
 
 const number = (value: number): string => value.toLocaleString("en-US");
 
-/** One line that announces a compaction: what it took, what it kept and where the rest is. */
+/** One line that announces a compaction: its effect, what was kept and where the rest is. */
 export function compactedText(report: CompactionReport): string {
   requireOptions(report, "report", "Pass the report of a compaction.");
   return readArgument("report", "Pass the report of a compaction as it was given.", () => wordsFor(report));

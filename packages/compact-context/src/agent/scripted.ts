@@ -1,11 +1,11 @@
 import { requireFunction, requireOptions } from "../errors.ts";
 import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-message.ts";
 
-/** What a scripted model says to one request. */
+/** A scripted model's answer to one request. */
 export interface ScriptedAnswer {
   readonly text?: string;
   readonly calls?: readonly { readonly name: string; readonly arguments?: unknown }[];
-  /** Thrown after `text`: an answer that breaks in the middle. */
+  /** Thrown after `text`: an answer that fails midway. */
   readonly error?: unknown;
   readonly usage?: unknown;
   readonly stop?: "end" | "length" | "refusal" | "other";
@@ -14,15 +14,17 @@ export interface ScriptedAnswer {
 export interface ScriptedModelOptions {
   readonly name?: string;
   readonly window?: number;
-  /** Characters of one piece of text; 24. */
+  /** Characters per piece of text. Default: 24. */
   readonly pieceLength?: number;
-  /** Makes ids of calls unique beyond this process; `call` when left out. */
+  /** Makes call ids unique across processes. Default: `call`. */
   readonly idPrefix?: string;
-  /** Waits before the first piece and between pieces: how a real model's time passes. */
+  /** Waits before the first piece and between pieces, to simulate a real model's latency. */
   readonly pause?: (signal: AbortSignal, firstPiece: boolean) => Promise<void>;
 }
 
-/** A model that asks no one: `answer` says what comes, from the request and its number, the first being 1. */
+/**
+ * A model without a provider: `answer` computes each answer from the request and its number, starting at 1.
+ */
 export function createScriptedModel(
   answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: ScriptedModelOptions = {},

@@ -8,7 +8,7 @@ import type { AgentMessage, AgentToolCallPart, AgentToolResultPart } from "./age
 import { type AgentEvent, wordsOf } from "./event.ts";
 import type { AgentLimits, AgentTool, Permission } from "./tool.ts";
 
-/** A call that may be refused. */
+/** A call to check for permission. */
 export interface CallToCheck {
   readonly tool: AgentTool;
   readonly arguments: unknown;
@@ -17,11 +17,11 @@ export interface CallToCheck {
 
 export interface ToolRunOptions {
   readonly tools: ReadonlyMap<string, AgentTool>;
-  /** Why a call must not be made; undefined where it may. */
+  /** Why a call is refused; undefined if it is allowed. */
   refuse(call: CallToCheck): Promise<string | undefined>;
   readonly limits: Pick<AgentLimits, "toolMs" | "outputCharacters">;
   readonly emit: (event: AgentEvent) => void;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic clock, milliseconds. */
   readonly clock: () => number;
   readonly signal: AbortSignal;
 }
@@ -30,7 +30,7 @@ const INTERRUPTED =
   "Interrupted by the user: this call was not finished. What it had done by then is not known.";
 const NOT_RUN = "Interrupted by the user: this call was not run.";
 
-/** Runs the calls of one answer; the message answers every one of them, whatever happens. */
+/** Runs the calls of one answer; the resulting message always answers every call. */
 export async function runCalls(
   calls: readonly AgentToolCallPart[],
   options: ToolRunOptions,
@@ -42,7 +42,7 @@ export async function runCalls(
   return { role: "tool", content };
 }
 
-/** Neighbours that may run at the same time do; every other call runs by itself, in order. */
+/** Adjacent concurrent calls run together; every other call runs alone, in order. */
 function batchesOf(
   calls: readonly AgentToolCallPart[],
   tools: ReadonlyMap<string, AgentTool>,
@@ -140,29 +140,29 @@ function boundedOutput(text: string, most: number): string {
   return `${text.slice(0, half)}\n[${left} characters of output were not kept: a tool may give ${most}]\n${text.slice(-half)}`;
 }
 
-/** A deadline with a signal for any number of listeners: calls that run at the same time share it. */
+/** A deadline whose signal supports any number of listeners: concurrent calls share it. */
 export function startShared(ms: number, outer?: AbortSignal): Deadline {
   const deadline = startDeadline(ms, outer);
   setMaxListeners(0, deadline.signal);
   return deadline;
 }
 
-/** A permission in words for the model; undefined for leave. */
+/** A denied permission as text for the model; undefined if allowed. */
 export function refusalOf(permission: Permission): string | undefined {
   if (permission === "allow") return undefined;
   const why = permission === "deny" ? "" : ` ${permission.deny}`;
   return `The user did not allow this call.${why}`;
 }
 
-/** Paths that somebody is bound to. */
+/** A restriction to certain paths. */
 export interface PathBound {
-  /** Who sets it, for people, such as `skill release`. */
+  /** What sets it, for display, such as `skill release`. */
   readonly by: string;
   /** Globs relative to the workspace. */
   readonly paths: readonly string[];
 }
 
-/** Why a call would leave the bound; undefined where it stays inside. Links are followed first. */
+/** Why a call would leave the bound; undefined if it stays inside. Symbolic links are resolved first. */
 export async function outsideOf(
   { by, paths }: PathBound,
   { tool, arguments: args }: { readonly tool: AgentTool; readonly arguments: unknown },
@@ -183,8 +183,8 @@ export async function outsideOf(
 }
 
 /**
- * A glob over `/`-separated relative paths, as Bash and Git read it. A pattern that names a folder means everything in it, and
- * `folder/**` what is in it without the folder itself.
+ * A glob over `/`-separated relative paths, with the semantics of Bash and Git. A pattern that names a folder
+ * includes everything in it; `folder/**` means its contents without the folder itself.
  */
 export function globPattern(glob: string): RegExp {
   const clean = glob
@@ -197,13 +197,13 @@ export function globPattern(glob: string): RegExp {
   return new RegExp(sources.map((source) => `(?:${source})`).join("|"), "s");
 }
 
-/** The arguments of a call, or why they cannot be read. */
+/** The arguments of a call, or why they are unreadable. */
 interface ReadInput {
   readonly value: unknown;
   readonly problem?: string;
 }
 
-/** Models hand over arguments as a value, or as JSON text. */
+/** Models pass arguments as a value or as JSON text. */
 export function argumentsOf({ input }: AgentToolCallPart): ReadInput {
   if (input === undefined || input === "") return { value: {} };
   if (typeof input !== "string") return { value: input };

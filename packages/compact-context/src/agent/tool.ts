@@ -1,60 +1,63 @@
-/** What a tool gets beside its arguments. */
+/** Second argument of a tool. */
 export interface ToolContext {
-  /** Aborted when the user interrupts, the deadline passes or the agent's time is over. */
+  /** Aborted when the user interrupts, the deadline passes or the turn's time is over. */
   readonly signal: AbortSignal;
   readonly callId: string;
 }
 
-/** Something that an agent can do. */
+/** A tool of an agent. */
 export interface AgentTool {
   readonly name: string;
   readonly description: string;
   /** JSON schema of the arguments. */
   readonly schema: object;
-  /** Text goes to the model as it is, any other value as JSON; what is thrown becomes a tool error. */
+  /** Text goes to the model unchanged, any other value as JSON; a thrown error becomes a tool error. */
   execute(args: unknown, context: ToolContext): unknown;
   /**
-   * The files that a call would touch, or `none` for a tool that touches none. Where a sub-agent or a skill
-   * bounds paths, a tool that does not say is refused.
+   * The files that a call would touch, or `none` for a tool that touches no files. If a sub-agent or skill
+   * restricts paths, a tool without this is refused.
    */
   readonly paths?: "none" | ((args: unknown) => readonly string[]);
-  /** May run at the same time as its neighbours in one answer; false when left out. */
+  /** Can run at the same time as adjacent calls of one answer. Default: false. */
   readonly concurrent?: boolean;
-  /** Milliseconds that a call may take; the agent's own limit when left out. */
+  /** Timeout of a call in milliseconds. Default: the agent's limit. */
   readonly deadlineMs?: number;
 }
 
-/** A call that waits for leave. */
+/** A call that needs permission. */
 export interface PermissionRequest {
   readonly tool: string;
   readonly arguments: unknown;
-  /** The sub-agent that asks; undefined for the agent itself. */
+  /** The requesting sub-agent; undefined for the agent itself. */
   readonly subAgent?: string;
-  /** The skill whose declared command asks, with `tool` being `run` and `arguments` `{command}`. */
+  /** The skill whose declared command is requested; `tool` is then `run` and `arguments` `{command}`. */
   readonly skill?: string;
   readonly signal: AbortSignal;
 }
 
-/** `deny` with a reason tells the model why. */
+/** `deny` with a reason is passed to the model. */
 export type Permission = "allow" | "deny" | { readonly deny: string };
 
 export type Permissions = (request: PermissionRequest) => Permission | Promise<Permission>;
 
-/** Bounds of one turn of an agent. */
+/** Limits of one turn of an agent. */
 export interface AgentLimits {
-  /** Requests to the model; 50. */
+  /** Model requests. Default: 50. */
   readonly requests: number;
-  /** Tool calls that are run; 200. */
+  /** Tool calls. Default: 200. */
   readonly calls: number;
-  /** Wall time in milliseconds; half an hour. */
+  /** Wall time in milliseconds. Default: half an hour. */
   readonly wallMs: number;
-  /** Milliseconds of one tool call where the tool sets none; two minutes. */
+  /** Timeout of one tool call in milliseconds, if the tool sets none. Default: two minutes. */
   readonly toolMs: number;
-  /** Milliseconds that a model may be silent in the middle of a request; three minutes. */
+  /** Maximum silence of a model during a request, in milliseconds. Default: three minutes. */
   readonly modelSilenceMs: number;
-  /** Times that a request is sent again after an error that may pass; 2. */
+  /** Retries after a transient error. Default: 2. */
   readonly retries: number;
-  /** Characters of a tool's output that are kept at all; 4,000,000. Of these a model sees `policy.maxToolResultTokens`. */
+  /**
+   * Characters of a tool's output that are kept. Default: 4,000,000. The model sees
+   * `policy.maxToolResultTokens` of them.
+   */
   readonly outputCharacters: number;
 }
 

@@ -12,11 +12,11 @@ import type { AgentTool } from "./tool.ts";
 import { type CallToCheck, outsideOf, type PathBound, refusalOf } from "./tool-runs.ts";
 import type { TurnPorts } from "./turn.ts";
 
-/** Waits, or less where it is interrupted. */
+/** Resolves after the time, or early if interrupted. */
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
   setTimeout(milliseconds, undefined, { signal }).catch(() => undefined);
 
-/** Throws `InvalidConfig` where two tools have one name: only one of them could be called. */
+/** Throws `InvalidConfig` if two tools have the same name: only one of them could be called. */
 export function checkToolNames(state: AgentState): void {
   const own = ownTools(state).map(({ name }) => name);
   const names = [...own, ...(state.options.tools ?? []).map(({ name }) => name)];
@@ -28,7 +28,7 @@ export function checkToolNames(state: AgentState): void {
   });
 }
 
-/** What the agent's own turns work with. */
+/** Ports of the agent's own turns. */
 export function agentPorts(state: AgentState): TurnPorts {
   const { options, session, model } = state;
   const own = ownTools(state);
@@ -42,7 +42,7 @@ export function agentPorts(state: AgentState): TurnPorts {
   };
 }
 
-/** The tools that every agent has beside its host's; the same for the whole session. */
+/** Tools that an agent has in addition to the host's; the same for the whole session. */
 function ownTools(state: AgentState): AgentTool[] {
   const { skills = [], subAgents = [] } = state.options;
   const tools = readingTools(state, state);
@@ -81,7 +81,7 @@ function commonPorts(
   };
 }
 
-/** Asks the agent's model beside its turns; what that takes is the agent's. */
+/** Asks the agent's model outside of a turn; the cost is counted as the agent's. */
 export async function askModel(
   state: AgentState,
   { messages, signal = new AbortController().signal }: TextModelRequest,
@@ -105,7 +105,10 @@ interface Bounds {
   readonly subAgent?: SubAgent;
 }
 
-/** Why a call may not be made: bounds of the sub-agent, of skills in use, then whoever gives permission. */
+/**
+ * Why a call is refused: checks the bounds of the sub-agent and of the skills in use, then asks for
+ * permission.
+ */
 async function refusal(
   call: CallToCheck,
   state: AgentState,
@@ -145,12 +148,15 @@ function subAgentHost(state: AgentState): SubAgentHost {
   };
 }
 
-/** Undefined where it names one that is not known. */
+/** Undefined if it names an unknown model. */
 function modelOf({ model }: SubAgent, state: AgentState): AgentModel | undefined {
   return model === undefined ? state.model : state.options.models?.(model);
 }
 
-/** Its tools are the parent's that it names; it reads its own session, and starts no sub-agents and no skills. */
+/**
+ * Its tools are those of the parent's tools that it names; it reads its own session and starts no sub-agents
+ * or skills.
+ */
 function subAgentPorts(
   state: AgentState,
   subAgent: SubAgent,
@@ -181,7 +187,7 @@ function subAgentPorts(
     tools: toolBox([...lent, ...reading]),
     limits: { ...state.limits, ...subAgent.limits },
     refuse: async (call) => (free.has(call.tool) ? undefined : refusal(call, state, { subAgent })),
-    // What it says on its way is its own; what it does is told.
+    // Its text and reasoning are not forwarded; its actions are.
     emit: (event) => {
       if (event.type !== "text" && event.type !== "reasoning") state.emit(event);
     },

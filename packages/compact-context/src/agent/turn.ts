@@ -19,7 +19,7 @@ import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts
 import type { AgentLimits } from "./tool.ts";
 import { argumentsOf, runCalls, startShared, type ToolRunOptions } from "./tool-runs.ts";
 
-/** Everything that a turn works with; the same for an agent and its sub-agents. */
+/** Everything that a turn needs; the same for an agent and its sub-agents. */
 export interface TurnPorts {
   readonly session: AgentSession;
   readonly model: AgentModel;
@@ -28,7 +28,7 @@ export interface TurnPorts {
   readonly tools: ToolRunOptions["tools"];
   readonly refuse: ToolRunOptions["refuse"];
   readonly preflight: HostPreflight;
-  /** Told the provider's usage record of every request. */
+  /** Called with the provider's usage record of every request. */
   readonly metered: (usage: unknown) => void;
   readonly limits: AgentLimits;
   readonly emit: (event: AgentEvent) => void;
@@ -38,13 +38,16 @@ export interface TurnPorts {
 
 export interface TurnResult {
   readonly end: TurnEnd;
-  /** What the model said last. */
+  /** The model's last text. */
   readonly text: string;
-  /** Why it failed, in words. */
+  /** Why it failed, for display. */
   readonly cause?: string;
 }
 
-/** Asks the model and runs its calls until it has answered or a bound is reached; the list is well formed after it. */
+/**
+ * Asks the model and runs its calls until it has answered or a limit is reached; the list is well-formed
+ * afterwards.
+ */
 export async function runTurn(
   message: AgentMessage,
   ports: TurnPorts,
@@ -109,7 +112,7 @@ const LIMIT_WORDS: Readonly<Record<Limit, (limits: AgentLimits) => string>> = {
   "request-limit": ({ requests }) => `Not run: a turn may take ${requests} requests to the model.`,
 };
 
-/** The list as it is to be sent; the session goes on from it. False where it stays as it is. */
+/** Runs the preflight; the session continues with its list. False if the list is unchanged. */
 async function fitRequest(
   { session, system, tools, preflight }: TurnPorts,
   signal: AbortSignal,
@@ -124,12 +127,12 @@ async function fitRequest(
   return !same;
 }
 
-/** Tools as they are counted and sent. */
+/** Tools as counted and sent. */
 export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] {
   return [...tools.values()].map(({ name, description, schema }) => ({ name, description, schema }));
 }
 
-/** What the provider finds too long, whatever was counted, is compacted and sent once more. */
+/** A request that the provider rejects as too long, whatever was counted, is compacted and sent once more. */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
   if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;
@@ -160,7 +163,7 @@ async function ask(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer |
   }
 }
 
-/** What had come stays in the list, told for what it is: the next turn goes on from there. */
+/** Keeps a partial answer in the list, marked as such: the next turn continues from there. */
 async function broken(answer: BrokenAnswer, { session, emit }: TurnPorts, end: TurnEnd): Promise<TurnResult> {
   const reason = diagnosticOf(answer.error).message;
   const stopped = end === "time-limit" ? "the time was over" : "the user interrupted";
@@ -188,27 +191,27 @@ async function endOf(answer: ModelAnswer, { session, emit }: TurnPorts): Promise
   return { end: answer.stop === "refusal" ? "refused" : "answered", text: answer.text };
 }
 
-/** How a request to the model ended. */
+/** A completed model request. */
 interface ModelAnswer {
   readonly text: string;
-  /** What goes into the list; undefined for an answer of nothing. */
+  /** The message to add to the list; undefined for an empty answer. */
   readonly message: AgentMessage | undefined;
   readonly calls: readonly AgentToolCallPart[];
   readonly stop: Extract<AgentModelPart, { type: "end" }>["stop"];
   readonly usage: unknown;
 }
 
-/** The request failed after some of the answer had come. */
+/** A request that failed, possibly mid-answer. */
 interface BrokenAnswer {
   readonly error: unknown;
-  /** What had been streamed by then. */
+  /** The text streamed before the failure. */
   readonly text: string;
 }
 
 type Piece = AgentTextPart | AgentReasoningPart | AgentToolCallPart;
 type Words = Extract<AgentModelPart, { type: "text" | "reasoning" }>;
 
-/** Streams one request; what goes wrong is a value, with what had come before. */
+/** Streams one request; an error is returned as a value, with the text before it. */
 async function callModel(
   model: AgentModel,
   request: AgentModelRequest,
@@ -235,7 +238,7 @@ async function callModel(
   }
 }
 
-/** Lets the stream give back what it holds; one that hangs is not waited for. */
+/** Lets the stream release its resources; a hanging stream is not awaited. */
 async function leave(parts: AsyncIterator<AgentModelPart> | undefined): Promise<void> {
   await parts?.return?.();
 }
@@ -269,7 +272,7 @@ interface Gathering {
 
 function createGathering(): Gathering {
   const pieces: Piece[] = [];
-  // Whether the newest block of words may go on.
+  // Whether the newest text or reasoning block can be continued.
   let open = false;
   const text = (): string => pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
   return {
@@ -299,7 +302,10 @@ function createGathering(): Gathering {
   }
 }
 
-/** Providers take back calls whose arguments are a value; text that is none was told to the model as an error. */
+/**
+ * Providers accept only calls whose arguments are a value; unparsable text was reported to the model as an
+ * error.
+ */
 function storable(piece: Piece): Piece {
   if (piece.type !== "tool-call") return piece;
   const { value, problem } = argumentsOf(piece);
@@ -315,14 +321,14 @@ function callPiece({
   return defined({ type: "tool-call", toolCallId: id, toolName: name, input, providerOptions });
 }
 
-/** Statuses that say “not now”: too many requests, timeouts, trouble on the provider's side. */
+/** Transient statuses: too many requests, timeouts, provider-side errors. */
 const PASSING = new Set([408, 409, 425, 429]);
 const PASSING_WORDS =
   /overloaded|rate.?limit|timed? ?out|temporar|unavailable|try again|socket|network|fetch failed|terminated|ECONN|ETIMEDOUT|EPIPE|EAI_AGAIN|broke off|said nothing/i;
 const FIRST_PAUSE_MS = 500;
 const LONGEST_PAUSE_MS = 30_000;
 
-/** Whether the same request may succeed in a moment. */
+/** Whether retrying the same request can succeed. */
 function passes(error: unknown): boolean {
   const { status, statusCode, isRetryable } = objectOf(error);
   if (typeof isRetryable === "boolean") return isRetryable;
@@ -331,7 +337,7 @@ function passes(error: unknown): boolean {
   return PASSING_WORDS.test(wordsOf(error));
 }
 
-/** Milliseconds to wait before the next attempt: as the provider says, else doubling from half a second. */
+/** Milliseconds before the next attempt: the provider's value, otherwise doubling from half a second. */
 function pauseBefore(attempt: number, error: unknown): number {
   const { retryAfterMs } = objectOf(error);
   const asked = typeof retryAfterMs === "number" && retryAfterMs >= 0 ? retryAfterMs : headerPause(error);

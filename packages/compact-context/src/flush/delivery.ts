@@ -7,36 +7,38 @@ import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.t
 import { CompactError, later, sha256Hex } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 
-// What leaves a list as it waits in the outbox, and how one item of it is handed to a hook.
+// Outbox encoding of the messages that leave a list, and delivery of one outbox item to the hook.
 
-/** What a memory flush hook is told beside the messages. */
+/** Second argument of a memory flush hook. */
 export interface MemoryFlush {
   readonly sessionId: string;
   /** The archive step whose compaction discards the messages. */
   readonly step: number;
-  /** The same whenever the same messages are handed on again: what was taken in under it can be passed over. */
+  /** Identical for every delivery of the same messages: skip the flush if this key was already processed. */
   readonly idempotencyKey: string;
-  /** From 1. */
+  /** Starts at 1. */
   readonly attempt: number;
-  /** Aborted when the hook takes too long and is given up: it is called again later. */
+  /** Aborted when the hook times out; the flush is retried later. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Takes in messages that leave the list, their secrets taken out, at least once each; after a throw or a rejection
- * it is called again later.
+ * Receives the messages that leave the list, with secrets redacted. Delivery is at least once: if the hook
+ * throws or rejects, it is called again later.
  */
 export type MemoryFlushHook = (messages: readonly Message[], flush: MemoryFlush) => void | Promise<void>;
 
 const FIRST_RETRY_MS = 1000;
 const LONGEST_RETRY_MS = 10 * 60_000;
 
-/** Twice as long after every failure, up to ten minutes. */
+/** Exponential backoff: doubles after each failure, capped at ten minutes. */
 export function retryAfter(attempts: number): number {
   return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts, 20));
 }
 
-/** Hands one item to the hook, keeping others off it meanwhile; takes it out of the outbox, or rejects. */
+/**
+ * Delivers one item to the hook and renews the claim on it meanwhile; removes it from the outbox, or rejects.
+ */
 export async function deliver(
   outbox: Outbox,
   claimed: ClaimedItem,
@@ -66,7 +68,7 @@ export async function deliver(
   await outbox.remove(claimed);
 }
 
-/** False when `work` takes longer: its signal is aborted then, and what it does afterwards is nobody's business. */
+/** Resolves to false if `work` exceeds `ms`: its signal is aborted and its later outcome is ignored. */
 export async function within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
   const controller = new AbortController();
   let callOff = (): void => undefined;
@@ -85,12 +87,12 @@ export async function within(ms: number, work: (signal: AbortSignal) => Promise<
 
 // ---- an item
 
-/** Messages that a compaction discards, as they wait to be handed on. */
+/** The messages that a compaction discards, as stored in the outbox. */
 export interface FlushItem {
   readonly sessionId: string;
   /** The archive step of that compaction. */
   readonly step: number;
-  /** The stored state that the compaction began from; null for a session that had none. */
+  /** Version of the stored state that the compaction started from; null if the session had none. */
   readonly base: string | null;
   /** ISO 8601. */
   readonly at: string;
@@ -100,8 +102,8 @@ export interface FlushItem {
 type Header = Omit<FlushItem, "messages">;
 
 /**
- * The messages whose content leaves the list: summarized, emptied or cut for the first time. What was emptied or
- * cut before has left already, and an earlier summary was never a message of the session.
+ * The messages whose content leaves the list: summarized, cleared or truncated for the first time. Messages
+ * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 export function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
   const fates = actionsFor(plan, session.entries);
@@ -112,7 +114,10 @@ export function discardedMessages(session: Session, plan: CompactionPlan): Messa
   });
 }
 
-/** The item with its secrets taken out; its id is the same whenever the same messages are queued in the same step. */
+/**
+ * Encodes the item with secrets redacted. The id is the same whenever the same messages are queued in the
+ * same step.
+ */
 export function encodeFlushItem(
   { messages, ...header }: FlushItem,
   redact: Pick<Redactor, "redactText" | "redactValue">,
@@ -128,7 +133,7 @@ export function encodeFlushItem(
   };
 }
 
-/** Throws `StorageFailed` for an item that was damaged. */
+/** Throws `StorageFailed` for a damaged item. */
 export function decodeFlushItem({ session, id, body }: OutboxItem): FlushItem {
   const end = body.indexOf("\n");
   const { messages, problems } = readTranscriptText(body.slice(end + 1));

@@ -16,43 +16,47 @@ import {
   within,
 } from "./delivery.ts";
 
-// What happens to the messages that a compaction discards: they are shown to the hook that looks at the list first, and
-// queued durably for a memory's hook, which gets them once the compaction is committed, at least once.
+// Handling of the messages that a compaction discards: they are shown to the `beforeCompaction` hook, and
+// queued durably for the memory flush hook, which receives them at least once after the compaction is
+// committed.
 
-/** What is told of a compaction that is about to be committed. */
+/** Describes a compaction that is about to be committed. */
 export interface CompactionMoment {
   readonly sessionId: string;
   /** The messages whose content leaves the list. */
   readonly discarded: readonly Message[];
-  /** Aborted when the compaction goes on without waiting any longer. */
+  /** Aborted when the compaction stops waiting and proceeds. */
   readonly signal: AbortSignal;
 }
 
-/** Sees the whole list while it is whole: a summarized or emptied message is still itself. */
+/**
+ * Called with the complete list before a compaction: messages to be summarized or cleared are still
+ * unchanged.
+ */
 export type BeforeCompaction = (
   messages: readonly Message[],
   moment: CompactionMoment,
 ) => void | Promise<void>;
 
-/** What `recover` did. */
+/** Outcome of `recover`. */
 export interface Recovery {
-  /** Flushes that the hook took in. */
+  /** Flushes that the hook accepted. */
   readonly handedOn: number;
-  /** Times that it failed: those flushes are tried again later. */
+  /** Failed attempts; those flushes are retried later. */
   readonly failed: number;
 }
 
-/** Queues what compactions discard and hands it to a hook in the background. */
+/** Queues the messages that compactions discard and delivers them to a hook in the background. */
 export interface MemoryFlushing extends BeforeCommit {
-  /** Begins to hand on what earlier processes queued, and whatever falls due later. */
+  /** Starts delivering what earlier processes queued and whatever becomes due later. */
   start(): void;
-  /** Resolves when everything that was queued and committed was handed on, or failed. */
+  /** Resolves when every queued and committed flush has been delivered or has failed. */
   recover(): Promise<Recovery>;
-  /** Resolves when no hook runs any more, or after `ms`. */
+  /** Resolves when no hook is running, or after `ms`. */
   settle(ms: number): Promise<void>;
 }
 
-/** What a manager's ports say of a memory. */
+/** The manager ports that concern memory. */
 interface MemoryPorts {
   readonly memoryFlushHook?: MemoryFlushHook;
   readonly memoryFlushTimeoutMs?: number;
@@ -61,20 +65,20 @@ interface MemoryPorts {
 }
 
 interface FlushContext {
-  /** Names this worker among those that share the storage. */
+  /** Identifies this worker among those that share the storage. */
   readonly worker: string;
   readonly redact: Pick<Redactor, "redactText" | "redactValue">;
-  /** `quick` for what may be left undone where the storage does not answer at once; `patient` when left out. */
+  /** `quick` for work that can be skipped if the storage does not answer at once. Default: `patient`. */
   open(way?: "quick" | "patient"): Promise<{ readonly outbox: Outbox; readonly stateDriver: StorageDriver }>;
   now(): Date;
   warn(message: string): void;
 }
 
-/** How long a compaction waits for the hook that looks at the list first. */
+/** How long a compaction waits for the `beforeCompaction` hook. */
 const WAIT_MS = 500;
 const HOOK_TIMEOUT_MS = 60_000;
 
-/** As a manager's ports ask for it; nothing where they name neither hook nor look. */
+/** Undefined if the ports set neither `memoryFlushHook` nor `beforeCompaction`. */
 export function createManagerFlushing(ports: MemoryPorts, context: FlushContext): MemoryFlushing | undefined {
   const { memoryFlushHook, memoryFlushTimeoutMs = HOOK_TIMEOUT_MS } = ports;
   const { beforeCompaction: look, beforeCompactionWaitMs: waitMs = WAIT_MS } = ports;
@@ -92,7 +96,7 @@ export function createManagerFlushing(ports: MemoryPorts, context: FlushContext)
   };
 }
 
-/** Shows a list to the port before a plan is committed; waits a little, and never rejects. */
+/** Calls `beforeCompaction` before a plan is committed; waits at most `waitMs` and never rejects. */
 async function lookFirst(
   look: BeforeCompaction,
   session: Session,
@@ -110,22 +114,24 @@ async function lookFirst(
   });
 }
 
-/** Hooks that run at the same time; what comes above waits in the outbox. */
+/** Maximum number of concurrent hooks; further items wait in the outbox. */
 const AT_ONCE = 8;
-/** How long others keep their hands off an item whose worker went silent. */
+/** Claim lifetime: how long other workers leave an item alone after its worker stops renewing. */
 const CLAIM_MS = 5000;
-/** An item whose compaction was neither committed nor overtaken for so long belongs to a process that died. */
+/**
+ * An item whose compaction is neither committed nor overtaken after this time belongs to a process that died.
+ */
 const UNDECIDED_MS = 60 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
 const LOOK_AGAIN_SOONEST_MS = 100;
 
-/** The outbox of a manager, and the hooks that are running. */
+/** The outbox of a manager and the running hooks. */
 class FlushQueue implements MemoryFlushing {
   readonly #context: FlushContext;
   readonly #delivery: Parameters<typeof deliver>[2];
   readonly #running = new Set<Promise<void>>();
   readonly #counted = { handedOn: 0, failed: 0 };
-  /** A trouble was told, and nothing went well since. */
+  /** A problem was reported and nothing has succeeded since. */
   #told = false;
   #passing: Promise<void> | undefined;
   #callOff = (): void => undefined;
@@ -141,7 +147,7 @@ class FlushQueue implements MemoryFlushing {
     const { redact, now } = this.#context;
     const { claim } = this.#delivery;
     const { outbox } = await this.#context.open(session.urgent ? "patient" : "quick");
-    // What runs beside the call waits as long as the medium does.
+    // Delivery runs outside the call, so it uses the patient outbox.
     const { outbox: beside } = await this.#context.open();
     const at = now().toISOString();
     const queued = { sessionId: session.id, step, base: session.storedVersion, at, messages };
@@ -166,13 +172,13 @@ class FlushQueue implements MemoryFlushing {
 
   async recover(): Promise<Recovery> {
     const before = { ...this.#counted };
-    // Counted instead of measured: the clock may be a test's.
+    // Adds up the waits instead of reading the clock, which a test may replace.
     for (let waited = 0; waited <= CLAIM_MS; ) {
       await this.#run();
       await this.#idle();
       const due = await (await this.#context.open()).outbox.nextDue();
       if (due === undefined || due > CLAIM_MS) break;
-      // What a process claimed that died falls free in a moment.
+      // A claim of a process that died expires soon.
       const wait = Math.max(due, 20);
       await new Promise<void>((done) => setTimeout(done, wait));
       waited += wait;
@@ -216,7 +222,7 @@ class FlushQueue implements MemoryFlushing {
     while (this.#running.size > 0) await Promise.all(this.#running);
   }
 
-  /** Tells of a trouble, once until things go well again. */
+  /** Reports a problem once until something succeeds again. */
   #tell(problem: string, error: unknown): void {
     if (!this.#told) this.#context.warn(`${problem}; this is tried again later: ${errorMessage(error)}`);
     this.#told = true;
@@ -224,7 +230,7 @@ class FlushQueue implements MemoryFlushing {
 
   // ---- items
 
-  /** Takes due items out of the outbox, one pass at a time. */
+  /** Claims due items, one pass at a time. */
   #run(): Promise<void> {
     this.#passing ??= this.#pass().finally(() => {
       this.#passing = undefined;
@@ -263,19 +269,20 @@ class FlushQueue implements MemoryFlushing {
   }
 
   /**
-   * Whether the compaction that an item was queued for took place. Only the stored state can tell: a process may have
-   * died between the two, or may be about to commit. Where it was overtaken, the messages are still in the list.
+   * Outcome of the compaction that an item was queued for. Only the stored state can tell: the process may
+   * have died between queueing and commit, or may be about to commit. If the compaction was overtaken, its
+   * messages are still in the list.
    */
   async #fateOf(item: OutboxItem): Promise<"committed" | "overtaken" | "undecided"> {
     const { open, now } = this.#context;
     const { sessionId, base, at } = headOf(item) ?? {};
-    // What cannot be read fails with its own error when it is handed on.
+    // Unreadable items fail with their own error on delivery.
     if (sessionId === undefined || base === undefined) return "committed";
     const stored = await open()
       .then(({ stateDriver }) => loadState(stateDriver, sessionId))
       .catch(() => null);
     if (stored === null) return "undecided";
-    // The state was taken away since: better handed on twice than never.
+    // The state was deleted since: delivering twice is better than never.
     if (stored === undefined && base !== null) return "committed";
     if (stored?.value.flushes?.includes(item.id) === true) return "committed";
     if ((stored?.version ?? null) !== base) return "overtaken";

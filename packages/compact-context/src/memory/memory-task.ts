@@ -9,7 +9,7 @@ import { forgetWishes } from "./learning/wishes.ts";
 import { stripRuntimeContext } from "./pack.ts";
 import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
 
-/** What became of one task of the memory. */
+/** Outcome of one memory task. */
 export interface MemoryTaskRecord {
   /** `session-update`, `consolidation`, `promotion`, `history-folding`, `cleanup` or `rerank`. */
   readonly name: string;

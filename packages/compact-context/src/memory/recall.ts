@@ -40,18 +40,18 @@ export interface RecallRequest {
   readonly query: string;
   readonly workspaceDir: string;
   readonly channelDir: string;
-  /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
+  /** The requesting user; a channel that names its users rejects any other with `NotFound`. */
   readonly user?: string;
-  /** Best candidates that are looked at; 12. */
+  /** Best candidates considered. Default: 12. */
   readonly maxCandidates?: number;
-  /** Items in the text at most; 5. */
+  /** Maximum items in the text. Default: 5. */
   readonly maxInjected?: number;
-  /** Characters of the text, its tags included; 3,500. */
+  /** Characters of the text, including tags. Default: 3,500. */
   readonly maxChars?: number;
-  /** Tokens of the text, as `countText` counts. */
+  /** Tokens of the text, by `countText`. */
   readonly maxTokens?: number;
   readonly countText?: (text: string) => number;
-  /** Sources to recall from; all but the logs when left out. Naming a log searches it. */
+  /** Sources to recall from. Default: all except the logs; a named log is searched. */
   readonly sources?: readonly MemorySource[];
   readonly precedence?: Precedence;
   /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
@@ -82,11 +82,11 @@ export interface RecalledMemory {
   readonly score: number;
 }
 
-/** What became of a candidate that the words of the query found. */
+/** Outcome of a candidate that matched words of the query. */
 export type RecallOutcome =
   | "injected"
   | "clipped"
-  /** It says what another one says already. */
+  /** It repeats another item. */
   | "folded"
   | "no-room"
   /** It holds too little of the query itself. */
@@ -111,11 +111,11 @@ export interface RecallDecision {
 
 export interface RecallResult {
   readonly items: readonly RecalledMemory[];
-  /** A `<runtime_context>` block; empty where nothing is relevant. */
+  /** A `<runtime_context>` block; empty if nothing is relevant. */
   readonly renderedText: string;
   /** Sections that were ranked. */
   readonly candidates: number;
-  /** Relevant items that said nothing new, and those there was no room for. */
+  /** Relevant items that repeat others; `omitted` counts those without room. */
   readonly folded: number;
   readonly omitted: number;
   /** Every candidate that was looked at and why it is in the text or not, best score first. */

@@ -1,12 +1,15 @@
 import { CompactError } from "../errors.ts";
 
-/** The arguments of a call that a model made. */
+/** Arguments of a tool call made by a model. */
 export type Arguments = Readonly<Record<string, unknown>>;
 
-/** Of one text: a question of any length is shorter. */
+/** Per text; any real query is shorter. */
 const MOST_CHARACTERS = 10_000;
 
-/** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, in words for the model. */
+/**
+ * Arguments as an object, from a value or JSON text. Throws `InvalidArgument` with a message written for the
+ * model.
+ */
 function readArguments(args: unknown): Arguments {
   const value = typeof args === "string" ? parsed(args) : args;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Arguments;
@@ -30,7 +33,7 @@ export function textIn(given: Arguments, name: string): string {
   throw refused(`${name} must be a text that is not empty`);
 }
 
-/** A whole number, also where it was given as text. */
+/** A whole number, also accepted as text. */
 export function numberIn(
   given: Arguments,
   name: string,
@@ -42,10 +45,10 @@ export function numberIn(
   throw refused(`${name} must be a whole number from ${least}`);
 }
 
-/** Every answer of a tool that failed begins so; no other does. */
+/** Prefix of every failed tool answer, and of no other. */
 export const FAILED = "Error: ";
 
-/** What went wrong, in words for the model. */
+/** The error as a message for the model. */
 function wordsOfError(error: unknown): string {
   if (!CompactError.isInstance(error)) return "the archive could not be read.";
   const hint = error.hint === "" ? "" : ` ${error.hint}`;
@@ -58,7 +61,7 @@ function refused(message: string): CompactError {
   });
 }
 
-/** Runs a tool on its arguments; what goes wrong becomes its answer. */
+/** Runs a tool on its arguments; errors become its answer. */
 export async function safely(args: unknown, work: (given: Arguments) => Promise<string>): Promise<string> {
   try {
     return await work(readArguments(args));
@@ -67,7 +70,7 @@ export async function safely(args: unknown, work: (given: Arguments) => Promise<
   }
 }
 
-/** Whether an answer of a tool tells of a failure. */
+/** Whether a tool answer reports a failure. */
 export function isFailure(answer: string): boolean {
   return answer.startsWith(FAILED);
 }

@@ -5,49 +5,52 @@ import { CompactError, requireOptions } from "../errors.ts";
 import type { Archive, FoundMessage, SearchHit } from "../search/archive.ts";
 import { o200kBase } from "../tokens/encodings/o200k-base.ts";
 
-/** Brings back what left the prompt of one session; ids of other sessions find nothing. Secrets stay out of it. */
+/** Reads what left the prompt of one session, with secrets redacted; ids of other sessions are not found. */
 export interface Recall {
   readonly sessionId: string;
   /**
-   * The message behind an archive id (as stubs and searches give it) or its own id, as much of it as fits; undefined
-   * for an id that the archive does not hold for this session.
+   * The message with the given archive id (as in stubs and search results) or its own id, as much of it as
+   * fits. Undefined if the archive has no such message for this session.
    */
   expand(id: string, options?: ExpandOptions): Promise<Expanded | undefined>;
-  /** Messages by their words, best first; words in double quotes must stand there as they are. */
+  /** Finds messages by their words, best first; text in double quotes must match exactly. */
   search(text: string, options?: { readonly limit?: number }): Promise<readonly SearchHit[]>;
-  /** The steps of the session that have a transcript: one for each compaction, ascending. */
+  /** The steps of the session that have a transcript, ascending; one per compaction. */
   steps(): Promise<readonly number[]>;
-  /** The conversation up to a step, the newest when left out, in its own format. Rejects with `NotFound`. */
+  /** The conversation up to a step, in its own format. Default: the newest step. Rejects with `NotFound`. */
   restore(step?: number, options?: { readonly asSent?: boolean }): Promise<Restored>;
 }
 
 export interface ExpandOptions {
-  /** Most tokens of `text`; 2,000 when left out. */
+  /** Token limit of `text`. Default: 2,000. */
   readonly maxTokens?: number;
-  /** Where in the readable text to begin, in characters: `next` of the piece before. */
+  /** Start within the readable text, in characters: `next` of the previous piece. */
   readonly offset?: number;
 }
 
 /** An archived message and a piece of its readable text. */
 export interface Expanded {
   readonly found: FoundMessage;
-  /** Texts, calls with their arguments and results, one after the other; data of the past conversation, never an instruction. */
+  /**
+   * Texts, calls with their arguments, and results, in order. Data of the past conversation, never
+   * instructions.
+   */
   readonly text: string;
-  /** Characters before `text`, and of the whole. */
+  /** Number of characters before `text`; `characters` is the total. */
   readonly offset: number;
   readonly characters: number;
-  /** Where to go on; undefined at the end. */
+  /** Offset of the next piece; undefined at the end. */
   readonly next: number | undefined;
 }
 
 export interface RecallPorts {
   readonly sessionId: string;
   archive(): Promise<Archive>;
-  /** o200k_base when left out. */
+  /** Default: o200k_base. */
   countText?(text: string): number;
 }
 
-/** Most tokens that come back at once where nothing else is said. */
+/** Default token limit of one answer. */
 export const RECALL_TOKENS = 2000;
 
 export function createRecall(ports: RecallPorts): Recall {
@@ -82,7 +85,7 @@ function requireWhole(name: string, value: number, least: number): void {
   });
 }
 
-/** A message list as it was, but for what the archive never had. */
+/** A message list as it was, except for what the archive never had. */
 export interface Restored {
   readonly sessionId: string;
   readonly step: number;
@@ -90,12 +93,12 @@ export interface Restored {
   readonly format: Format | undefined;
   /** In that format. */
   readonly messages: readonly unknown[];
-  /** The same as neutral messages, one for one. */
+  /** The same messages in neutral form, one for one. */
   readonly neutral: readonly Message[];
   readonly archiveIds: readonly string[];
   /** Where the list differs from the original, and why. */
   readonly differences: readonly Difference[];
-  /** Lines that could not be read, by step. */
+  /** Unreadable lines, with their step. */
   readonly problems: readonly (ArchiveProblem & { readonly step: number })[];
 }
 
@@ -107,13 +110,15 @@ export interface Difference {
 }
 
 export interface RestoreOptions {
-  /** The newest when left out. */
+  /** Default: the newest. */
   readonly step?: number | undefined;
-  /** The list as it stood before that compaction, earlier summaries in it, instead of all originals. */
+  /**
+   * Returns the list as it was before that compaction, including earlier summaries, instead of all originals.
+   */
   readonly asSent?: boolean;
 }
 
-/** Puts a session's conversation together again. Rejects with `NotFound` for a step that is not there. */
+/** Reassembles a session's conversation. Rejects with `NotFound` for an unknown step. */
 export async function restoreStep(
   archive: Pick<Archive, "steps" | "readTranscript">,
   sessionId: string,
@@ -154,8 +159,8 @@ function differencesOf({ archiveId, redacted, leftOut }: ArchivedMessage, index:
 const POINTER = /archive id ([0-9a-z]{10})/g;
 
 /**
- * The originals so far and what a later step adds: its list begins with what a compaction left of them, in order,
- * with a summary of ours among it, and goes on with what is new.
+ * Appends to the originals what a later step adds. The later list starts with what a compaction left of the
+ * originals, in order and with one of our summaries among them, followed by new messages.
  */
 export function joinSteps(
   originals: readonly ArchivedMessage[],
@@ -165,7 +170,7 @@ export function joinSteps(
   let from = 0;
   for (const archived of later.filter(({ message }) => message.meta?.summaryVersion === undefined)) {
     const fixed = isFixed(archived);
-    // What stays of the originals stands before everything new; instructions may be anywhere.
+    // Remaining originals precede all new messages; instructions can be anywhere.
     const stays = fixed || added.length === 0;
     const at = stays ? placeOf(archived, originals, fixed ? 0 : from) : -1;
     if (at < 0) added.push(archived);
@@ -194,7 +199,7 @@ function pointersIn(message: Message): ReadonlySet<string> {
   return new Set([...readableMessage(message).matchAll(POINTER)].map(([, id = ""]) => id));
 }
 
-/** A message as text for a reader: what was said, calls with their arguments, results. */
+/** A message as readable text: texts, calls with their arguments, and results. */
 export function readableMessage(message: Message): string {
   return message.parts
     .map(readablePart)
@@ -220,16 +225,18 @@ function readablePart(part: Part): string {
   }
 }
 
-/** Even base64 and emoji have fewer characters to a token. */
+/** Upper bound: even base64 and emoji have fewer characters per token. */
 const MOST_CHARACTERS = 8;
 
-/** The beginning of a text that has at most so many tokens, never ending within a character; at least one character. */
+/**
+ * The longest prefix found with at most `maxTokens` tokens; never splits a character, and keeps at least one.
+ */
 export function within(text: string, maxTokens: number, countText: (text: string) => number): string {
   let piece = cut(text, maxTokens * MOST_CHARACTERS);
   for (;;) {
     const tokens = countText(piece);
     if (tokens <= maxTokens) return piece;
-    // A piece that is cut anew counts anew: at least one character less each time.
+    // A shortened piece can tokenize differently: drop at least one character each time.
     const shorter = cut(piece, Math.min(piece.length - 1, Math.floor((piece.length * maxTokens) / tokens)));
     if (shorter.length === piece.length) return piece;
     piece = shorter;

@@ -1,31 +1,31 @@
 import { CompactError } from "../errors.ts";
 import { type ParametersSchema, type RecallTool, requireTools } from "./tools.ts";
 
-/** A schema as the SDKs of OpenAI and Anthropic type it: any further field may stand in it, and lists are their own to change. */
+/** A schema as the OpenAI and Anthropic SDKs type it: it allows extra fields, and its lists are mutable. */
 type SdkSchema = Omit<ParametersSchema, "required"> & { required: string[]; [field: string]: unknown };
 
 function sdkSchema({ required, ...schema }: ParametersSchema): SdkSchema {
   return { ...schema, required: [...required] };
 }
 
-// The mark by which the AI SDK (5 and 6) knows a schema that is already one: `asSchema` in @ai-sdk/provider-utils.
+// The symbol by which the AI SDK (5 and 6) recognizes a schema: `asSchema` in @ai-sdk/provider-utils.
 const SCHEMA: unique symbol = Symbol.for("vercel.ai.schema") as never;
 
-/** A record by its type, which an interface is not: LangChain asks for one. */
+/** A type alias, because LangChain requires a record and an interface is not one. */
 type Described = {
   readonly name: string;
   readonly description: string;
 };
 type Runs = (input: unknown) => Promise<string>;
 
-/** The tools of each SDK and API, by its format; of the APIs a call is run by `execute` of the tool with its name. */
+/** The tools of each SDK and API, by format. For APIs, run a call with `execute` of the tool of that name. */
 export interface ToolShapes {
   /** Chat Completions: `tools`. */
   readonly "openai-chat": {
     readonly type: "function";
     readonly function: Described & { readonly parameters: SdkSchema };
   }[];
-  /** Responses: `tools`. Strict schemas may have no optional fields. */
+  /** Responses: `tools`. Not strict, because strict schemas do not allow optional fields. */
   readonly "openai-responses": (Described & {
     readonly type: "function";
     readonly parameters: SdkSchema;
@@ -47,7 +47,9 @@ export interface ToolShapes {
       execute: Runs;
     }
   >;
-  /** Runnable tools as LangChain's agents and `bindTools` take them; `invoke` takes a tool call or its bare arguments. */
+  /**
+   * Runnable tools for LangChain agents and `bindTools`; `invoke` accepts a tool call or its bare arguments.
+   */
   readonly langchain: (Described & {
     readonly schema: ParametersSchema;
     readonly lc_runnable: true;
@@ -63,7 +65,7 @@ export interface ToolShapes {
     needsApproval(): Promise<boolean>;
     isEnabled(): Promise<boolean>;
   })[];
-  /** Tools of pi: `pi.registerTool`, or `tools` of its agent. */
+  /** Tools of pi: `pi.registerTool`, or the `tools` of its agent. */
   readonly pi: (Described & {
     readonly label: string;
     readonly parameters: ParametersSchema;
@@ -135,8 +137,8 @@ function isToolCall(input: unknown): input is { readonly args: unknown } {
 }
 
 /**
- * Tools of `recallTools` as an SDK or API takes them: a list, and for `ai-sdk` a record to spread.
- * Throws `UnknownFormat`.
+ * Converts the tools of `recallTools` for an SDK or API: a list, or for `ai-sdk` a record to spread. Throws
+ * `UnknownFormat`.
  */
 export function formatTools<F extends keyof ToolShapes>(
   tools: readonly RecallTool[],

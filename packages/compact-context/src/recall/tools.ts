@@ -26,7 +26,7 @@ import { createRecall, RECALL_TOKENS, type Recall } from "./recall.ts";
 
 const SOURCE_HINT = "Pass the manager, whose recall the tools use.";
 
-/** A JSON schema of an object, as every provider takes it. */
+/** A JSON schema of an object that every provider accepts. */
 export interface ParametersSchema {
   readonly type: "object";
   readonly properties: Readonly<Record<string, { readonly type: string; readonly description: string }>>;
@@ -34,29 +34,31 @@ export interface ParametersSchema {
   readonly additionalProperties: false;
 }
 
-/** A tool for a model, of no SDK; `formatTools` makes those of one. */
+/** An SDK-independent tool for a model; `formatTools` converts it. */
 export interface RecallTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: ParametersSchema;
-  /** Takes the arguments as a value or as JSON text. What goes wrong is told in the text: this never rejects. */
+  /**
+   * Takes the arguments as a value or as JSON text. Errors are reported in the answer: this never rejects.
+   */
   execute(args: unknown): Promise<string>;
 }
 
-/** What a manager gives; a LangGraph node has recall only. */
+/** Implemented by a manager; a LangGraph node has `recall` only. */
 export interface RecallSource {
   recall(sessionId: string): Recall;
   requestCompaction?(sessionId: string, note?: string): RequestedCompaction;
 }
 
 export interface RecallToolsOptions {
-  /** Most tokens of one answer; 2,000 when left out, at least 200. */
+  /** Token limit of one answer. Default: 2,000; at least 200. */
   readonly maxTokens?: number;
-  /** o200k_base when left out. */
+  /** Default: o200k_base. */
   countText?(text: string): number;
   /**
-   * Adds `compact_context`, with which the model asks for a compaction: the next preflight makes it, at most once in
-   * ten calls and not below half of the trigger. Needs a manager.
+   * Adds `compact_context`, with which the model requests a compaction. The next preflight performs it, at
+   * most once in ten calls and not below half of the trigger. Needs a manager.
    */
   readonly compact?: boolean;
 }
@@ -83,14 +85,13 @@ const ARGUMENTS = {
   },
 } as const;
 
-/** What the answers of tools may have. */
 function limitsOf({ maxTokens = RECALL_TOKENS, countText }: RecallToolsOptions): Limits {
   return { maxTokens: Math.max(LEAST_TOKENS, maxTokens), countText: countText ?? o200kBase.count };
 }
 
 /**
- * The tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand` reads one.
- * A host that runs calls itself finds the tool by its name and runs `execute`.
+ * Tools with which a model reads what left its prompt: `compact_search` finds messages, `compact_expand`
+ * reads one. A host that runs calls itself looks up the tool by name and calls `execute`.
  */
 export function recallTools(
   source: RecallSource,
@@ -122,18 +123,18 @@ export function recallTools(
 }
 
 export interface ArchiveToolsOptions extends RecallToolsOptions {
-  /** The one session that is read; every session of the archive when left out. */
+  /** The only session to read. Default: every session of the archive. */
   readonly sessionId?: string;
 }
 
 /**
- * Tools with which an agent of another program reads an archive of many sessions: search, read one message, list the
- * sessions. Like `recallTools`, but not tied to the conversation that calls them.
+ * Tools with which an agent of another program reads an archive of many sessions: search, read one message,
+ * list the sessions. Like `recallTools`, but not tied to the calling conversation.
  */
 export function archiveTools(archive: Archive, options: ArchiveToolsOptions = {}): readonly RecallTool[] {
   const { sessionId: only } = options;
   const limits = limitsOf(options);
-  /** The parameter with which a call names its session, where more than one is read. */
+  /** The parameter that names the session; only if more than one can be read. */
   const narrowing: ParametersSchema["properties"] = only === undefined ? { session: ARGUMENTS.session } : {};
   const amongOf = (sessionId: string | undefined): Among =>
     sessionId === undefined ? "this archive" : "this session";
@@ -173,7 +174,7 @@ export function archiveTools(archive: Archive, options: ArchiveToolsOptions = {}
   return only === undefined ? [search, expand, sessionsTool(archive, limits)] : [search, expand];
 }
 
-/** What a tool looks through; `narrowing` are parameters beside those that all have. */
+/** What a search tool reads; `narrowing` are parameters in addition to the common ones. */
 interface Searched {
   readonly description: string;
   readonly narrowing?: ParametersSchema["properties"];
@@ -199,11 +200,11 @@ function searchTool({ description, narrowing, find }: Searched, limits: Limits):
   };
 }
 
-/** What a tool reads from. */
+/** What an expand tool reads. */
 interface Read {
   readonly description: string;
   readonly narrowing?: ParametersSchema["properties"];
-  /** No recall where nothing has the id. */
+  /** `recall` is undefined if no session has the id. */
   recallFor(
     given: Arguments,
     id: string,
@@ -219,7 +220,7 @@ function expandTool({ description, narrowing, recallFor }: Read, limits: Limits)
     execute: (args) =>
       safely(args, async (given) => {
         const id = cleanId(textIn(given, "id"));
-        // A summary names a step, or a range of them.
+        // A summary names a step or a range of steps.
         const step = /^steps? (?:\d{1,6}-)?(\d{1,6})$/.exec(id)?.[1];
         const offset = numberIn(given, "offset", { least: 0, otherwise: 0 });
         const { recall, among } = await recallFor(given, id, step !== undefined);
@@ -232,7 +233,7 @@ function expandTool({ description, narrowing, recallFor }: Read, limits: Limits)
   };
 }
 
-/** Sessions that are listed at once. */
+/** Sessions listed per answer. */
 const SESSIONS_AT_ONCE = 50;
 
 function sessionsTool(archive: Archive, limits: Limits): RecallTool {
@@ -255,7 +256,7 @@ function sessionsTool(archive: Archive, limits: Limits): RecallTool {
   };
 }
 
-/** The session that has the message: an archive id says the same message in each. */
+/** The first session that has the message: an archive id stands for the same message in every session. */
 async function holderOf(
   archive: Archive,
   id: string,
@@ -287,7 +288,7 @@ async function onlySession(archive: Archive): Promise<string> {
   });
 }
 
-/** Asks for a compaction, such as between two parts of the work; a refusal says why. */
+/** Requests a compaction, e.g. between two parts of the work; a refusal gives the reason. */
 function compactTool(source: RecallSource, sessionId: string): RecallTool {
   requireFunction(source.requestCompaction, "source.requestCompaction", SOURCE_HINT);
   const manager = source as Required<RecallSource>;
@@ -316,7 +317,7 @@ function requestedText({ accepted, tokens, triggerTokens, waitCalls }: Requested
   return `Not needed: the conversation is small.${full}`;
 }
 
-/** Models hand over the words around an id as well. */
+/** Models also pass the words around an id. */
 function cleanId(id: string): string {
   return id
     .trim()
@@ -325,7 +326,7 @@ function cleanId(id: string): string {
     .replace(/[\].]+$/, "");
 }
 
-/** A closed object. */
+/** A schema without additional properties. */
 export function schema(
   properties: ParametersSchema["properties"],
   required: readonly string[],
@@ -333,7 +334,7 @@ export function schema(
   return { type: "object", properties, required, additionalProperties: false };
 }
 
-/** Throws `InvalidArgument` for what is no list of tools. */
+/** Throws `InvalidArgument` if `tools` is not a list of tools. */
 export function requireTools(tools: readonly RecallTool[]): void {
   const hint = "Pass what recallTools gave back.";
   requireList(tools, "tools", hint);

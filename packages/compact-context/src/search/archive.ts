@@ -24,22 +24,25 @@ import type { IndexedMessage } from "./segment.ts";
 import { readPlace, type SessionIndex } from "./session-index.ts";
 import { archiveIdTerm, foldedText, ownIdTerm, type Query, readQuery } from "./words.ts";
 
-/** Originals of many sessions that can be searched. */
+/** A searchable archive of the original messages of many sessions. */
 export interface Archive extends ArchiveStore, Pick<ArchiveSearch, "findMessage" | "search"> {
   /**
-   * Removes everything of a session, or of all sessions of a tenant or user, for good: transcripts, summaries, events,
-   * state, search index, queued work. For 30 days nothing is stored under it again: a manager that still holds it is
-   * refused with `NotFound`. Rejects with `Conflict` while another worker compacts it; one that was broken off goes on
-   * when it is called again.
+   * Permanently removes everything of a session, or of all sessions of a tenant or user: transcripts,
+   * summaries, events, state, search index and queued work. For 30 days nothing can be stored under it again:
+   * writes by a manager that still holds it fail with `NotFound`. Rejects with `Conflict` while another
+   * worker compacts it. An interrupted deletion resumes when called again.
    */
   delete(what: string | SessionOwner): Promise<Deleted>;
-  /** Deletes expired sessions, of all owners; those that come back begin anew. `dryRun` only says which. */
+  /**
+   * Deletes expired sessions of all owners; a host that returns to one starts a new session. `dryRun` only
+   * lists them.
+   */
   sweep(retention: Retention, options?: { readonly dryRun?: boolean }): Promise<Swept>;
 }
 
 export interface ArchiveOptions {
   readonly redact: Pick<Redaction, "redactText" | "redactValue">;
-  /** Where session states and queued work lie, if that is elsewhere. */
+  /** Storage of session states and queued work, if separate. */
   readonly stateDriver?: StorageDriver;
   /** Wall clock. */
   now?(): Date;
@@ -47,13 +50,16 @@ export interface ArchiveOptions {
   warn?(message: string): void;
 }
 
-/** An archive over any driver; on the file system its files are those of `archiveFiles` under the driver's root. */
+/**
+ * An archive over any driver. On the file system its files are those of `archiveFiles` under the driver's
+ * root.
+ */
 export function createArchive(given: StorageDriver, options: ArchiveOptions): Archive {
   requireOptions(given, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   requireOptions(options, "options", "Pass { redact }, such as createRedactor() gives.");
   const { redact, warn, now } = options;
   const driver = guardDeleted(given, now);
-  // The state first: with it gone nothing refers to the archive any more.
+  // State first: without it nothing refers to the archive.
   const drivers = [...new Set([options.stateDriver ?? given, given])];
   const { findMessage, search, forget } = createArchiveSearch(driver, {
     nameOf: (folder) => readSessionId(driver, folder),
@@ -89,66 +95,77 @@ export interface FoundMessage extends ArchivedMessage {
   readonly step: number;
 }
 
-/** A message that holds what was looked for, secrets taken out. */
+/** A matching message, with secrets redacted. */
 export interface SearchHit {
   readonly archiveId: string;
-  /** The id that the message had itself. */
+  /** The message's own id. */
   readonly id: string;
   readonly role: Role;
   readonly sessionId: string;
-  /** The transcript that archived it first, and its place there, from 1. */
+  /** The transcript that first archived it; `n` is its position there, from 1. */
   readonly step: number;
   readonly n: number;
-  /** Comparable within one result only. */
+  /** Comparable only within one result. */
   readonly score: number;
-  /** The stretch that holds most of the words: some 200 characters. */
+  /** The excerpt with most of the words, about 200 characters. */
   readonly snippet: string;
 }
 
 export interface SearchOptions {
-  /** All sessions when left out. */
+  /** Default: all sessions. */
   readonly sessionId?: string;
-  /** 20 when left out. */
+  /** Default: 20. */
   readonly limit?: number;
 }
 
 export interface SearchResult {
   /** Best first. */
   readonly hits: readonly SearchHit[];
-  /** Lines of transcripts that could not be read. */
+  /** Unreadable transcript lines. */
   readonly problems: readonly SearchProblem[];
 }
 
 export interface SearchProblem {
   readonly sessionId: string;
   readonly step: number;
-  /** From 1. */
+  /** Starts at 1. */
   readonly line: number;
   readonly problem: string;
 }
 
-/** Finds archived messages by an index that is kept beside them, `{session}/search/`, and brought up to date by each call. */
+/**
+ * Finds archived messages with an index stored next to them in `{session}/search/`; each call updates the
+ * index first.
+ */
 export interface ArchiveSearch {
   /**
-   * Messages by BM25 over their words, any of which may be missing; of the best, those that hold the text as it is come
-   * first. What stands in double quotes must be there as it is. A word nobody wrote stands for those that begin with it. Rejects with `InvalidArgument` for an empty text.
+   * Ranks messages by BM25; any of the words may be missing. Among the best, messages that contain the query
+   * verbatim come first. Text in double quotes must match exactly. A word that occurs nowhere is used as a
+   * prefix. Rejects with `InvalidArgument` for an empty text.
    */
   search(text: string, options?: SearchOptions): Promise<SearchResult>;
-  /** By archive id or the message's own id, as it was archived first; nothing for an id that is not of this session. */
+  /**
+   * By archive id or the message's own id, as first archived; undefined if the session has no such message.
+   */
   findMessage(sessionId: string, id: string): Promise<FoundMessage | undefined>;
-  /** Brings a session's index up to date without searching; a search does so by itself. */
+  /** Updates a session's index without searching; a search does this itself. */
   refresh(sessionId: string): Promise<void>;
-  /** Forgets a session while `remove` takes it out of the archive. */
+  /**
+   * Drops the session's index and blocks updates of it while `remove` deletes the session from the archive.
+   */
   forget(sessionId: string, remove: () => Promise<void>): Promise<void>;
-  /** Characters held in memory: indexes in use and texts shown. */
+  /** Characters held in memory: open indexes and cached texts. */
   held(): { readonly indexes: number; readonly texts: number };
 }
 
 export interface ArchiveSearchOptions {
-  /** The id of the session behind a folder name. */
+  /** The session id of a folder name. */
   nameOf(folder: string): Promise<string>;
   warn?(message: string): void;
-  /** Most characters kept in memory; 64 and 16 million when left out. One index in use may be larger by itself. */
+  /**
+   * Maximum characters kept in memory. Default: 64 million for indexes, 16 million for texts. A single index
+   * in use can exceed it.
+   */
   readonly memory?: { readonly indexes: number; readonly texts: number };
 }
 
@@ -199,7 +216,7 @@ function checkSearch(text: string, limit: number): void {
   });
 }
 
-/** The first place of an archive id, else of a message's own id. */
+/** The first position of an archive id, otherwise of a message's own id. */
 function placeOf({ segments }: SessionIndex, id: string): IndexedMessage | undefined {
   if (typeof id !== "string" || id === "") return undefined;
   for (const term of [archiveIdTerm(id), ownIdTerm(id)]) {
@@ -235,7 +252,7 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
     asked.query,
     placed.map(({ segment }) => segment),
   );
-  // A phrase is told from its words only by the texts: more of them have to be read.
+  // Only the texts distinguish a phrase from its separate words, so more candidates are needed.
   const most = asked.query.phrases.length > 0 ? Number.POSITIVE_INFINITY : lookedAt(asked.limit);
   const ranked = best(
     placed.flatMap((one) => rankSegment(one, plan, most)),
@@ -247,7 +264,10 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
   return { hits: await shown(ordered, plan, { ...asked, folders }), problems };
 }
 
-/** So many times the texts that are shown are looked at for the whole query, and so many at least. */
+/**
+ * How many candidates are checked for the whole query: this multiple of the limit, and at least
+ * `LEAST_LOOKED_AT`.
+ */
 const LOOKED_AT = 3;
 const LEAST_LOOKED_AT = 30;
 
@@ -255,10 +275,13 @@ function lookedAt(limit: number): number {
   return Math.max(limit * LOOKED_AT, LEAST_LOOKED_AT);
 }
 
-/** Texts that are read at once: each is an open file, or a request. */
+/** Texts read at the same time: each is an open file or a request. */
 const AT_ONCE = 16;
 
-/** Texts that hold the query as it is come first: words side by side say more than the same words apart. */
+/**
+ * Texts that contain the query verbatim come first: adjacent words are a stronger match than the same words
+ * apart.
+ */
 async function wholeFirst(
   ranked: readonly Ranked[],
   { query, limit, indexes, folders }: Placed,
@@ -281,7 +304,10 @@ interface Placed extends Asked {
   readonly folders: ReadonlyMap<Ranked["from"], string>;
 }
 
-/** So many texts are looked at in the order of their scores, all others in the order of their files: else each file would be read often. */
+/**
+ * Up to this many texts are checked in score order; more are checked in file order, so that each file is read
+ * once.
+ */
 const MANY = 200;
 
 async function havingPhrases(
@@ -312,7 +338,10 @@ async function havingPhrases(
   return best(having, having.length);
 }
 
-/** Whether a block of texts may hold a text with all phrases, told from its JSON: to read that takes longer than all the rest. */
+/**
+ * Tests on the raw JSON whether a block can contain a text with all phrases: parsing takes longer than
+ * everything else.
+ */
 function phraseInJson({ phrases }: Query): (json: string) => boolean {
   const patterns = phrases.map(({ text }) => {
     const words = text.split(" ").map((word) => JSON.stringify(word).slice(1, -1));

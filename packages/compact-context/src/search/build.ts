@@ -12,19 +12,19 @@ import {
 } from "./segment.ts";
 import { archiveIdTerm, ownIdTerm, searchableText, wordsOf, wordTerm } from "./words.ts";
 
-/** Texts of messages that follow one another in a segment, kept apart from it: only what is shown is read. */
+/** Texts of consecutive messages of a segment, stored separately: only displayed texts are read. */
 export interface TextBlock {
   readonly name: string;
   readonly texts: readonly StoredText[];
 }
 
 export interface StoredText {
-  /** The id that the message had itself. */
+  /** The message's own id. */
   readonly id: string;
   readonly text: string;
 }
 
-/** A text block of a segment and the first of its documents. */
+/** A text block of a segment and its first document. */
 export interface BlockPlace {
   readonly name: string;
   readonly first: number;
@@ -36,24 +36,27 @@ export interface BuiltSegment {
   readonly blocks: readonly TextBlock[];
 }
 
-/** Takes in messages one by one and makes a segment of them. */
+/** Builds a segment from messages added one by one. */
 export interface SegmentBuilder {
   add(archived: ArchivedMessage, step: number, alias: boolean): void;
-  /** Messages that a term stands for, among those taken in. */
+  /** Added messages that contain the term. */
   find(term: string): readonly number[];
   archiveIdOf(document: number): string;
   readonly size: number;
-  /** Characters taken in since the start. */
+  /** Characters added so far. */
   readonly characters: number;
   finish(): BuiltSegment;
 }
 
-/** A search shows ten messages and reads as many blocks: small ones are read quickly, too small ones are many files. */
+/**
+ * A search shows ten messages and reads as many blocks: small blocks are read quickly, but too small means
+ * many files.
+ */
 const BLOCK_CHARACTERS = 48 * 1024;
 
 export function createSegmentBuilder(): SegmentBuilder {
   const messages: IndexedMessage[] = [];
-  /** By term, documents and how often in turn. */
+  /** By term: document and count, alternating. */
   const postings = new Map<string, number[]>();
   const blocks = createBlocks();
   let characters = 0;
@@ -106,7 +109,7 @@ function countWords(text: string): Map<string, number> {
   return times;
 }
 
-/** A segment that was written just now. */
+/** Opens a newly written segment. */
 function opened(text: string): Segment {
   const segment = openSegment(text, segmentName(text));
   if (segment === undefined) throw new Error("a segment does not hash to its own name");
@@ -141,15 +144,15 @@ function createBlocks(): { add(text: StoredText): void; finish(): Pick<BuiltSegm
   };
 }
 
-/** A segment and where its texts are. */
+/** A segment and the location of its texts. */
 export interface PlacedSegment {
   readonly segment: Segment;
   readonly places: readonly BlockPlace[];
 }
 
 /**
- * Merges newer segments into those before them while one is not at least twice as large as what follows it: a
- * session's index is then a handful of segments, and a message is merged as often as its session doubles.
+ * Merges the newest segments until each is at least twice as large as the next. A session's index stays a
+ * handful of segments, and a message is merged only as often as its session doubles.
  */
 export function mergeNewest(segments: readonly PlacedSegment[]): readonly PlacedSegment[] {
   const merged = [...segments];
@@ -162,7 +165,7 @@ export function mergeNewest(segments: readonly PlacedSegment[]): readonly Placed
   }
 }
 
-/** The documents of the second follow those of the first; the texts stay where they are. */
+/** Documents of the second segment follow those of the first; the texts are not moved. */
 function mergeTwo(one: PlacedSegment, two: PlacedSegment): PlacedSegment {
   const offset = one.segment.size;
   const messages: IndexedMessage[] = [one, two].flatMap(({ segment }) =>
@@ -188,9 +191,9 @@ function* mergedTerms(
 }
 
 interface TermTaker {
-  /** The term that comes next; undefined at the end. */
+  /** The next term; undefined at the end. */
   term(): string | undefined;
-  /** That term, where it is this one. */
+  /** Consumes and returns the next term if it equals `term`. */
   take(term: string): WrittenTerm | undefined;
 }
 
@@ -237,7 +240,10 @@ interface Known {
 
 const POINTER = /archive id ([0-9a-z]{10})/g;
 
-/** Takes in a message that no step before had; of one that is there under another id, or emptied to a pointer to itself, only the ids. */
+/**
+ * Adds a message that no earlier step has. If it is already there under another id, or was cleared to a
+ * pointer to itself, only its ids are added.
+ */
 export function addOnce(archived: ArchivedMessage, step: number, known: Known): void {
   const { archiveId, message } = archived;
   const here = archiveIdsFor(ownIdTerm(message.id), known);
@@ -248,7 +254,7 @@ export function addOnce(archived: ArchivedMessage, step: number, known: Known): 
   known.builder.add(archived, step, here.size > 0 && pointsInto(message, here));
 }
 
-/** Only a pointer to what the same message was before counts: anybody can write such words. */
+/** Only a pointer to an earlier version of the same message counts: any text can contain such words. */
 function pointsInto(message: Message, before: ReadonlySet<string>): boolean {
   for (const [, id] of searchableText(message).matchAll(POINTER)) if (before.has(id ?? "")) return true;
   return false;

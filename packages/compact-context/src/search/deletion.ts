@@ -9,35 +9,35 @@ import {
 import type { StorageDriver, StoredEntry } from "../core/ports.ts";
 import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
 
-// Deletion and expiry. What is deleted leaves a tombstone: a key made of a hash, without anything of what was deleted.
-// A worker that still holds a deleted session is refused by it, and what it wrote at that very moment is taken back.
+// Deletion and expiry. A deletion leaves a tombstone: a hashed key that contains nothing of the deleted data.
+// It makes the storage refuse a worker that still holds a deleted session; concurrent writes are undone.
 
-/** What a deletion took out. */
+/** Outcome of a deletion. */
 export interface Deleted {
   readonly sessions: number;
-  /** Stored values: transcripts, summaries, events, states, indexes, queued work. */
+  /** Deleted stored values: transcripts, summaries, events, states, indexes, queued work. */
   readonly values: number;
 }
 
-/** How long and how much is kept; without both, everything. */
+/** How long and how much to keep. If both are omitted, everything is kept. */
 export interface Retention {
-  /** Sessions that nobody wrote to for so many days are deleted. */
+  /** Sessions without a write for this many days are deleted. */
   readonly days?: number;
-  /** While all sessions together have more bytes, the one longest unused is deleted. */
+  /** While all sessions together exceed this size, the least recently used one is deleted. */
   readonly maxBytes?: number;
 }
 
-/** What a sweep found and took out, or would take out. */
+/** Outcome of a sweep, or of its dry run. */
 export interface Swept {
-  /** The folders of deleted sessions, oldest first. */
+  /** Folders of the deleted sessions, oldest first. */
   readonly sessions: readonly string[];
   readonly bytes: number;
-  /** Of the sessions that stay. */
+  /** Totals of the remaining sessions. */
   readonly kept: { readonly sessions: number; readonly bytes: number };
 }
 
 const DAY_MS = 86_400_000;
-/** No process holds a session for longer; then its id may be used again. */
+/** No process holds a session longer than this; afterwards its id can be reused. */
 const TOMBSTONE_DAYS = 30;
 const TOMBSTONES = "~deleted/";
 
@@ -46,7 +46,7 @@ function tombstoneKey(scope: string): string {
   return `${TOMBSTONES}${hash.slice(0, 2)}/${hash.slice(2)}.json`;
 }
 
-/** The tombstones of the folders whose deletion takes a session with it: its own, its user's, its tenant's. */
+/** Tombstones that cover a session: its own, its user's and its tenant's. */
 function tombstonesOf(session: string): string[] {
   const owners = session.match(/^(?:~t\/[^/]+\/)?(?:~u\/[^/]+\/)?/)?.[0] ?? "";
   const tenant = /^~t\/[^/]+\//.exec(owners)?.[0];
@@ -60,7 +60,7 @@ async function isDeleted(
   now: () => Date,
 ): Promise<boolean> {
   for (const key of tombstones) {
-    // The version alone is cheaper, and nearly always there is none.
+    // Reading only the version is cheaper, and there is almost never a tombstone.
     if ((await driver.version(key)) === undefined) continue;
     const at = Date.parse((JSON.parse((await driver.get(key))?.value ?? "{}") as { at?: string }).at ?? "");
     if (!(now().getTime() - at > TOMBSTONE_DAYS * DAY_MS)) return true;
@@ -74,14 +74,15 @@ function deletedError(): CompactError {
   });
 }
 
-/** A session whose tombstones were looked for so recently is not looked up again before a write, only behind it. */
+/** A session whose tombstones were checked this recently is checked only after a write, not before. */
 const FRESH_MS = 1000;
 const MOST_FRESH = 1000;
 const guarded = new WeakSet<StorageDriver>();
 
 /**
- * The driver, refusing to write to deleted sessions with `NotFound`. Tombstones are looked for before a write and behind
- * it: a deletion puts its tombstone first, so either it finds what was written, or the writer finds the tombstone.
+ * Wraps the driver so that writes to deleted sessions fail with `NotFound`. Tombstones are checked before and
+ * after a write: a deletion stores its tombstone first, so either the deletion finds the written value or the
+ * writer finds the tombstone.
  */
 export function guardDeleted(driver: StorageDriver, now: () => Date = platform.now): StorageDriver {
   if (guarded.has(driver)) return driver;
@@ -129,7 +130,7 @@ export function guardDeleted(driver: StorageDriver, now: () => Date = platform.n
   return safe;
 }
 
-/** An object with some members of its own; all else is the other's, which may be of any class. */
+/** Overrides some members of an object; all others are forwarded to it, whatever its class. */
 function withOwn<T extends object>(other: T, own: Partial<T>): T {
   return new Proxy(other, {
     get(target, name) {
@@ -142,15 +143,16 @@ function withOwn<T extends object>(other: T, own: Partial<T>): T {
 
 interface DeleteOptions {
   readonly now?: () => Date;
-  /** Asked once nobody else can compact the session: false leaves it as it is. */
+  /** Called once no other worker can compact the session: if false, nothing is deleted. */
   still?(): Promise<boolean>;
-  /** True where a later writer may begin the session again. */
+  /** If true, no tombstone remains and a later writer can start the session again. */
   readonly expired?: boolean;
 }
 
 /**
- * Removes everything of a session, given by its folder. Rejects with `Conflict` while another worker compacts it; after
- * any failure it can be called again. How many values there were; undefined where `still` kept them.
+ * Removes everything of a session, given its folder. Rejects with `Conflict` while another worker compacts
+ * it; can be called again after any failure. Resolves to the number of values, or undefined if `still`
+ * returned false.
  */
 export async function deleteSession(
   driver: StorageDriver,
@@ -187,8 +189,8 @@ async function putTombstone(driver: StorageDriver, scope: string, now: () => Dat
 }
 
 /**
- * Removes every session of a tenant or user. Rejects with `Conflict` when another worker compacts one of them: the others
- * are gone then, and it can be called again.
+ * Removes every session of a tenant or user. Rejects with `Conflict` if another worker compacts one of them:
+ * the other sessions are deleted by then, and the call can be repeated.
  */
 export async function deleteOwner(
   driver: StorageDriver,
@@ -206,7 +208,7 @@ export async function deleteOwner(
   let values = 0;
   for (const session of sessions) {
     try {
-      // The owner's tombstone stands for each.
+      // The owner's tombstone covers each session.
       values += (await deleteSession(driver, session, { expired: true })) ?? 0;
     } catch (error) {
       if (!CompactError.isInstance(error) || error.code !== "Conflict") throw error;
@@ -224,8 +226,9 @@ interface Found {
 }
 
 /**
- * Deletes what `retention` does not keep, from all drivers of an archive, and old tombstones. A session that is compacted,
- * or was written to meanwhile, stays. Expired sessions leave no tombstone: a host that comes back begins anew.
+ * Deletes what `retention` does not keep, and expired tombstones, from all drivers of an archive. A session
+ * that is being compacted or was written to meanwhile stays. Expired sessions leave no tombstone: a host that
+ * returns starts a new session.
  */
 export async function sweep(
   drivers: readonly StorageDriver[],
@@ -254,9 +257,9 @@ export async function sweep(
 
 interface Stock {
   readonly found: ReadonlyMap<string, Found>;
-  /** Keys of tombstones that hold. */
+  /** Keys of tombstones in force. */
   readonly buried: ReadonlySet<string>;
-  /** Tombstones that hold no longer. */
+  /** Expired tombstones. */
   readonly old: readonly (readonly [StorageDriver, string])[];
 }
 
@@ -277,13 +280,13 @@ async function takeStock(drivers: readonly StorageDriver[], now: number): Promis
 }
 
 function addTo(found: Map<string, Found>, session: string, { key, bytes, at }: StoredEntry): void {
-  // Queued work is written at every attempt to deliver it, which is no use of the session.
+  // Queued work is rewritten on every delivery attempt, which is not use of the session.
   const used = key.startsWith("~outbox/") ? 0 : at;
   const facts = found.get(session) ?? { bytes: 0, at: used };
   found.set(session, { bytes: facts.bytes + bytes, at: Math.max(facts.at, used) });
 }
 
-/** False where the session was written to since, or is being compacted. */
+/** False if the session was written to since, or is being compacted. */
 async function expire(drivers: readonly StorageDriver[], session: string, seen: number): Promise<boolean> {
   const still = async (): Promise<boolean> => {
     for (const driver of drivers) {

@@ -15,25 +15,33 @@ import {
 import { searchableText } from "./words.ts";
 
 export interface OpenIndexesOptions {
-  /** Told when an index cannot be stored: it is then made again by the next process. */
+  /** Called when an index cannot be stored; the next process then rebuilds it. */
   warn(message: string): void;
-  /** Most characters of indexes and of texts that stay in memory; the index in use may be larger by itself. */
+  /** Maximum characters of indexes and of texts kept in memory; the index in use can exceed it. */
   readonly memory: { readonly indexes: number; readonly texts: number };
 }
 
-/** The indexes of an archive's sessions, each brought up to date when it is asked for. */
+/** The indexes of an archive's sessions, each updated when opened. */
 export interface OpenIndexes {
-  /** By the session's folder. `steps` saves the listing where it is known. */
+  /** By session folder. Pass known `steps` to skip the listing. */
   open(folder: string, steps?: readonly number[]): Promise<SessionIndex>;
-  /** The stored text of a message, from its transcript where the index has lost it; undefined where that is gone too. */
+  /**
+   * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
+   * gone too.
+   */
   textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
-  /** Hands over the texts of many messages of a segment; of blocks that `holds` refuses by their JSON, none. */
+  /**
+   * Passes the texts of many messages of a segment to `wanted.take`; skips blocks whose JSON `holds` rejects.
+   */
   scan(folder: string, from: PlacedSegment, wanted: Scan): Promise<void>;
-  /** Forgets a session while `remove` takes it out of the archive; nobody brings its index up to date meanwhile. */
+  /**
+   * Drops a session's index while `remove` deletes the session from the archive; the index is not updated
+   * meanwhile.
+   */
   forget(folder: string, remove: () => Promise<void>): Promise<void>;
-  /** The folders of all sessions with a transcript that no tenant or user owns, and their steps, ascending. */
+  /** Folders of all sessions with a transcript and without a tenant or user, with their steps, ascending. */
   folders(): Promise<ReadonlyMap<string, readonly number[]>>;
-  /** Characters in memory now. */
+  /** Characters currently in memory. */
   held(): { readonly indexes: number; readonly texts: number };
 }
 
@@ -43,9 +51,9 @@ export interface Scan {
   take(document: number, text: string): void;
 }
 
-/** Blocks that are read at once. */
+/** Blocks read at the same time. */
 const BLOCKS_AT_ONCE = 8;
-/** What is read again when another worker was quicker, before its index is used as it is. */
+/** Attempts to store an index when another worker was faster, before it is used unsaved. */
 const ATTEMPTS = 3;
 
 export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOptions): OpenIndexes {
@@ -53,7 +61,7 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
   const texts = createLimited<readonly StoredText[]>(options.memory.texts, (block) =>
     block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
   );
-  // Two searches at once would otherwise read the same transcripts twice.
+  // Otherwise two concurrent searches would read the same transcripts twice.
   const inTurn = createKeyedMutex();
   let unwritable = false;
 
@@ -73,7 +81,7 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
     }
   }
 
-  /** An archive that cannot be written can be searched all the same. */
+  /** An archive that is not writable can still be searched. */
   async function unlessFailing<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await work();
@@ -84,7 +92,7 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
     }
   }
 
-  /** A block of texts, of one that `holds` refuses by its JSON nothing but that; undefined where it is gone. */
+  /** A block of texts; "refused" if `holds` rejects its JSON, undefined if it is gone. */
   async function blockOf(
     folder: string,
     { name }: BlockPlace,
@@ -110,7 +118,7 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
       texts.set(key, block);
       return block[document - place.first];
     }
-    // Made anew when it is opened next.
+    // Rebuilt when it is opened next.
     if (!unwritable) indexes.set(folder, emptyIndex(folder, indexes.get(folder)?.version ?? null));
     const wanted = from.segment.message(document);
     const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
@@ -174,7 +182,7 @@ function placeIn({ places }: PlacedSegment, document: number): BlockPlace | unde
 }
 
 function sizeOf({ segments }: SessionIndex): number {
-  // Beside the text: an offset for each line, four numbers for each message.
+  // In addition to the text: an offset per line and four numbers per message.
   return segments.reduce((sum, { segment }) => sum + segment.text.length * 1.25 + segment.size * 13, 0);
 }
 
@@ -199,7 +207,7 @@ interface Limited<T> {
   held(): number;
 }
 
-/** Keeps the values that were used last, up to so many characters; the newest stays however large it is. */
+/** An LRU cache limited by size; the newest value stays however large it is. */
 function createLimited<T>(most: number, size: (value: T) => number): Limited<T> {
   const values = new Map<string, { readonly value: T; readonly size: number }>();
   let held = 0;

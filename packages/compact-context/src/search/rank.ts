@@ -3,14 +3,14 @@ import type { PlacedSegment } from "./build.ts";
 import type { Segment } from "./segment.ts";
 import { type Query, wordTerm } from "./words.ts";
 
-/** A message of a segment with its score; more is better. */
+/** A message of a segment with its score; higher is better. */
 export interface Ranked {
   readonly from: PlacedSegment;
   readonly document: number;
   readonly score: number;
 }
 
-/** A term to look up and what it is worth. */
+/** A term to look up and its weight. */
 export interface WeighedTerm {
   readonly term: string;
   /** The word of the query that it stands for. */
@@ -18,31 +18,35 @@ export interface WeighedTerm {
   readonly weight: number;
 }
 
-/** A query made ready for the messages that it is asked of. */
+/** A query prepared for the messages to search. */
 export interface Plan {
   readonly terms: readonly WeighedTerm[];
-  /** Of each of these groups one term must stand in a message; undefined where any word of the query will do. */
+  /** A message must contain at least one term of each group. Undefined if any word of the query suffices. */
   readonly required: readonly (readonly string[])[] | undefined;
-  /** Words of an average message. */
+  /** Average number of words per message. */
   readonly average: number;
 }
 
-// BM25 with the constants that found most among conversation turns of the LoCoMo set (Robertson and Zaragoza 2009).
+// BM25 (Robertson and Zaragoza 2009) with the constants that retrieved best on conversation turns of the
+// LoCoMo set.
 const K1 = 0.5;
 const B = 0.6;
-/** What words that only begin like a word of the query are worth beside it. */
+/** Weight of words that only share a prefix with a query word, relative to that word. */
 const BEGINNING = 0.4;
 const MOST_BEGINNINGS = 24;
 const SHORTEST_BEGINNING = 3;
-/** A summary of ours repeats what other messages say: those come first. */
+/** A summary of ours repeats other messages, which rank first. */
 const SUMMARY_WORTH = 0.5;
 
-/** What finding a word says, from how many of all texts have it (BM25's IDF). */
+/** BM25's IDF: weight of a word by how many of all texts contain it. */
 export function rarityOf(texts: number, holding: number): number {
   return Math.log(1 + (texts - holding + 0.5) / (holding + 0.5));
 }
 
-/** Weighs the words of a query by how rare they are in all these segments; one that nobody wrote stands for those that begin with it. */
+/**
+ * Weights the words of a query by their rarity across these segments; a word that occurs nowhere is used as a
+ * prefix.
+ */
 export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   const messages = total(segments, (segment) => segment.worded);
   const words = total(segments, (segment) => segment.words);
@@ -70,13 +74,13 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   };
 }
 
-/** Identifiers are left out: in a phrase they may be cut off. */
+/** Identifiers are excluded: a phrase can cut them off. */
 const SIMPLE = /^[^./\\:@#+~_$-]+$/;
 const MOST_ENDINGS = 200;
 
 /**
- * What must stand in a message that holds a phrase, so that few texts have to be read. The last word may go on
- * behind the phrase, and one that nobody wrote may be the end of another.
+ * Terms that a message with the phrase must contain, so that few texts have to be read. The last word may
+ * continue after the phrase, and a word that occurs nowhere may be the end of another.
  */
 function requiredTerms(words: readonly string[], segments: readonly Segment[]): string[][] {
   const last = words.at(-1);
@@ -129,7 +133,7 @@ function worth(segment: Segment, document: number, score: number): number {
   return segment.message(document).summary ? score * SUMMARY_WORTH : score;
 }
 
-/** The documents that have a term of every group; all that have words where there is no group. */
+/** The documents with a term of every group; without groups, all documents that have words. */
 function having(segment: Segment, groups: readonly (readonly string[])[]): Iterable<number> {
   let common: Set<number> | undefined;
   for (const group of groups) {
@@ -147,7 +151,7 @@ function having(segment: Segment, groups: readonly (readonly string[])[]): Itera
   );
 }
 
-/** Best first; of equals the newer. */
+/** Best first; among equals the newer first. */
 export function best(ranked: readonly Ranked[], most: number): Ranked[] {
   const isLong = ranked.length > 4 * most;
   const least = isLong
@@ -162,7 +166,7 @@ export function best(ranked: readonly Ranked[], most: number): Ranked[] {
     .slice(0, most);
 }
 
-/** The score at place `most`, the best first: sorting everything would take longer than all the rest. */
+/** The score at rank `most`: sorting everything would take longer than all other work. */
 export function leastOf(scores: Float64Array, most: number): number {
   const best = new Float64Array(most).fill(Number.NEGATIVE_INFINITY);
   for (const score of scores) {
@@ -194,7 +198,7 @@ interface Place {
   readonly weight: number;
 }
 
-/** The stretch of a text that holds most of what was looked for, from a little before the rarest of it; some 200 characters. */
+/** The excerpt with most of the query, starting slightly before its rarest word; about 200 characters. */
 export function snippetOf(text: string, query: Query, terms: readonly WeighedTerm[]): string {
   const lower = text.toLowerCase();
   const places = [...phrasePlaces(lower, query), ...wordPlaces(lower, terms)].sort(
@@ -223,7 +227,10 @@ function wordPlaces(lower: string, terms: readonly WeighedTerm[]): Place[] {
   });
 }
 
-/** The place from which most of the words, each counted once, stand within the length of a snippet, the closest together. */
+/**
+ * The place from which most of the weight (each word counted once) falls within a snippet's length; ties: the
+ * closest together.
+ */
 function densest(places: readonly Place[]): Place | undefined {
   let found: Place | undefined;
   let [most, closest] = [0, 0];
@@ -243,7 +250,9 @@ function densest(places: readonly Place[]): Place | undefined {
   return found;
 }
 
-/** Within the stretch that begins at a place, what weighs most: it is shown even where little of the stretch is. */
+/**
+ * The heaviest place within the excerpt that begins at `start`: it is shown even if little of the excerpt is.
+ */
 function heaviestNear(places: readonly Place[], start: Place | undefined): Place | undefined {
   if (start === undefined) return undefined;
   return places

@@ -1,38 +1,38 @@
 import { contentHash, type Role } from "../core/message.ts";
 
-/** Where a message stands in the archive and what the ranking has to know of it. */
+/** Position of a message in the archive, and what ranking needs to know about it. */
 export interface IndexedMessage {
   readonly archiveId: string;
   readonly step: number;
-  /** Place in the transcript of that step, from 1. */
+  /** Position in the transcript of that step, from 1. */
   readonly n: number;
   readonly role: Role;
   readonly redacted: boolean;
-  /** One of our summaries: it says what other messages say. */
+  /** One of our summaries: it repeats other messages. */
   readonly summary: boolean;
-  /** A copy of a message that stands elsewhere: found by its ids, not by its words. */
+  /** A copy of a message stored elsewhere: found by its ids, not by its words. */
   readonly alias: boolean;
-  /** Words with repetitions; 0 for an alias. */
+  /** Words including repetitions; 0 for an alias. */
   readonly length: number;
 }
 
-/** A part of a session's index that never changes: one string, searched as it stands. */
+/** An immutable part of a session's index: one string, searched in place. */
 export interface Segment {
   readonly name: string;
   readonly text: string;
-  /** Messages, aliases among them. */
+  /** Number of messages, including aliases. */
   readonly size: number;
-  /** Messages that have words, and how many words. */
+  /** Number of messages that have words; `words` is their total. */
   readonly worded: number;
   readonly words: number;
   lengthOf(document: number): number;
   message(document: number): IndexedMessage;
-  /** In how many documents a term stands. */
+  /** Number of documents that contain the term. */
   frequency(term: string): number;
   each(term: string, visit: (document: number, times: number) => void): void;
-  /** Terms that begin so, in order, at most so many. */
+  /** Terms with this prefix, in order, at most `most`. */
   startingWith(prefix: string, most: number): string[];
-  /** Every term with its frequency and written postings, in order. */
+  /** Every term with its frequency and encoded postings, in order. */
   terms(): Iterable<WrittenTerm>;
 }
 
@@ -50,7 +50,10 @@ const ID_LENGTH = 10;
 const FORMAT = 1;
 const HEAD_LINES = 3;
 
-/** The text of a segment: a line of facts, the archive ids, the numbers of each message, then the terms in order. */
+/**
+ * The text of a segment: a header line, the archive ids, the numbers of each message, then the terms in
+ * order.
+ */
 export function writeSegment(messages: readonly IndexedMessage[], terms: Iterable<WrittenTerm>): string {
   const lines = [
     JSON.stringify({ format: FORMAT, messages: messages.length }),
@@ -66,12 +69,12 @@ function numbersOf({ step, n, role, redacted, summary, alias, length }: IndexedM
   return [step, n, Math.max(0, ROLES.indexOf(role)) | flags, length].map(writeNumber).join("");
 }
 
-/** A segment is called what its text hashes to, so that damage shows and two workers write the same one. */
+/** A segment is named by the hash of its text: damage is detected, and two workers write the same file. */
 export function segmentName(text: string): string {
   return contentHash({ role: "system", parts: [{ type: "text", text }] });
 }
 
-/** Reads a segment; undefined for text that is not what its name says. */
+/** Reads a segment; undefined if the text does not match its name. */
 export function openSegment(text: string, name: string): Segment | undefined {
   if (segmentName(text) !== name) return undefined;
   const starts = lineStarts(text);
@@ -103,7 +106,7 @@ export function openSegment(text: string, name: string): Segment | undefined {
   };
 }
 
-/** The offsets of all lines, and the end of the text as the last. */
+/** The offsets of all lines, followed by the end of the text. */
 function lineStarts(text: string): Uint32Array {
   let starts = new Uint32Array(1024);
   let count = 1;
@@ -140,7 +143,7 @@ function readTable(text: string, span: { readonly start: number; readonly end: n
   return table;
 }
 
-/** Terms are searched by halving: nothing is unpacked when the index is opened. */
+/** Terms are found by binary search; nothing is unpacked when the index is opened. */
 function createDictionary(
   text: string,
   starts: Uint32Array,
@@ -197,7 +200,9 @@ const VALUES: Uint8Array = Uint8Array.from({ length: 128 }, (_, code) =>
 );
 const MORE = 32;
 
-/** A whole number from 0 to 2^31 - 1 as one character for each five bits, the lowest first (as in source maps). */
+/**
+ * Encodes a whole number from 0 to 2^31 - 1 as one character per five bits, lowest first (as in source maps).
+ */
 function writeNumber(value: number): string {
   let text = "";
   let rest = value;
@@ -208,7 +213,7 @@ function writeNumber(value: number): string {
   return text + DIGITS[rest];
 }
 
-/** Reads numbers one after the other from `start` to `end`; the text must be what `writeNumber` wrote. */
+/** Reads consecutive numbers from `start` to `end`; the text must come from `writeNumber`. */
 function readNumbers(text: string, start: number, end: number): { next(): number; more(): boolean } {
   let at = start;
   return {
@@ -226,8 +231,8 @@ function readNumbers(text: string, start: number, end: number): { next(): number
 }
 
 /**
- * Writes in which documents a term stands, ascending, and how often: `pairs` are document and times in turn. What is
- * written is the distance between documents; one bit says that the term stands there once, which it mostly does.
+ * Encodes the ascending documents of a term and its counts: `pairs` alternates document and count. Documents
+ * are delta-encoded; one bit marks a count of one, the usual case.
  */
 export function writePostings(pairs: readonly number[]): string {
   let text = "";

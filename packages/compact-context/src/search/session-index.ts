@@ -21,22 +21,22 @@ import {
 import { openSegment, segmentName } from "./segment.ts";
 import { WORDS_VERSION } from "./words.ts";
 
-/** What is known of one session's archived messages, as far as its transcripts were read. */
+/** Index of one session's archived messages, as far as its transcripts have been read. */
 export interface SessionIndex {
   readonly folder: string;
   readonly steps: readonly CoveredStep[];
   readonly segments: readonly PlacedSegment[];
   readonly problems: readonly IndexProblem[];
-  /** Version of the stored manifest; null while there is none. */
+  /** Version of the stored manifest; null if there is none. */
   readonly version: string | null;
-  /** False for what was read back and may be behind the archive. */
+  /** False for an index that was loaded and may be behind the archive. */
   readonly checked: boolean;
 }
 
-/** Most characters of text that are taken in before a segment is made of them. */
+/** Maximum characters of text collected before a segment is built from them. */
 const SEGMENT_CHARACTERS = 8 * 1024 * 1024;
 
-/** The stored index; an empty one where it is missing, damaged or of another version. */
+/** The stored index; empty if it is missing, damaged or of another version. */
 export async function loadIndex(driver: StorageDriver, folder: string): Promise<SessionIndex> {
   const first = await loadOnce(driver, folder);
   if (first.segments.length > 0 || first.version === null) return first;
@@ -64,21 +64,21 @@ export function emptyIndex(folder: string, version: string | null): SessionIndex
   return { folder, steps: [], segments: [], problems: [], version, checked: true };
 }
 
-/** An index brought up to date. */
+/** An updated index. */
 export interface IndexUpdate {
   readonly index: SessionIndex;
-  /** False where it was so already. */
+  /** False if it was already up to date. */
   readonly changed: boolean;
 }
 
 export interface ToRead {
   /** The steps that have a transcript, ascending. */
   readonly steps: readonly number[];
-  /** Takes each block of texts as soon as it is whole: they are too much to be held. */
+  /** Receives each block of texts as soon as it is complete: together they are too large to hold. */
   keep(block: TextBlock): Promise<void>;
 }
 
-/** Takes in the transcripts that the index lacks. */
+/** Adds the transcripts that the index lacks. */
 export async function updateIndex(
   driver: StorageDriver,
   known: SessionIndex,
@@ -87,7 +87,7 @@ export async function updateIndex(
   const listed = new Set(steps);
   const isNew = (step: number): boolean => !known.steps.some((one) => one.step === step);
   const newest = known.steps.at(-1);
-  // Only the newest step can change: a compaction that was broken off is archived again under the same step.
+  // Only the newest step can change: an interrupted compaction is archived again under the same step.
   const mayDiffer = newest !== undefined && (!known.checked || steps.some(isNew));
   const length =
     mayDiffer && listed.has(newest.step) ? await statedLength(driver, known.folder, newest.step) : undefined;
@@ -133,12 +133,11 @@ async function readSteps(
   return { ...index, steps, segments, problems, checked: true };
 }
 
-/** Stores a block of texts. */
 export async function saveTexts(driver: StorageDriver, folder: string, block: TextBlock): Promise<void> {
   await driver.put(indexFiles.texts(folder, block.name), JSON.stringify(block.texts));
 }
 
-/** The stored JSON of a block of texts; undefined where it is gone or damaged. */
+/** The stored JSON of a block of texts; undefined if it is missing or damaged. */
 export async function loadBlock(
   driver: StorageDriver,
   folder: string,
@@ -149,7 +148,7 @@ export async function loadBlock(
   return json !== "" && segmentName(json) === name ? json : undefined;
 }
 
-/** Makes the index durable. Undefined when another worker was quicker: its index is to be read instead. */
+/** Stores the index. Undefined if another worker was faster: load its index instead. */
 export async function saveIndex(
   driver: StorageDriver,
   index: SessionIndex,
@@ -173,8 +172,8 @@ export async function saveIndex(
 }
 
 /**
- * Merged segments are read by nobody any more: who has opened one holds it in memory. Only what this index
- * replaced is removed, for another worker may be writing files that no manifest names yet.
+ * Deletes segments that were merged away: a process that has one open holds it in memory. Only files that
+ * this index replaced are removed, because another worker may be writing files that no manifest names yet.
  */
 async function dropUnused(driver: StorageDriver, index: SessionIndex, before: SessionIndex): Promise<void> {
   const used = new Set(filesOf(index));
@@ -188,20 +187,20 @@ function filesOf({ folder, segments }: SessionIndex): string[] {
   ]);
 }
 
-/** What a session's index covers and which segments make it up: the one file of it that is written over. */
+/** What a session's index covers and which segments it consists of: its only file that is overwritten. */
 export interface Manifest {
   readonly steps: readonly CoveredStep[];
   readonly segments: readonly { readonly name: string; readonly blocks: readonly BlockPlace[] }[];
   readonly problems: readonly IndexProblem[];
 }
 
-/** A transcript that was read, and how many messages it said it has. */
+/** A transcript that was read, and the message count it states. */
 export interface CoveredStep {
   readonly step: number;
   readonly messages: number;
 }
 
-/** A line that could not be read. */
+/** An unreadable line. */
 export interface IndexProblem {
   readonly step: number;
   readonly line: number;
@@ -210,7 +209,7 @@ export interface IndexProblem {
 
 const FORMAT = 1;
 
-/** The keys of a session's index, below the session's own folder. */
+/** The keys of a session's index, below the session's folder. */
 const indexFiles: {
   manifest(folder: string): string;
   segment(folder: string, name: string): string;
@@ -226,7 +225,7 @@ function writeManifest(manifest: Manifest): string {
   return `${JSON.stringify({ index: body, c: crc32Hex(JSON.stringify(body)) })}\n`;
 }
 
-/** Undefined for text that is damaged or of another version: the index is then built anew. */
+/** Undefined for text that is damaged or of another version: the index is then rebuilt. */
 function readManifest(text: string): Manifest | undefined {
   try {
     const { index, c } = JSON.parse(text) as {
@@ -245,7 +244,7 @@ function readManifest(text: string): Manifest | undefined {
   }
 }
 
-/** Names become keys: nothing but what a hash consists of. */
+/** Names become keys: only hash characters are allowed. */
 function isName(name: unknown): boolean {
   return typeof name === "string" && /^[0-9a-z]{6,20}$/.test(name);
 }
@@ -256,12 +255,12 @@ interface StepPlace {
 }
 
 interface StepRead {
-  /** How many messages the transcript says it has. */
+  /** The message count that the transcript states. */
   readonly messages: number;
   readonly problems: readonly ArchiveProblem[];
 }
 
-/** Hands over the messages of a transcript one after the other; what cannot be read is told by its line. */
+/** Passes the messages of a transcript to `take` one by one; unreadable lines are reported as problems. */
 async function readStep(
   driver: StorageDriver,
   { folder, step }: StepPlace,
@@ -280,7 +279,7 @@ async function readStep(
   return { messages: reading.stated(), problems };
 }
 
-/** How many messages the first line of a transcript says there are; 0 where there is none or it cannot be read. */
+/** The message count stated by the first line of a transcript; 0 if the line is missing or unreadable. */
 async function statedLength(driver: StorageDriver, folder: string, step: number): Promise<number> {
   for await (const { text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
     const head = readLineHead(text);
@@ -289,14 +288,14 @@ async function statedLength(driver: StorageDriver, folder: string, step: number)
   return 0;
 }
 
-/** The message at its place; undefined where the transcript holds another there. */
+/** The message at its position; undefined if the transcript has another message there. */
 export async function readPlace(
   driver: StorageDriver,
   { folder, step }: StepPlace,
   wanted: { readonly n: number; readonly archiveId: string },
 ): Promise<ArchivedMessage | undefined> {
   for await (const { line, text } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {
-    // Lines before its own can only be passed over: one message stands on each.
+    // There is one message per line, so earlier lines can be skipped.
     if (line < wanted.n) continue;
     const read = readArchiveLine(text);
     return typeof read !== "string" && read.archived?.archiveId === wanted.archiveId

@@ -1,6 +1,6 @@
 import { argumentsText, type Message, messageText, readSummary, resultText } from "../core/message.ts";
 
-/** Changes whenever the same text would give other words: indexes made before are then built anew. */
+/** Increment when the same text would produce other words: older indexes are then rebuilt. */
 export const WORDS_VERSION = 1;
 
 const ASCII = /^[\0-\x7f]*$/;
@@ -9,18 +9,18 @@ const RUN = /[\p{L}\p{N}\p{M}_$]+(?:[./\\:@#+~-]+[\p{L}\p{N}\p{M}_$]+)*/gu;
 const SEPARATORS = /[./\\:@#+~_$-]+/;
 const HAS_STRUCTURE = /[./\\:@#+~_$-]|[a-z0-9][A-Z]|[A-Z][A-Z][a-z]|[A-Za-z][0-9]|[0-9][A-Za-z]/;
 const HUMPS = /[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+/g;
-/** Scripts that put no blanks between words. */
+/** Scripts without spaces between words. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]+/gu;
-/** Longer words are known by their beginning. */
+/** Longer words are truncated to this length. */
 const LONGEST = 64;
-/** Of longer runs without a break (encoded data) only the beginning is read. */
+/** Of longer unbroken runs (encoded data) only the beginning is read. */
 const LONGEST_RUN = 2000;
 
 /**
- * The words of a text as an index holds them, in order and with repetitions: lower case, compatibility forms folded,
- * English plurals cut. An identifier or path gives itself whole, its parts, and their parts (`camelCase`,
- * `snake_case`); scripts without blanks give characters and pairs of them.
+ * The words of a text as indexed, in order and with repetitions: lower case, compatibility forms folded,
+ * English plurals stripped. An identifier or path produces itself, its parts and their parts (`camelCase`,
+ * `snake_case`); scripts without spaces produce characters and pairs of characters.
  */
 export function wordsOf(text: string): string[] {
   const words: string[] = [];
@@ -42,7 +42,7 @@ function addRun(run: string, words: string[]): void {
   const whole = run.toLowerCase().slice(0, LONGEST);
   const added = new Set([whole]);
   const slash = Math.max(run.lastIndexOf("/"), run.lastIndexOf("\\"));
-  // A file is asked for by its name more often than by its path.
+  // A file is searched by its name more often than by its path.
   if (slash >= 0) added.add(run.slice(slash + 1, slash + 1 + LONGEST).toLowerCase());
   for (const part of run.split(SEPARATORS)) {
     if (part === "") continue;
@@ -91,7 +91,10 @@ function plain(word: string): string {
   );
 }
 
-/** The terms of an index: words as they are, ids behind a sign that no word begins with. All ASCII without blanks. */
+/**
+ * The terms of an index: words unchanged, ids after a prefix character that no word starts with. All ASCII,
+ * without spaces.
+ */
 export function wordTerm(word: string): string {
   return escaped(word);
 }
@@ -100,7 +103,7 @@ export function archiveIdTerm(id: string): string {
   return `@${escaped(id)}`;
 }
 
-/** The id that the message had itself. */
+/** The message's own id. */
 export function ownIdTerm(id: string): string {
   return `=${escaped(id)}`;
 }
@@ -108,16 +111,19 @@ export function ownIdTerm(id: string): string {
 const PLAIN = /^[!-$&-~]*$/;
 const ODD = /[^!-$&-~]/g;
 
-// A string of ASCII alone takes half the memory of one with any other character in it.
+// An all-ASCII string takes half the memory of one with any other character.
 function escaped(text: string): string {
   if (PLAIN.test(text)) return text;
   return text.replace(ODD, (character) => `%${character.charCodeAt(0).toString(16).padStart(4, "0")}`);
 }
 
-/** What of a message can be searched: its texts, readable reasoning, calls with their arguments, results, names of media. */
+/**
+ * The searchable text of a message: texts, readable reasoning, calls with their arguments, results, names of
+ * media.
+ */
 export function searchableText(message: Message): string {
   const summary = message.meta?.summaryVersion === undefined ? undefined : readSummary(messageText(message));
-  // The tag around a summary is no word of it: quoted in a list, it would look like one.
+  // The tag around a summary is not part of it: quoted in a list, it would look like a real tag.
   if (summary !== undefined) return summary.text;
   const texts: string[] = [];
   for (const part of message.parts) {
@@ -129,29 +135,29 @@ export function searchableText(message: Message): string {
   return texts.filter((text) => text !== "").join("\n");
 }
 
-/** Escaped line breaks in JSON text would stick to the word behind them. */
+/** Escaped line breaks in JSON text would stick to the next word. */
 function readable(json: string): string {
   return json.replace(/\\[nrt]/g, " ").replaceAll('\\"', '"');
 }
 
-/** What to look for: any of the words ranks a message, every phrase must stand in it. */
+/** A search query: any of the words ranks a message; every phrase must occur in it. */
 export interface Query {
-  /** Each once. */
+  /** Unique. */
   readonly words: readonly string[];
   readonly phrases: readonly Phrase[];
-  /** What was asked, as `foldedText` writes it; "" for one word, and where phrases say it. */
+  /** The query as normalized by `foldedText`; "" for a single word or a query with phrases. */
   readonly whole: string;
 }
 
 export interface Phrase {
-  /** As `foldedText` writes it. */
+  /** Normalized by `foldedText`. */
   readonly text: string;
   readonly words: readonly string[];
 }
 
 const QUOTED = /"([^"]+)"/g;
 
-/** Reads a query; what stands in double quotes is a phrase, and so is a text without any word in it. */
+/** Parses a query; text in double quotes is a phrase, and so is a query without any words. */
 export function readQuery(text: string): Query {
   const phrases = [...text.matchAll(QUOTED)].map(([, quoted = ""]) => phrase(quoted));
   const words = wordsOf(text.replace(QUOTED, " "));
@@ -165,7 +171,7 @@ function phrase(text: string): Phrase {
   return { text: foldedText(text).trim(), words: [...new Set(wordsOf(text))] };
 }
 
-/** Text as phrases are compared: case, compatibility forms and kinds of white space do not count. */
+/** Text normalized for comparing phrases: ignores case, compatibility forms and kinds of white space. */
 export function foldedText(text: string): string {
   return text.normalize("NFKC").toLowerCase().replace(/\s+/g, " ");
 }

@@ -5,45 +5,48 @@ import type { AgentTool, Permissions } from "../tool.ts";
 import { type PathBound, refusalOf, startShared } from "../tool-runs.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./skill.ts";
 
-/** What a hook gets. */
+/** Argument of a hook. */
 export interface HookContext {
   readonly event: HookEvent;
   readonly skill: string;
   readonly sessionId: string;
-  /** The prompt, the answer, the sub-agent's answer, or why the list is compacted. */
+  /** The prompt, the answer, the sub-agent's answer, or the reason for the compaction. */
   readonly text: string;
   readonly signal: AbortSignal;
 }
 
-/** Its text is told, and before a prompt it goes into the prompt. */
+/** The returned text is reported; before a prompt it is added to the prompt. */
 export type HookFunction = (context: HookContext) => string | undefined | Promise<string | undefined>;
 
-/** Runs a command that a skill declares; gives what it printed, rejects where it failed. */
+/** Runs a command that a skill declares; resolves to its output, rejects on failure. */
 export type RunCommand = (command: string, context: HookContext) => Promise<string>;
 
 export interface HookPorts {
   readonly hookFunctions?: Readonly<Record<string, HookFunction>>;
-  /** Commands of skills are not run when left out. */
+  /** If omitted, commands of skills are not run. */
   readonly runCommand?: RunCommand;
   readonly permissions?: Permissions;
 }
 
-/** Skills that one session has taken up; of another session nothing is known here. */
+/** Skills active in one session. */
 export interface SkillSession {
   readonly inUse: readonly SkillInUse[];
-  /** Takes a skill up and tells which of its hooks cannot run. Undefined for a name that is not known. */
+  /** Activates a skill and reports hooks that cannot run. Undefined for an unknown name. */
   begin(
     name: string,
     by: SkillInUse["by"],
   ): { readonly skill: Skill; readonly problems: readonly Diagnostic[] } | undefined;
-  /** Puts it down. What the user took up, only the user puts down: false otherwise. */
+  /** Deactivates a skill. Only the user can deactivate what the user activated: otherwise false. */
   end(name: string, by: SkillInUse["by"]): boolean;
-  /** Why a tool may not be called now. */
+  /** Why a tool cannot be called now; undefined if it can. */
   refuse(tool: string): string | undefined;
   readonly bounds: readonly PathBound[];
-  /** The narrowest that a skill in use asks for. */
+  /** The narrowest scope among the skills in use. */
   readonly memoryScope: SkillMemory | undefined;
-  /** Runs the hooks of skills in use, one after the other; a hook that fails is told. Gives what they said. */
+  /**
+   * Runs the hooks of the skills in use, sequentially; failures are reported. Resolves to their combined
+   * output.
+   */
   run(event: HookEvent, text: string, signal: AbortSignal): Promise<string>;
 }
 
@@ -57,12 +60,12 @@ export interface SkillSessionOptions {
   readonly sessionId: string;
   readonly ports: HookPorts;
   readonly emit: (event: AgentEvent) => void;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic clock, milliseconds. */
   readonly clock: () => number;
 }
 
 const NARROWEST: readonly SkillMemory[] = ["none", "session", "relevant"];
-/** Characters of one hook's text. */
+/** Maximum characters of one hook's text. */
 const MOST_TEXT = 2000;
 
 export function createSkillSession(options: SkillSessionOptions): SkillSession {
@@ -123,7 +126,7 @@ async function runHook(run: HookRun, options: SkillSessionOptions, signal: Abort
   let deadline: Deadline | undefined;
   try {
     const start = await orAborted(ready(run, ports, signal), signal);
-    // The hook has its seconds once it runs: a person who is asked takes as long as it takes.
+    // The hook's timeout starts once it runs: waiting for a person's permission is unlimited.
     deadline = startShared(hook.seconds * 1000, signal);
     const started = clock();
     const context = { event, skill: skill.name, sessionId, text, signal: deadline.signal };
@@ -141,7 +144,7 @@ async function runHook(run: HookRun, options: SkillSessionOptions, signal: Abort
   }
 }
 
-/** What starts the hook, once leave was given for a command. */
+/** The function that starts the hook, after permission for a command was granted. */
 async function ready(
   { hook, skill }: HookRun,
   ports: HookPorts,
@@ -157,7 +160,7 @@ async function ready(
   return async (context) => runCommand?.(hook.run, context);
 }
 
-/** Why a hook cannot run, and what to do about it. */
+/** Why a hook cannot run, and how to fix it. */
 function unrunnable(
   hook: Hook,
   { hookFunctions = {}, runCommand, permissions }: HookPorts,
@@ -183,7 +186,7 @@ function problemsOf({ hooks }: Skill, ports: HookPorts): Diagnostic[] {
 
 export const USE_SKILL = "use_skill";
 
-/** The tool with which a model takes up a skill, or puts it down. */
+/** The tool with which a model activates or deactivates a skill. */
 export function useSkillTool(
   skills: readonly Skill[],
   session: () => SkillSession,
@@ -223,7 +226,7 @@ export function useSkillTool(
   };
 }
 
-/** A skill as a model reads it. */
+/** A skill as shown to a model. */
 export function skillText(
   { name, body, allowedTools, paths }: Skill,
   problems: readonly Diagnostic[],

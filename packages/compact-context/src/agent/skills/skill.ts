@@ -12,7 +12,10 @@ import {
 
 export type HookEvent = "before_prompt" | "after_response" | "before_compact" | "after_subagent";
 
-/** What a skill has run at an event: a command, asked for leave like any other, or a function that the host registered. */
+/**
+ * What a skill runs at an event: a command, which needs permission like any other, or a function registered
+ * by the host.
+ */
 export type Hook = ({ readonly run: string } | { readonly call: string }) & {
   readonly seconds: number;
   /** `file:line`. */
@@ -21,18 +24,18 @@ export type Hook = ({ readonly run: string } | { readonly call: string }) & {
 
 export type SkillMemory = "none" | "relevant" | "session";
 
-/** Instructions that a session takes up when it needs them. */
+/** Instructions that a session activates on demand. */
 export interface Skill {
   readonly name: string;
   readonly description: string;
   readonly whenToUse: string;
   /** The instructions. */
   readonly body: string;
-  /** Names of the tools that may be called while it is in use; all when left out. */
+  /** Names of the tools that can be called while it is in use. Default: all. */
   readonly allowedTools?: readonly string[];
-  /** Globs relative to the workspace; calls that touch anything else are refused while it is in use. */
+  /** Globs relative to the workspace; calls that touch other files are refused while it is in use. */
   readonly paths?: readonly string[];
-  /** What of the memory goes into prompts while it is in use. */
+  /** Which memory goes into prompts while it is in use. */
   readonly memoryScope?: SkillMemory;
   readonly hooks: readonly (readonly [HookEvent, Hook])[];
   readonly place: string;
@@ -44,20 +47,23 @@ const HOOK_EVENTS: readonly HookEvent[] = [
   "before_compact",
   "after_subagent",
 ];
-/** Other programs' spellings of them, `allowed-tools` and `allowedTools`, mean the same. */
+/** The spellings of other programs, `allowed-tools` and `allowedTools`, are equivalent. */
 const FIELDS = ["name", "description", "when_to_use", "allowed_tools", "paths", "hooks", "memory_scope"];
-/** Fields that other programs' skills have and that change nothing here. */
+/** Fields of other programs' skills that have no effect here. */
 const FOREIGN = ["license", "metadata", "version", "compatibility", "author", "tags"];
 const SCOPES = ["none", "relevant", "session"] as const;
 const HOOK_SECONDS = 10;
 const MOST_HOOK_SECONDS = 120;
 
-/** Reads the skills of folders such as `skills/`: `name.md` and `name/SKILL.md`; of two with one name the later folder's is taken. */
+/**
+ * Reads the skills of folders such as `skills/`: `name.md` and `name/SKILL.md`; for duplicate names, the
+ * later folder wins.
+ */
 export function loadSkills(folders: readonly string[]): Promise<Loaded<Skill>> {
   return readDefinitions(folders, readSkill, "SKILL.md");
 }
 
-/** Reads one skill. A hook that is wrong is left out and told; a bound that is wrong makes the skill unusable. */
+/** Reads one skill. An invalid hook is skipped and reported; an invalid bound makes the skill unusable. */
 function readSkill(text: string, path: string): Read<Skill> {
   const { file, twice } = inOurSpelling(readFrontmatter(text, path));
   const fields = readFields(file);
@@ -97,7 +103,7 @@ function inOurSpelling(file: FrontmatterFile): { readonly file: FrontmatterFile;
 const BOUNDS = ["allowed_tools", "paths", "memory_scope"];
 const LOOKS_LIKE_A_BOUND = /tool|path|permission|allow|deny|scope|sandbox/i;
 
-/** Names of tools, as a list or in one text with commas or, as Agent Skills write them, blanks between. */
+/** Tool names as a list, or as text separated by commas or (as in Agent Skills) spaces. */
 function toolNames(fields: FieldReader): readonly string[] | undefined {
   const names = fields
     .list("allowed_tools")
@@ -112,7 +118,9 @@ function toolNames(fields: FieldReader): readonly string[] | undefined {
   return names;
 }
 
-/** A bound that was declared holds, or the skill is not used: also where YAML is broken and the line cannot be read. */
+/**
+ * A declared bound is enforced or the skill is not used, even if the YAML is broken and the line unreadable.
+ */
 function readBounds(fields: FieldReader): Pick<Skill, "allowedTools" | "paths" | "memoryScope"> {
   const allowedTools = toolNames(fields);
   for (const field of Object.keys(fields.raw)) {
@@ -157,7 +165,7 @@ function readHooks({ fields: { hooks }, lenient }: FrontmatterFile, fields: Fiel
   });
 }
 
-/** A hook, or what is wrong with it. Prose is never taken for a command. */
+/** A hook, or the reason it is invalid. Prose is never taken for a command. */
 function readHook(declared: unknown, place: string): Hook | string {
   if (typeof declared === "string") return namedHook(declared, HOOK_SECONDS, place);
   if (typeof declared !== "object" || declared === null) return `${JSON.stringify(declared)} is no hook`;

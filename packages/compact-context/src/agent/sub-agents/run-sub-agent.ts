@@ -10,24 +10,28 @@ import type { SubAgent, SubAgentMemory } from "./sub-agent.ts";
 
 export const SUB_AGENT = "sub_agent";
 
-/** What the parent lends to its sub-agents. */
+/** What the parent provides to its sub-agents. */
 export interface SubAgentHost {
   readonly subAgents: readonly SubAgent[];
   /** A new session's id. */
   newSessionId(subAgent: SubAgent): string;
-  /** Everything a turn of it needs; `spent` adds up what it takes. Throws where its model or a tool is not known. */
+  /**
+   * Everything a turn of it needs; `spent` returns its total cost. Throws if its model or a tool is unknown.
+   */
   portsFor(subAgent: SubAgent, session: TurnPorts["session"]): { readonly ports: TurnPorts; spent(): Spent };
   readonly memory: ChannelMemory | undefined;
   readonly channelDir: string | undefined;
   emit(event: AgentEvent): void;
   clock(): number;
-  /** Told when it is done, for hooks and for whoever keeps its session's id. */
+  /** Called when it is done, for hooks and to record its session id. */
   ended(subAgent: SubAgent, sessionId: string, text: string, signal: AbortSignal): Promise<void>;
-  /** Told when nothing asks for its session any more. */
+  /** Called when its session is no longer used. */
   release(sessionId: string): Promise<void>;
 }
 
-/** The tool with which an agent hands a task to a sub-agent; the answer is bounded like any tool's output. */
+/**
+ * The tool with which an agent delegates a task to a sub-agent; the answer is limited like any tool output.
+ */
 export function subAgentTool(host: SubAgentHost): AgentTool {
   const { subAgents } = host;
   const names = subAgents.map(({ name }) => name);
@@ -46,7 +50,7 @@ export function subAgentTool(host: SubAgentHost): AgentTool {
     },
     paths: "none",
     concurrent: true,
-    // Its own bounds end it; the deadline of tools is for tools.
+    // The sub-agent has its own limits; the tool deadline does not apply.
     deadlineMs: 24 * 60 * 60_000,
     async execute(args, { signal }) {
       const { agent, task } = objectOf(args);
@@ -94,7 +98,10 @@ const ENDS: Readonly<Record<TurnEnd, string>> = {
   failed: "failed",
 };
 
-/** The answer; throws where there is none, with the cause and what was said last: the parent sees a call that failed. */
+/**
+ * The answer; if there is none, throws with the cause and the last text, so that the parent sees a failed
+ * call.
+ */
 function answerOf(name: string, { end, text, cause }: TurnResult): string {
   if (end === "answered") return text === "" ? `The sub-agent ${name} gave no answer.` : text;
   const said = text === "" ? "It said nothing before." : `What it said last:\n${text}`;
@@ -102,7 +109,7 @@ function answerOf(name: string, { end, text, cause }: TurnResult): string {
   throw new Error(`The sub-agent ${name} ${ENDS[end]}${why}. It was not done. ${said}`);
 }
 
-/** Most characters of memory before a task, tags included. */
+/** Maximum characters of memory before a task, including tags. */
 const PREAMBLE: Readonly<Record<SubAgentMemory, number>> = {
   none: 0,
   relevant: 2000,
@@ -110,10 +117,10 @@ const PREAMBLE: Readonly<Record<SubAgentMemory, number>> = {
   channel: 5000,
 };
 
-/** Where the state of the work stands before the task already. */
+/** Sources to use if the session state already precedes the task. */
 const BESIDE_SESSION = ["channel-memory", "workspace-memory", "channel-history"] as const;
 
-/** What of the channel's memory a contextual sub-agent reads before its task; an isolated one never. */
+/** The channel memory that a contextual sub-agent reads before its task; always empty for an isolated one. */
 async function preamble(
   { contextMode, memory: scope }: SubAgent,
   task: string,

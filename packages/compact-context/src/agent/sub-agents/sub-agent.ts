@@ -13,22 +13,25 @@ import type { AgentLimits } from "../tool.ts";
 
 export type SubAgentMemory = "none" | "relevant" | "session" | "channel";
 
-/** An agent that works for another: its own session, its own prompt. */
+/** An agent that works for another agent, with its own session and prompt. */
 export interface SubAgent {
   readonly name: string;
-  /** For the agent that may call it. */
+  /** Shown to the agent that can call it. */
   readonly description: string;
   /** The system prompt. */
   readonly prompt: string;
-  /** Names of the parent's tools that it has; all of them when left out, never the one that starts sub-agents. */
+  /**
+   * Names of the parent's tools that it can use. Default: all. Never includes the tool that starts
+   * sub-agents.
+   */
   readonly tools?: readonly string[];
-  /** The parent's when left out. */
+  /** Default: the parent's model. */
   readonly model?: string;
-  /** `isolated` knows its prompt and its task and nothing else. */
+  /** `isolated` sees only its prompt and its task. */
   readonly contextMode: "isolated" | "contextual";
-  /** What of the channel's memory comes before the task of a contextual one. */
+  /** Channel memory placed before the task of a contextual sub-agent. */
   readonly memory: SubAgentMemory;
-  /** Globs relative to the workspace; calls that touch anything else are refused. */
+  /** Globs relative to the workspace; calls that touch other files are refused. */
   readonly paths?: readonly string[];
   readonly thinkingLevel?: ThinkingLevel;
   readonly limits: Partial<AgentLimits>;
@@ -54,12 +57,12 @@ const FIELDS = [
 ];
 const DAY_SECONDS = 86_400;
 
-/** Reads the definitions of folders such as `sub-agents/`; of two with one name the later folder's is taken. */
+/** Reads the definitions of folders such as `sub-agents/`; for duplicate names, the later folder wins. */
 export function loadSubAgents(folders: readonly string[]): Promise<Loaded<SubAgent>> {
   return readDefinitions(folders, readSubAgent);
 }
 
-/** Reads one definition; a field that is wrong makes it unusable: what was meant to bound it would not. */
+/** Reads one definition. An invalid field makes it unusable, because an intended limit would not apply. */
 function readSubAgent(text: string, path: string): Read<SubAgent> {
   const file = readFrontmatter(text, path);
   const fields = readFields(file);

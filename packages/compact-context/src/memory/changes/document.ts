@@ -25,7 +25,7 @@ export type MemoryTrust = "person" | "agent" | "tool";
 
 /** Where a memory comes from. */
 export interface MemoryOrigin {
-  /** `agent` when left out. */
+  /** Default: `agent`. */
   readonly trust?: MemoryTrust;
   /** Names the tool or the person; one word is best. */
   readonly source?: string;
@@ -76,7 +76,7 @@ export type MemoryOperation =
 /** The operations of one kind. */
 export type Operation<Op extends MemoryOperation["op"]> = Extract<MemoryOperation, { readonly op: Op }>;
 
-/** Why an operation was not done. */
+/** Why an operation was refused. */
 export type RefusalReason =
   /** No item or section has that id. */
   | "not-found"
@@ -88,7 +88,7 @@ export type RefusalReason =
   | "retired"
   /** A person wrote or edited it. */
   | "kept-by-people"
-  /** It was changed since it was read. */
+  /** It changed since it was read. */
   | "changed"
   /** More would be lost than one change may take. */
   | "shrinks"
@@ -173,7 +173,7 @@ export interface MemorySection {
 export interface MemoryDocument {
   readonly file: MemoryFileName;
   readonly text: string;
-  /** Hand it back as `ifVersion`; `null` where there is no file. */
+  /** Pass it back as `ifVersion`; `null` if there is no file. */
   readonly version: string | null;
   readonly sections: readonly MemorySection[];
 }

@@ -19,13 +19,13 @@ export interface SidecarTask<T> {
   readonly parse: (text: string) => T;
   /** What the JSON should be. */
   readonly shape?: JsonShape;
-  /** 2,000 when left out. */
+  /** Default: 2,000. */
   readonly maxOutputTokens?: number;
-  /** Milliseconds for all requests together; 30,000 when left out. */
+  /** Milliseconds for all requests together. Default: 30,000. */
   readonly deadlineMs?: number;
 }
 
-/** What became of a task. */
+/** Outcome of a task. */
 export interface SidecarRecord {
   readonly name: string;
   readonly model: string;
@@ -52,7 +52,7 @@ interface SidecarPorts {
   /** Takes secrets out of prompts; the built-in patterns when left out. */
   readonly redact?: (text: string) => string;
   readonly time?: Partial<TimePorts>;
-  /** Told of every task as it ends. */
+  /** Called with the record of every finished task. */
   readonly onTask?: (record: SidecarRecord) => void;
 }
 
