@@ -72,18 +72,18 @@ export function objectsSection(reports, { commit, day, node }) {
   return `${START}
 ## Live objects, ${day}
 
-Each row is a process that makes the kind, uses it through a compaction and ends it, then counts every JavaScript object
-that is alive after a collection (\`queryObjects\` of \`node:v8\`), makes the next ones and counts again. Agents have a memory, a
-skill and sub-agents. "Sessions" are those of one manager, which keeps 256 in memory; "ended" ones it was told to let go
-of. "Given up" and "interrupted" are calls that were aborted while their model hung. "Texts" are of 100,000 characters, of
-which pieces are counted and words looked up. Commit ${commit}, Node ${node}.
+Each row is one process. It creates objects of the kind, uses them through a compaction and ends them, then counts every JavaScript
+object alive after a collection (\`queryObjects\` of \`node:v8\`), creates the next ones and counts again. Agents have a memory, a skill
+and sub-agents. "Sessions" are those of one manager, which keeps 256 in memory; "ended" ones were released. "Given up" and
+"interrupted" are calls aborted while their model hung. "Texts" have 100,000 characters; pieces of them are counted and words looked
+up. Commit ${commit}, Node ${node}.
 
 | kind | made | objects alive | more than before | managers more | files more | timers more | kB of heap for each |
 | --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |
 ${rows.join("\n")}
 
-Objects and heap that are left do not grow with what is made: they are code that became hot meanwhile. \`test/soak\` makes
-fewer of each kind and holds them to 20 objects, and one more for each.
+The remaining objects and heap do not grow with the number created: they are code that became hot meanwhile. \`test/soak\` creates fewer
+of each kind and allows 20 objects, and one more for each.
 ${END}`;
 }
 
@@ -91,7 +91,7 @@ ${END}`;
 export function withObjects(page, section) {
   const start = page.indexOf(START);
   if (start >= 0) return page.slice(0, start) + section + page.slice(page.indexOf(END) + END.length);
-  return page.replace("\n## Again\n", () => `\n${section}\n\n## Again\n`);
+  return page.replace("\n## Run it\n", () => `\n${section}\n\n## Run it\n`);
 }
 
 /** That section of a page; undefined where it has none. */

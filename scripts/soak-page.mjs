@@ -99,35 +99,35 @@ export function renderPage(blocks) {
       : "That is the full run, 100,000 of each format.";
   return `# Soak
 
-Generated histories of every format grow and are compacted up to five times. Half of them go through \`compact()\`, each
-call with what the one before left and what came since; half through one session of a \`CompactManager\`, which gets the
-raw list each time, or its own last output with new entries, or now this, now that, and sometimes new objects that say the
-same. Formats, contents, cuts, budgets, aims, keep counts, strategies and summarizers (the built-in one, a scripted one, one
-that throws, one that says nothing) are drawn from the seed: parallel, chained, pending and dead calls, partly answered
-batches, turns of up to 145 steps that are still under way, reasoning in every step, images, protected messages, tools and
-compactions of the provider's own, approvals, empty and equal texts, joined emoji and lone surrogates, now and then a text
-of thousands of words.
+\`npm run soak\` generates histories of every format and compacts each up to five times. Half of them go through \`compact()\`, each call
+with the previous result and what was added. The other half go through one session of a \`CompactManager\`, which gets the raw list each
+time, its own last output with new entries, or a mix, and sometimes new objects with the same content.
 
-In three of ten the model binds its reasoning: every seal is a digest of all that was sent before it, and a seal that stands
-behind anything else is a violation.
+The seed determines formats, contents, cuts, budgets, targets, keep counts, strategies and summarizers (the built-in one, a scripted
+one, one that throws, one that returns nothing). The histories contain parallel, chained, pending and dead calls, partly answered
+batches, unfinished turns of up to 145 steps, reasoning in every step, images, protected messages, tools and compactions of the
+provider's own, approvals, empty and equal texts, joined emoji and lone surrogates, and sometimes a text of thousands of words.
 
-After each compaction:
+In three of ten the model binds its reasoning: every seal is a digest of everything sent before it, and a seal after anything else is
+a violation.
 
-- no rule of the provider (docs/lint.md, errors) is broken more often than before, and no invariant of its wire: pairs and
-  their order, signed and sealed blocks, server tools, approvals, ids and unknown fields, the newest compaction of the
-  provider's own; these are checked without the codecs and without \`lint\`, by \`test/support/provider-checks*.ts\`;
-- a count made from nothing is within the budget and is the one that was told; or it was refused with \`InsufficientBudget\`;
-- system, developer and protected messages are there, the caller's own objects; so are calls that still wait for a result;
-- the newest ask is there, the caller's own object, or begins as it did where texts were cut;
-- kept messages stand in their order, and no more new objects are there than edits and one summary account for;
-- there is one summary at most, never as system text, and the input is what it was;
-- \`compact()\` with its result and the same budget gives back the same array; a manager that did not compact gives back a
-  list that begins, byte for byte, with the one before.
+Checked after each compaction:
 
-Runs of 100,000 histories a format found what no test had, and \`test/soak\` keeps the seeds. A message that was cut in two
-compactions had other bytes when it was cut anew from the raw list. In both formats of items, reasoning that was taken out
-took the ids of items that are refused without one: of a request for approval, and, two of 800,000 histories on commit
-20b84e2e, of a hosted call. Each was mended, and the formats that it touched were run again.
+- No rule of the provider (docs/lint.md, errors) is broken more often than before, and no invariant of its wire format: pairs and their
+  order, signed and sealed blocks, server tools, approvals, ids and unknown fields, the newest compaction of the provider's own. These
+  are checked without the codecs and without \`lint\`, by \`test/support/provider-checks*.ts\`.
+- A fresh count is within the budget and equals the reported one, or the call was refused with \`InsufficientBudget\`.
+- System, developer and protected messages are present as the caller's own objects; so are calls that still wait for a result.
+- The newest request is present as the caller's own object, or has the same beginning if texts were cut.
+- Kept messages are in order, and there are no more new objects than edits and one summary account for.
+- There is at most one summary, never as system text, and the input is unchanged.
+- \`compact()\` with its result and the same budget returns the same array; a manager that did not compact returns a list that begins,
+  byte for byte, with the previous one.
+
+Runs of 100,000 histories per format found two defects that no test had; \`test/soak\` keeps the seeds. A message cut in two compactions
+had other bytes when it was cut again from the raw list. In both formats of items, removed reasoning took along the ids of items that
+are refused without one: of a request for approval, and, in two of 800,000 histories on commit 20b84e2e, of a hosted call. Each was
+fixed, and the affected formats were run again.
 
 ## ${each(blocks, "day")}, ${words(total.histories)} histories
 
@@ -135,24 +135,24 @@ Commit ${each(blocks, "commit")}, Node ${each(blocks, "node")}, seeds ${words(Ma
     Math.max(...blocks.map(({ seed, histories }) => seed + histories - 1)),
   )}, at the lowest priority: ${words(total.histories / total.seconds)} histories per CPU second, ${words(
     total.violations,
-  )} violations. ${whole} "Untouched" lists fitted already.
+  )} violations. ${whole} "Untouched" lists already fitted.
 
 ${renderTable(sum)}
 
 ${sizeTable(sum)}
 
-## Again
+## Run it
 
 \`\`\`sh
 npm run soak                                        # 100,000 histories of each format
-npm run soak -- --state .soak                       # the same; goes on where it was stopped
-npm run soak -- --state .soak --page                # writes this page from what is done
+npm run soak -- --state .soak                       # the same; continues where it stopped
+npm run soak -- --state .soak --page                # writes this page from the finished blocks
 npm run soak -- --seconds 480                       # as many as fit, all formats alike
 npm run soak -- --format gemini --seed 449 --histories 1   # one history again
 npm run soak -- --objects --page                    # counts live objects and writes them here
 \`\`\`
 
-It exits with 1 on any violation and prints format, seed and what was broken. \`test/soak\` runs some histories of each format,
-and what once broke a promise (\`test/fixtures/soak\`).
+It exits with 1 on any violation and prints format, seed and the broken check. \`test/soak\` runs some histories of each format, and
+those that once failed (\`test/fixtures/soak\`).
 `;
 }

@@ -70,7 +70,7 @@ export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>
     storage: 'import("compact-context").StorageDriver',
     session: 'import("agents/sessions").Session',
   },
-  "docs/deletion.md#Whose a session is": { messages: "object[]" },
+  "docs/deletion.md#Tenants and users": { messages: "object[]" },
   "docs/deletion.md#Deleting": { manager: 'import("compact-context").CompactManager', sessionId: "string" },
   "docs/lint.md": { messages: "object[]" },
   "docs/mcp.md": { manager: 'import("compact-context").CompactManager', sessionId: "string" },

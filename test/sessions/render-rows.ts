@@ -18,18 +18,17 @@ export function renderRows(rows: readonly SessionRow[], cuts: readonly CutRow[])
   });
   return `# Recorded sessions
 
-${rows.length} real agent sessions of ${new Set(rows.map((row) => row.format)).size} formats, none of which is part of this repository. Each is read, planned,
-compacted to 25 % and to 10 % of its tokens, and replayed call by call in a window of ${number(REPLAY_WINDOW)} tokens. No run failed,
-no request was over its budget, and no result broke a rule of its provider (\`compact lint\`) that the session had kept before: ${number(calls)} replayed calls,
-${number(rounds)} compactions. Made by \`npm run sessions\`.
+${rows.length} real agent sessions of ${new Set(rows.map((row) => row.format)).size} formats were compacted to 25 % and to 10 % of their tokens, and replayed call by call in a window of
+${number(REPLAY_WINDOW)} tokens. None of them is part of this repository. No run failed, no request exceeded its budget, and no result broke a
+provider rule (\`compact lint\`) that the session had kept before: ${number(calls)} replayed calls, ${number(rounds)} compactions. Made by \`npm run sessions\`.
 
-Further, every session was cut at ${sum("cuts") === sum("boundaries") ? `each of the ${number(sum("boundaries"))}` : `${number(sum("cuts"))} of the ${number(sum("boundaries"))}`} places where its model was called, and the
-list up to there compacted five times in a row, each time on what was left: to 80, 60, 45, 30 and 20 % of its tokens. Of
+Each session was also cut at ${sum("cuts") === sum("boundaries") ? `each of the ${number(sum("boundaries"))}` : `${number(sum("cuts"))} of the ${number(sum("boundaries"))}`} places where its model was called. The list up to there was
+compacted five times in a row, each time from the previous result: to 80, 60, 45, 30 and 20 % of its tokens. Of
 ${number(sum("compactions"))} compactions ${sum("newFaults") === 0 ? "none" : number(sum("newFaults"))} broke a pair or a rule that the list had kept before; ${number(sum("refused"))} more were refused with ${"`InsufficientBudget`"}.
 
-The live part of a session (after its own last compaction) is compacted; the replay plays all of it. Cells of the two
-compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the aim is smaller than the system prompt, the newest
-request of the user and what else must stay, so it was missed.
+Compactions start from the live part of a session (after its own last compaction); the replay plays all of it. Cells of the two
+compactions: tokens after · messages after · pruned/cleared/elided. \`*\`: the target was missed, because the system prompt, the newest
+user request and whatever else must stay are larger.
 
 | session | format | messages | tokens | to 25 % | to 10 % | replayed tokens | calls | rounds | largest request |
 |---|---|---|---|---|---|---|---|---|---|
