@@ -112,3 +112,19 @@ it("a list of bare texts is looked at from the entry on that shows its format", 
   expect(check()).toBeUndefined();
   expect(asked.at(-1)).toBe(40);
 });
+
+it.each([
+  ["the same objects", (list: readonly object[]) => list],
+  ["new objects at each call", (list: readonly object[]) => structuredClone(list)],
+])("cache breakpoints are counted over the whole list: %s", (_, given) => {
+  const known = createGrowingList();
+  const list: object[] = [];
+  for (let turn = 1; turn <= 8; turn += 1) {
+    const content = [{ type: "text", text: `question ${turn}`, cache_control: { type: "ephemeral" } }];
+    list.push({ role: "user", content });
+    const { messages } = runAtOnce(known.mend(given([...list]), () => "anthropic"));
+    expect(JSON.stringify(messages).match(/cache_control/g)).toHaveLength(Math.min(turn, 4));
+    expect(lint(messages, "anthropic")).toEqual([]);
+    list.push({ role: "assistant", content: `answer ${turn}` });
+  }
+});

@@ -13,7 +13,7 @@ const COMPACTION = 'Claude: "Compaction"';
 const VISION = 'Claude: "Vision", image limits';
 
 /** Breakpoints that one request may set. */
-const MOST_CACHE_MARKS = 4;
+export const MOST_CACHE_MARKS = 4;
 
 const MOST_IMAGES = 100;
 /** That many make way at once. */
@@ -116,7 +116,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     link: 'Claude: "Prompt caching"',
     mend: "The oldest marks are taken off.",
     check: (list) => {
-      const marked = badCells(list, ({ value }) => objectOf(value).cache_control != null);
+      const marked = marksIn(list);
       return marked.slice(0, Math.max(0, marked.length - MOST_CACHE_MARKS));
     },
     fix: (value) => copyWith(value, { cache_control: undefined }),
@@ -309,6 +309,11 @@ function isLate({ cells, message }: Entry, index: number): boolean {
 interface FoundImage extends Finding {
   /** Pixels; undefined where the data is elsewhere, or of another kind. */
   readonly size: ImageSize | undefined;
+}
+
+/** The cache breakpoints of a list, in order. */
+export function marksIn(list: ReadList): Finding[] {
+  return badCells(list, ({ value }) => objectOf(value).cache_control != null);
 }
 
 /** Every image, those inside of results included, in order. */

@@ -1,7 +1,7 @@
 import { type Format, type Message, sameJson } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
-import { imagesIn, MANY_IMAGES } from "./anthropic.ts";
+import { imagesIn, MANY_IMAGES, MOST_CACHE_MARKS, marksIn } from "./anthropic.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
 import { entryId, malformationsInSteps } from "./generic.ts";
 import { rulesFor } from "./lint.ts";
@@ -45,8 +45,8 @@ interface Known {
   lead: unknown;
   /** Ids that no later call or entry may have. */
   readonly ids: Set<string>;
-  /** Limits on images hold for a list as a whole. */
-  images: number;
+  /** What a list as a whole has a limit of. */
+  readonly limited: { images: number; marks: number };
 }
 
 export function createGrowingList(): GrowingList {
@@ -63,43 +63,12 @@ export function createGrowingList(): GrowingList {
     return true;
   };
 
-  /** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
-  const begins = (list: readonly unknown[]): boolean => {
-    if (known === undefined) return false;
-    const { given, clean } = known;
-    if (startsWith(list, given)) return true;
-    if (clean !== given || list.length < given.length) return false;
-    const isSaid = (entry: unknown, index: number): boolean =>
-      entry !== list[index] && sameJson(entry, list[index]);
-    if (!given.every(isSaid)) return false;
-    for (const index of given.keys()) given[index] = list[index];
-    return true;
-  };
-
   /** Whether the list goes on from the known one without an error; it is then the known one. */
   const goesOn = (list: readonly unknown[]): boolean =>
-    known !== undefined && begins(list) && advance(known, list.slice(known.given.length));
-
-  const begin = (read: ReadList, given: readonly unknown[], clean: readonly unknown[]): void => {
-    const { format } = read;
-    // Orders to remove messages reach back: such a list is always looked at as a whole.
-    if (read.removals.length > 0 || read.faults.length > 0) return;
-    const own = [...given];
-    const ids = new Set(read.entries.flatMap((entry) => idsOf(format, entry)));
-    const cut = cutOf(read);
-    known = {
-      format,
-      given: own,
-      clean: clean === given ? own : [...clean],
-      cut,
-      lead: leadOf(read, cut),
-      ids,
-      images: imagesOf(read),
-    };
-  };
+    known !== undefined && begins(list, known) && advance(known, list.slice(known.given.length));
 
   const formatOf = (list: readonly unknown[], format: ShownFormat): Format | undefined => {
-    const same = begins(list) ? known?.format : undefined;
+    const same = known !== undefined && begins(list, known) ? known.format : undefined;
     known = undefined;
     const found = list.length === 0 ? undefined : (same ?? format(list));
     unsure = found === undefined && list.length > 0 ? [...list] : undefined;
@@ -110,7 +79,7 @@ export function createGrowingList(): GrowingList {
   const readAnew = (list: readonly unknown[], found: Format): LiveError | undefined => {
     const read = readEntries(list, found);
     const error = firstError(read);
-    if (error === undefined) begin(read, list, list);
+    if (error === undefined) known = knownOf(read, list, list);
     return error;
   };
 
@@ -125,7 +94,7 @@ export function createGrowingList(): GrowingList {
   function* readAhead(list: readonly unknown[], format: ShownFormat): Steps<void> {
     const seen = known?.given.length ?? 0;
     if (list.length <= seen + STEP_ENTRIES) return;
-    const from = begins(list) ? seen : 0;
+    const from = known !== undefined && begins(list, known) ? seen : 0;
     for (const end of stopsIn(list, from)) {
       if (!isSound(list.slice(0, end), format)) return;
       yield;
@@ -152,10 +121,39 @@ export function createGrowingList(): GrowingList {
       if (found === undefined || readAnew(list, found) === undefined) return { messages: list, mends: [] };
       const { messages, mends } = repair(list, found);
       // A mend of the newest entry may not be needed any more when the list goes on.
-      if (messages.at(-1) === list.at(-1)) begin(readEntries(messages, found), list, messages);
+      if (messages.at(-1) === list.at(-1)) known = knownOf(readEntries(messages, found), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
     },
   };
+}
+
+/** What is known of a list without errors; undefined for one that is always looked at as a whole. */
+function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unknown[]): Known | undefined {
+  const { format } = read;
+  // Orders to remove messages reach back.
+  if (read.removals.length > 0 || read.faults.length > 0) return undefined;
+  const own = [...given];
+  const cut = cutOf(read);
+  return {
+    format,
+    given: own,
+    clean: clean === given ? own : [...clean],
+    cut,
+    lead: leadOf(read, cut),
+    ids: new Set(read.entries.flatMap((entry) => idsOf(format, entry))),
+    limited: limitedIn(read),
+  };
+}
+
+/** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
+function begins(list: readonly unknown[], { given, clean }: Known): boolean {
+  if (startsWith(list, given)) return true;
+  if (clean !== given || list.length < given.length) return false;
+  const isSame = (entry: unknown, index: number): boolean =>
+    entry !== list[index] && sameJson(entry, list[index]);
+  if (!given.every(isSame)) return false;
+  for (const index of given.keys()) given[index] = list[index];
+  return true;
 }
 
 /** Looks at the new entries with those that they may have to do with. False where the whole list has to be looked at. */
@@ -166,11 +164,14 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   const before = [...head, ...clean.slice(cut)];
   const read = readEntries([...before, ...fresh], format);
   if (firstError(read) !== undefined || read.removals.length > 0) return false;
-  const images = known.images + imagesOf({ ...read, entries: read.entries.slice(before.length) });
-  if (images > known.images && images > MANY_IMAGES) return false;
-  known.images = images;
-  const added = read.entries.slice(before.length).flatMap((entry) => idsOf(format, entry));
+  const newest = read.entries.slice(before.length);
+  const more = limitedIn({ ...read, entries: newest });
+  const images = known.limited.images + more.images;
+  const marks = known.limited.marks + more.marks;
+  if ((more.images > 0 && images > MANY_IMAGES) || marks > MOST_CACHE_MARKS) return false;
+  const added = newest.flatMap((entry) => idsOf(format, entry));
   if (added.some((id) => ids.has(id))) return false;
+  Object.assign(known.limited, { images, marks });
   for (const id of added) ids.add(id);
   given.push(...fresh);
   if (clean !== given) clean.push(...fresh);
@@ -217,8 +218,9 @@ function firstError(read: ReadList): LiveError | undefined {
   return first;
 }
 
-function imagesOf(read: ReadList): number {
-  return read.format === "anthropic" ? imagesIn(read).length : 0;
+function limitedIn(read: ReadList): Known["limited"] {
+  if (read.format !== "anthropic") return { images: 0, marks: 0 };
+  return { images: imagesIn(read).length, marks: marksIn(read).length };
 }
 
 /** What a later entry may not repeat. */
