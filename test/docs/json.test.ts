@@ -58,6 +58,8 @@ const COMMANDS: readonly (readonly [command: string, argv: () => readonly string
   ["compact archive show", () => ["archive", "show"]],
   ["compact archive search", () => ["archive", "search", "trigger"]],
   ["compact archive restore", () => ["archive", "restore", "-o", "restored.json"]],
+  ["compact archive delete", () => ["archive", "delete", "none", "--yes"]],
+  ["compact archive sweep", () => ["archive", "sweep", "--days", "90", "--dry-run"]],
   ["compact recall", () => ["recall", "When do deploys go out?", ...place]],
   ["compact memory show", () => ["memory", "show", ...place]],
   ["compact memory log", () => ["memory", "log", ...place]],
@@ -66,6 +68,7 @@ const COMMANDS: readonly (readonly [command: string, argv: () => readonly string
   ["compact memory check", () => ["memory", "check", ...place]],
   ["compact config show", () => ["config", "show"]],
   ["compact config check", () => ["config", "check", "compact.yaml"]],
+  ["compact doctor", () => ["doctor"]],
 ];
 
 it("the page has every command, and no other", () => {
