@@ -19,7 +19,8 @@ afterEach(() => {
   chat?.close();
   server?.close();
   server = undefined;
-  rmSync(folder, { recursive: true, force: true });
+  // A chat that is being closed may still write.
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 50 });
 });
 
 async function open(env: NodeJS.ProcessEnv = {}, columns = 80): Promise<void> {

@@ -146,7 +146,7 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     const line = `ulimit -n 64; for words in --version "config show" demo; do "${process.execPath}" "${bin}" $words || exit 1; done`;
     const { stdout, stderr } = await run("bash", ["-c", line], { cwd: folder, env });
     expect(stderr).toBe("");
-    expect(stdout).toContain("The ask, the newest steps");
+    expect(stdout).toContain("The request, the newest steps");
     const notices = readFileSync(join(installed, "dist", "THIRD_PARTY_NOTICES.txt"), "utf8");
     for (const held of ["commander", "picocolors", "preact", "yaml"])
       expect(notices).toMatch(new RegExp(`^${held} \\d`, "m"));
