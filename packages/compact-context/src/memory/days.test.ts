@@ -15,7 +15,9 @@ const lineOf = (day: string): MemoryCandidate => ({
   priority: 0,
   line: 1,
 });
-const candidates = ["2026-08-04", "2026-08-26", "2026-08-31", "2026-09-01", "2026-09-02"].map(lineOf);
+const candidates = ["2025-12-24", "2026-08-04", "2026-08-26", "2026-08-31", "2026-09-01", "2026-09-02"].map(
+  lineOf,
+);
 
 it.each([
   ["What did we do last week?", ["2026-08-26"]],
@@ -23,6 +25,8 @@ it.each([
   ["What happened last month?", ["2026-08-04", "2026-08-26", "2026-08-31"]],
   ["What did we do on Wednesday?", ["2026-09-02"]],
   ["What happened on August 4?", ["2026-08-04"]],
+  ["What did we do on December 24?", ["2025-12-24"]],
+  ["What did we do on December 24, 2026?", []],
   ["Was haben wir am Mittwoch gemacht?", ["2026-09-02"]],
   ["Was haben wir letzte Woche gemacht?", ["2026-08-26"]],
   ["Was ist am 4. August passiert?", ["2026-08-04"]],

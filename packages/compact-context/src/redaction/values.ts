@@ -272,6 +272,7 @@ function entropy(value: string): number {
 
 const FILE_OR_HOST =
   /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+
 /** A file, also with a place in it, or what is below a host: `src/a1.test.ts`, `test_a1.py::test_x`, `github.com/x/y2`. */
 function isFile(value: string): boolean {
   return (

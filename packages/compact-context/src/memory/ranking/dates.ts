@@ -116,7 +116,10 @@ export function spanIn(
     const since = new Date(today).getUTCDay() - placeIn(WEEKDAYS, weekday);
     return { words: weekday, span: days(today - (since > 0 ? since : since + 7) * DAY, 1) };
   }
-  return dateIn(text, new Date(now).getUTCFullYear());
+  const year = new Date(now).getUTCFullYear();
+  const found = dateIn(text, year);
+  // A day without a year that is still to come is last year's; one with a year stays what it is.
+  return found !== undefined && found.span.start > now ? dateIn(text, year - 1) : found;
 }
 
 /** The place in its language's list of the name that a text is or ends with. */

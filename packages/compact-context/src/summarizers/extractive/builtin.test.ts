@@ -173,6 +173,15 @@ describe("output that was emptied in a list that stays", () => {
     expect(told[0]).toContain("listens on 4711 · the south quay is closed");
   });
 
+  it("is not where the work stopped when a newer step stays", async () => {
+    const newer = bash("c2", "close quay", "closed");
+    const all = [asked, call, result, ...newer];
+    const cleared = await summarize([result], 400, { context: { list: all, kept: all } });
+    expect(cleared).not.toContain(HEADINGS.nextSteps);
+    const left = [call, result, ...newer];
+    expect(await summarize(left, 400, { context: { list: all, kept: [asked] } })).toContain("last: ran");
+  });
+
   it("of an edit says nothing that its call does not say", async () => {
     const path = "/home/ana/work/harbour/apps/desk/src/components/quays/north-quay-panel.tsx";
     const edits: Message = {

@@ -314,7 +314,8 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   if (reading.answered) return announced;
   const said = words.map((text) => `said: ${text}`).reverse();
   const steps = reading.steps.filter(({ action, message }) => action.kind !== "plan" && message > asking);
-  const last = steps.slice(-LAST_STEPS).filter(({ stays }) => !stays);
+  // A step that stays in the list is newer than those before it: work did not stop at these.
+  const last = steps.slice(steps.findLastIndex(({ stays }) => stays) + 1).slice(-LAST_STEPS);
   return [
     ...said,
     ...last.map(({ action }) => `last: ${clipLine(shorten(action.words), 200)}`),
