@@ -15,46 +15,46 @@ export const DIALOGUES: readonly Place[] = [
     "device",
     isGivenWord,
     raw`
-    \b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?⟩[^\s"';]{6,128}
-    \b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ⟩[^\s"']{6,128}`,
+    \b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
+    \b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ~>[^\s"']{6,128}`,
   ),
   ...places(
     "device",
     (value) => isFilledIn(value) && !/^(?:public|private)$/i.test(value),
-    raw`\bsnmp(?:-server)? community "?⟩[^\s"]{4,64}⟩(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
+    raw`\bsnmp(?:-server)? community "?~>[^\s"]{4,64}~>(?="?[ \t]{0,8}(?:\r?\n|$| r[ow]\b| view\b| authorization\b))`,
   ),
   ...places(
     "device",
     isFilledIn,
     raw`
-    [ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "⟩[^"\n]{4,128}⟩(?=")⟩ : 
+    [ \t]:[ \t]{1,4}(?:PSK|EAP|XAUTH) "~>[^"\n]{4,128}~>(?=")~> : 
     // Wireless networks and disks, whose passphrases have blanks
-    \bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:⟩(?:[^;\\\n]|\\.){4,64}⟩(?=;)
-    \b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?⟩(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
-    <(?:keyMaterial|passphrase|psk)>⟩[^<>\n]{8,64}⟩(?=</)⟩</
-    (?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?⟩(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}⟩⟩<<<
+    \bWIFI:(?:[TSHEAI]:(?:[^;\\\n]|\\.){0,64};){0,5}P:~>(?:[^;\\\n]|\\.){4,64}~>(?=;)
+    \b(?:nmcli\b[^\n]{1,120}? (?:password|\S{0,20}psk)|wpa_passphrase (?:"[^"\n]{1,32}"|'[^'\n]{1,32}'|\S{1,32})|iwconfig \S{1,16} key) (?:s:)?["']?~>(?<=["'])[^"'\n$]{4,64}(?=["'])|[^\s"'$]{6,64}
+    <(?:keyMaterial|passphrase|psk)>~>[^<>\n]{8,64}~>(?=</)~></
+    (?:--with-token|--stdin|\blogin|\bcryptsetup|\bgpg|\bsudo|secret|passw)\b[^\n]{0,120}?<<< ["']?~>(?<=["'])[^"'\n$]{4,128}(?=["'])|[^\s"'$<>]{4,128}~>~><<<
     // The passwords of daemons, installers and stores of keys
-    \brootpw (?:--plaintext )?⟩[^\s-]\S{3,128}
-    \bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?⟩\S{4,128}
-    <auth-user-pass>\r?\n[^\n]{1,64}\n⟩[^\s<]\S{2,128}⟩⟩<auth-user-pass>
-    (?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?⟩[^\s"]{4,128}(?="? \*)⟩⟩ap-secrets
-    list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:⟩[^\s:]{3,128}⟩⟩chpasswd:
-    [.](?:load|store|getKey|init)\([^"\n;]{0,80}"⟩[^"\n]{4,128}(?="[.]toC)⟩⟩.toCharArray
+    \brootpw (?:--plaintext )?~>[^\s-]\S{3,128}
+    \bnickserv[ :]{1,3}(?:identify|register) (?:[\w-]{1,32} (?=\S))?~>\S{4,128}
+    <auth-user-pass>\r?\n[^\n]{1,64}\n~>[^\s<]\S{2,128}~>~><auth-user-pass>
+    (?:^|\n)"?[\w@.\\-]{1,64}"? (?:\*|[\w.-]{1,32}) "?~>[^\s"]{4,128}(?="? \*)~>~>ap-secrets
+    list: \|\s{1,12}(?:[\w.-]{1,32}:<REDACTED>\s{1,12}){0,8}[\w.-]{1,32}:~>[^\s:]{3,128}~>~>chpasswd:
+    [.](?:load|store|getKey|init)\([^"\n;]{0,80}"~>[^"\n]{4,128}(?="[.]toC)~>~>.toCharArray
     // Servers that ask for a password
-    \bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])⟩(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?⟩(?![\w+/=]|\()
-    \buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass ⟩\S{3,128}⟩(?=[ \t]{0,8}(?:\r?\n|$))⟩PASS 
-    "(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "⟩[^"\n]{3,256}⟩(?=")⟩2)
+    \bUGFzc3dvcmQ6[^\n]{0,40}\n[^\n]{0,40}?(?<![\w+/<])~>(?:[A-Za-z0-9+/]{4}){1,64}(?:[\w+/]{2}==|[\w+/]{3}=)?~>(?![\w+/=]|\()
+    \buser \S{1,64}\r?\n(?:[^\n]{0,120}\n){0,2}?(?:[->:\w\x20]{0,6} )?pass ~>\S{3,128}~>(?=[ \t]{0,8}(?:\r?\n|$))~>PASS 
+    "(?:requirepass|masterauth)"\r?\n[ \t]{0,4}2\) "~>[^"\n]{3,256}~>(?=")~>2)
     // What Terraform drew, in a plan and in a state
-    \brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"⟩[^"\n]{4,256}⟩(?=")`,
+    \brandom_password\b[^}]{0,400}?\bresult"?\s{0,16}[=:]\s{0,4}"~>[^"\n]{4,256}~>(?=")`,
   ),
   ...places(
     "dialogue",
     isGivenWord,
     raw`
-    (?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?⟩[^\s"'\\:]{6,128}⟩(?=[ \t]{0,8}(?:\\r|\r?\n|$))⟩AUTH
-    (?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?⟩[^"\s]{6,128}⟩⟩LOGIN `,
+    (?:^|\n|[>"] ?)auth (?:[\w-]{1,40} )?~>[^\s"'\\:]{6,128}~>(?=[ \t]{0,8}(?:\\r|\r?\n|$))~>AUTH
+    (?:^|\n)(?:[cs]: )?[a-z]{0,3}\d{1,4} login \S{1,64} "?~>[^"\s]{6,128}~>~>LOGIN `,
   ),
-  ...places("dialogue", isMixed, raw`\bauth (?:plain|login|xoauth2|external) ⟩[A-Za-z0-9+/]{10,4096}={0,2}`),
+  ...places("dialogue", isMixed, raw`\bauth (?:plain|login|xoauth2|external) ~>[A-Za-z0-9+/]{10,4096}={0,2}`),
 ];
 
 /** A command behind a prompt of a shell or of an interpreter. */

@@ -11,7 +11,7 @@ export interface Place {
 }
 
 /**
- * A table of places: in each row, parted by `⟩`, the sources of what stands before the secret, of the secret, of what stands
+ * A table of places: in each row, parted by `~>`, the sources of what stands before the secret, of the secret, of what stands
  * behind it, and text that is needed where no words begin the row. A space that does not open a class means one to
  * eight blanks.
  */
@@ -21,7 +21,7 @@ export function places(kind: string, isSecret: Place["isSecret"], rows: string):
     .map((row) => row.trimStart())
     .filter((row) => row !== "" && !row.startsWith("// "))
     .map((row) => {
-      const [before = "", value = "", behind = "", needs = ""] = row.split("⟩");
+      const [before = "", value = "", behind = "", needs = ""] = row.split("~>");
       const source = `(${before})(${value})${behind}`.replace(/(?<!\[) /g, "[ \\t]{1,8}");
       return { kind, isSecret, needs, source };
     });

@@ -22,121 +22,121 @@ const PLACES = [
     "url-password",
     (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
     raw`
-    :\/\/[^\s:@/?#'"<>]{0,128}:⟩[^\s/'"<>]{1,256}⟩(?=@)⟩://
-    \b[\w.-]{1,64}:⟩[^\s@:/'"\x60]{3,128}⟩(?=@tcp\()⟩@tcp(
+    :\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
+    \b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
     // The colon before the slashes was lost.
-    \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:⟩[^\s@/'"<>]{3,128}⟩(?=@)
-    jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/⟩[^@\s]{1,128}⟩(?=@)⟩jdbc:oracle`,
+    \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
+    jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle`,
   ),
-  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/⟩[\w-]{20,256}⟩(?=@)⟩://`),
+  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/~>[\w-]{20,256}~>(?=@)~>://`),
   ...places(
     "connection-string",
     (value) => isFilledIn(value.slice(1, -1)),
-    raw`\b(?:password|pwd)=⟩\{(?:[^{}\s]|\}\}){3,256}\}⟩(?=[;"'\s]|$)⟩={`,
+    raw`\b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={`,
   ),
   ...places(
     "url-parameter",
     isKey,
-    raw`[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=⟩[\w.~%+/=!*-]{6,2048}⟩⟩=`,
+    raw`[?&;](?:sig|signature|x-amz-signature|x-amz-security-token|x-goog-signature|key|auth|code|api_?key|hapikey|app_?id|pass|pw|sid)=~>[\w.~%+/=!*-]{6,2048}~>~>=`,
   ),
   ...places(
     "webhook",
     always,
-    raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)⟩[^\s"'<>\x60)]{16,400}⟩⟩https://`,
+    raw`https:\/\/(?:hooks\.slack\.com\/(?:services|workflows|triggers)\/|(?:\w{1,20}\.)?discord(?:app)?\.com\/api\/webhooks\/\d{10,24}\/|[\w.-]{1,60}\.webhook\.office\.com\/webhookb2\/|outlook\.office\.com\/webhook\/|hooks\.zapier\.com\/hooks\/catch\/|chat\.googleapis\.com\/v1\/spaces\/[\w-]{1,40}\/messages\?|hook\.\w{2,6}\.make\.com\/|api\.telegram\.org\/bot)~>[^\s"'<>\x60)]{16,400}~>~>https://`,
   ),
   ...places(
     "header",
     areOfSession,
     raw`
-    \bcookie["']?:[ \t]{0,8}⟩[^\r\n'"]{1,4096}
-    \s(?:-b|--cookie) ["']⟩[^\r\n'"]{1,4096}⟩⟩ -`,
+    \bcookie["']?:[ \t]{0,8}~>[^\r\n'"]{1,4096}
+    \s(?:-b|--cookie) ["']~>[^\r\n'"]{1,4096}~>~> -`,
   ),
-  ...places("header", always, raw`\bDigest [^\n]{0,400}?\bresponse="⟩[\da-f]{32,64}`),
+  ...places("header", always, raw`\bDigest [^\n]{0,400}?\bresponse="~>[\da-f]{32,64}`),
   ...places(
     "command-line",
     isTyped,
     raw`
-    ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}⟩${WORD}
-    ${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}⟩${WORD}
-    ${command("redis-cli", "-a[ =]{1,2}")}⟩${WORD}
-    ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}⟩${WORD}
-    ${command("doctl|influx", "-t ")}⟩${WORD}
-    ${command("hydra|ncrack", "-p ")}⟩${WORD}
-    ${command("ssh-keygen", "-[NP] ")}⟩${WORD}
-    ${command(raw`ldap\w{3,10}`, "-w[ =]?")}⟩${WORD}
-    ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}⟩${WORD}
-    ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}⟩${WORD}
-    ${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}⟩${WORD}
-    ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}⟩${WORD}
-    \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ⟩${WORD}⟩(?= \/user)`,
+    ${command("mysql|mysqldump|mysqladmin|mysqlimport|mariadb|mariadb-dump", "-p")}~>${WORD}
+    ${command(raw`sshpass|docker login|podman login|helm registry login|az login|mongo|mongosh|mongodump|7za?|7zr|zip|unzip|rar|twine|sqlcmd|bcp|psexec(?:\.exe)?|useradd|usermod|ipmitool|security|mosquitto_\w{3}`, "-p[ =]?")}~>${WORD}
+    ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
+    ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
+    ${command("doctl|influx", "-t ")}~>${WORD}
+    ${command("hydra|ncrack", "-p ")}~>${WORD}
+    ${command("ssh-keygen", "-[NP] ")}~>${WORD}
+    ${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
+    ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}
+    ${command("smbclient|rpcclient|net|wmic|winexe", raw`(?:-U|--user)[ =]["']?[^\s%'"]{1,64}%`)}~>${WORD}
+    ${command("net use|cmdkey|xfreerdp|runas", raw`\/p(?:ass)?:|\/user:\S{1,64} `)}~>${WORD}
+    ${command("htpasswd", raw`-(?:\w{0,6}b\w{0,6} \S{1,128}|(?=\w{0,6}n)\w{0,6}b\w{0,6}) \S{1,64} `)}~>${WORD}
+    \bnet use (?:[a-z*]:? )?\\\\\S{1,80} ~>${WORD}~>(?= \/user)`,
   ),
   ...places(
     "command-line",
     isGivenWord,
-    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?⟩${WORD}`,
+    raw`\b(?:net user \S{1,64}|rabbitmqctl \w{3,16}_(?:user|password) \S{1,64}|(?:openssl passwd|mkpasswd)(?: -\S{1,12}){0,3}|vault (?:login|operator unseal)|rclone obscure|mc alias set \S{1,64} \S{1,128} \S{1,128}) ["']?~>${WORD}`,
   ),
   ...places(
     "command-line",
     isFilledIn,
     raw`
-    ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:⟩[^\s'"<>]{1,256}⟩⟩:
-    \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?⟩(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}⟩(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))⟩|
-    \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)⟩[^\s'"]{3,128}?⟩(?=@[\w/.:-]{1,80}|['"\s]|$)
-    \b(?:send|sendline)[ \t(]{1,3}["']⟩[^"'\s]{4,128}?⟩(?=\\[rn])`,
+    ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
+    \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))~>|
+    \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
+    \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s]{4,128}?~>(?=\\[rn])`,
   ),
   // The networks and databases that take a password as their last argument
   ...places(
     "call",
     isFilledIn,
-    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']⟩[^"'\s]{4,128}⟩(?=["'])`,
+    raw`\b(?:WiFi\.begin\([^,\n]{1,64}|DBI->connect\([^,\n]{1,128},[^,\n]{1,64}),[ \t]{0,4}["']~>[^"'\s]{4,128}~>(?=["'])`,
   ),
   ...places(
     "call",
     isGivenWord,
     raw`
     // What signs or checks with a secret
-    \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']⟩[^"'\x60\s]{6,256}⟩(?=["'\x60])
-    \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))⟩[^"'\s]{6,256}⟩(?=["'])⟩(
+    \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
+    \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>[^"'\s]{6,256}~>(?=["'])~>(
     // A user and a password
-    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']⟩[^"'\s]{6,256}⟩(?=["'])`,
+    \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|auth(?<=[.:]auth)|login(?<=[.:]login))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])`,
   ),
   ...places(
     "named-value",
     always,
     raw`
     // Accounts of a chain, by their private keys
-    \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']⟩(?:0x)?[0-9a-f]{64}⟩(?=["'])
-    (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']⟩\d{4,8}⟩(?=["'])`,
+    \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
+    (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])`,
   ),
   ...places(
     "sql",
     (value, before) => isFilledIn(value) && (/["']$/.test(before) || isMixed(value)),
-    raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?⟩[^'"\s;]{3,128}`,
+    raw`\bIDENTIFIED (?:WITH \w{1,40} )?BY ["']?~>[^'"\s;]{3,128}`,
   ),
   ...places(
     "sql",
     isFilledIn,
-    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'⟩(?:[^'\n]|''){3,256}⟩(?=')`,
+    raw`\b(?:PASSWORD N?|PASSWORD FOR [^\n=]{1,80}=[ \t]{0,4}(?:PASSWORD\()?|SECRET |PRAGMA (?:re)?key[ \t]{0,4}=[ \t]{0,4})'~>(?:[^'\n]|''){3,256}~>(?=')`,
   ),
   ...places(
     "credentials-file",
     isFilledIn,
-    raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:⟩[^\s:]{3,128}⟩(?=\r?\n|$)⟩:`,
+    raw`(?:^|\n)(?:[a-z0-9.-]{1,80}|\*):(?:\d{3,5}|\*):(?!\d{1,9}:)[\w*-]{1,64}:[\w*.-]{1,64}:~>[^\s:]{3,128}~>(?=\r?\n|$)~>:`,
   ),
   ...places(
     "credentials-file",
     always,
     raw`
-    (?:^|\n)[a-z_][\w-]{0,31}:⟩\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}⟩⟩:$
+    (?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
     // What BitLocker recovers a disk with; what Azure lists
-    ⟩(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])⟩⟩-
-    \bkey[12] (?:FULL|READ)[ \t]{1,16}⟩[A-Za-z0-9+/]{40,88}={0,2}`,
+    ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
+    \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}`,
   ),
   // The file of cookies that curl and browsers write
   ...places(
     "credentials-file",
     (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
-    "\\t(?:TRUE|FALSE)\\t\\S{1,80}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[\\w.-]{1,64}\\t⟩\\S{8,4096}⟩⟩\t",
+    "\\t(?:TRUE|FALSE)\\t\\S{1,80}\\t(?:TRUE|FALSE)\\t\\d{1,12}\\t[\\w.-]{1,64}\\t~>\\S{8,4096}~>~>\t",
   ),
 ];
 

@@ -227,37 +227,37 @@ function membersOf(characters: string): Uint8Array {
 
 /**
  * Tokens that show by something in their middle or at their end: issuer, text without which there is none, and the pattern of
- * the whole token, bounded throughout, parted by `⟩`.
+ * the whole token, bounded throughout, parted by `~>`.
  */
 const ANCHORED = String.raw`
-HashiCorp Terraform⟩.atlasv1.⟩\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}
-Azure⟩Q~⟩(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])
-Azure DevOps⟩AZDO⟩\b[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,8}\b
-Azure Storage⟩+ASt⟩[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5,8}={0,2}
-Azure⟩+ACR⟩(?<![\w+/])[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9]{4,7}\b
-Azure⟩JQQJ99⟩\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}\b
-MaxMind⟩_mmk⟩\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b
-Mailchimp⟩-us⟩\b[0-9a-f]{32}-us\d{1,2}\b
-Telegram⟩:A⟩\b\d{8,10}:A[\w-]{33,35}(?![\w-])
-Discord⟩.⟩\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])
-Facebook⟩|⟩\b\d{15,16}\|[\w-]{27,40}\b
-Twitter⟩-⟩\b\d{15,19}-[A-Za-z0-9]{40}\b
-Mailgun⟩-⟩\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b
-Atlassian⟩ATATT⟩\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b
-New Relic⟩NRAL⟩\b[0-9a-z]{36}NRAL\b
-Salesforce⟩!⟩\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}
-X⟩AAAAAAAAAAAAAAA⟩\bA{15,24}\w{4,30}%[\w%]{50,120}\b
-MySQL⟩*⟩\*[0-9A-F]{40}\b
-crypt⟩$⟩\$(?:1\$[./\w]{1,8}\$[./\w]{22}|2[abxy]\$\d\d\$[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
-OpenAI⟩T3BlbkFJ⟩\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}
-Sidekiq⟩contribsys⟩\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
-Sidekiq⟩CONTRIBSYS__COM⟩(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b
+HashiCorp Terraform~>.atlasv1.~>\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}
+Azure~>Q~~>(?<![\w~.-])[\w~.]{3}\dQ~[\w~.-]{31,34}(?![\w~-])
+Azure DevOps~>AZDO~>\b[A-Za-z0-9]{70,80}AZDO[A-Za-z0-9]{4,8}\b
+Azure Storage~>+ASt~>[A-Za-z0-9+/]{76}\+ASt[A-Za-z0-9+/]{5,8}={0,2}
+Azure~>+ACR~>(?<![\w+/])[A-Za-z0-9+/]{42}\+ACR[A-D][A-Za-z0-9]{4,7}\b
+Azure~>JQQJ99~>\b[A-Za-z0-9]{52}JQQJ99[A-Za-z0-9]{26}\b
+MaxMind~>_mmk~>\b[A-Za-z0-9]{6}_[A-Za-z0-9]{29}_mmk\b
+Mailchimp~>-us~>\b[0-9a-f]{32}-us\d{1,2}\b
+Telegram~>:A~>\b\d{8,10}:A[\w-]{33,35}(?![\w-])
+Discord~>.~>\b[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}(?![\w-])
+Facebook~>|~>\b\d{15,16}\|[\w-]{27,40}\b
+Twitter~>-~>\b\d{15,19}-[A-Za-z0-9]{40}\b
+Mailgun~>-~>\b[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}\b
+Atlassian~>ATATT~>\bATATT[\w+/-]{30,400}=[0-9A-Za-z]{8}\b
+New Relic~>NRAL~>\b[0-9a-z]{36}NRAL\b
+Salesforce~>!~>\b00D[A-Za-z0-9]{12,15}![\w.]{60,150}
+X~>AAAAAAAAAAAAAAA~>\bA{15,24}\w{4,30}%[\w%]{50,120}\b
+MySQL~>*~>\*[0-9A-F]{40}\b
+crypt~>$~>\$(?:1\$[./\w]{1,8}\$[./\w]{22}|2[abxy]\$\d\d\$[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
+OpenAI~>T3BlbkFJ~>\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}
+Sidekiq~>contribsys~>\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
+Sidekiq~>CONTRIBSYS__COM~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b
 `;
 
 const ANCHORED_TOKENS = ANCHORED.trim()
   .split("\n")
   .map((row) => {
-    const [issuer = "", anchor = "", pattern = ""] = row.split("⟩");
+    const [issuer = "", anchor = "", pattern = ""] = row.split("~>");
     return { issuer, anchor, pattern: new RegExp(pattern, "g") };
   });
 
