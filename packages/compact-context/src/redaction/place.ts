@@ -13,7 +13,7 @@ export interface Place {
 /**
  * A table of places: in each row, parted by `~>`, the sources of what stands before the secret, of the secret, of what stands
  * behind it, and text that is needed where no words begin the row. A space that does not open a class means one to
- * eight blanks.
+ * eight blanks. What is needed is ASCII: Bun turns other characters of a raw template into escapes, which only patterns read.
  */
 export function places(kind: string, isSecret: Place["isSecret"], rows: string): Place[] {
   return rows

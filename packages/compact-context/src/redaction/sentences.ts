@@ -31,7 +31,7 @@ export const SENTENCES: readonly Place[] = [
     raw`
     \b(?:pin(?:\d|[\x20\-]?(?:code|number|nummer))?|puk\d?|passcode)(?:[ \t]{1,3}${LETTER}{1,16}){0,6}?[ \t]{0,3}(?:${GIVES})(?: (?:die|the|la|le|el))?[ \t]{0,3}${OPENED}~>\d{4,8}~>(?![\w-]|[.]\d)
     \b(?:unlock|device|screen|sim|card) pin ~>\d{4,8}~>(?![\w-]|[.]\d)
-    暗証番号[^\d\n]{0,12}?~>\d{4,8}~>(?![\w-]|[.]\d)~>暗証番号
+    暗証番号[^\d\n]{0,12}?~>\d{4,8}~>(?![\w-]|[.]\d)
     \b(?:(?:one[\x20\-]time|login|access|verification|recovery|backup|security|2fa|mfa|sms)[\x20\-](?:code|password)|(?:safe|door|alarm|gate|entry|your|our|use|enter|the)[\x20\-]code|code (?:for|to|of) the (?:\w{1,12} ){0,2}(?:safe|door|alarm|gate|lock|garage)|otp)s?\b[^\n:]{0,32}?(?: is|:|\? it['’]s|(?<=(?:safe|door|gate|alarm|your|our|use|enter)[\x20-]code)) ["'\x60]?~>${CODES}
     \bkey\b[^\n:]{0,24}: ~>[A-Z2-7]{4}(?: [A-Z2-7]{4}){3,15}(?![\w-])`,
   ),
