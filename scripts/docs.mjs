@@ -8,7 +8,6 @@ import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
 import { createJsonlExporter } from "../packages/compact-context/dist/tracing/exporters/http-post.js";
 import { METRICS } from "../packages/compact-context/dist/tracing/exporters/metrics.js";
-import * as schema from "../packages/compact-context/dist/tracing/schema.js";
 import { drawCompaction, figuresOf, pictureOf, THEMES } from "./compaction-picture.mjs";
 import { commonSettings } from "./configuration-page.mjs";
 import { eventsSection, fill, metricsTable } from "./events-page.mjs";
@@ -17,10 +16,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const check = process.argv.includes("--check");
 const session = JSON.parse(readFileSync(`${root}packages/compact-context-cli/demo/session.json`, "utf8"));
 
-const events = await eventsSection(
-  { tracing: { ...schema, createJsonlExporter }, CompactManager, createMemoryDriver },
-  session,
-);
+const events = await eventsSection({ createJsonlExporter, CompactManager, createMemoryDriver }, session);
 const screen = execFileSync(
   process.execPath,
   [`${root}packages/compact-context-cli/bin/compact.js`, "demo"],

@@ -1,7 +1,6 @@
-/** The modules that the page describes, built or as source. */
+/** The modules that make the examples, built or as source. */
 export interface Library {
-  readonly tracing: typeof import("../packages/compact-context/src/tracing/schema.ts") &
-    Pick<typeof import("../packages/compact-context/src/tracing/exporters/local.ts"), "createJsonlExporter">;
+  readonly createJsonlExporter: typeof import("../packages/compact-context/src/tracing/exporters/http-post.ts").createJsonlExporter;
   readonly CompactManager: typeof import("../packages/compact-context/src/create-manager.ts").CompactManager;
   readonly createMemoryDriver: typeof import("../packages/compact-context/src/storage/memory/driver.ts").createMemoryDriver;
 }

@@ -1,5 +1,6 @@
 // The part of OBSERVABILITY.md that comes from the code: every event with its properties and a real example, made by
 // a run over the bundled session with clocks that tick by themselves, and every metric.
+import { eventSchema, recordSchema } from "./events-schema.mjs";
 
 /** A clock that moves on by some milliseconds whenever it is read. */
 function ticking(start, step) {
@@ -33,14 +34,14 @@ function writer() {
 }
 
 /** One record of every event, by name, as a run over the session gives them. */
-async function examples({ tracing, CompactManager, createMemoryDriver }, session) {
+async function examples({ createJsonlExporter, CompactManager, createMemoryDriver }, session) {
   const found = new Map();
   const note = (line) => {
     const record = JSON.parse(line);
     // Of several decisions the one that led to a compaction shows more.
     if (!found.has(record.name) || record.properties.triggered === true) found.set(record.name, record);
   };
-  const jsonl = tracing.createJsonlExporter({ append: note });
+  const jsonl = createJsonlExporter({ append: note });
   const play = async (config, ports, lengths, undo) => {
     const now = ticking(Date.UTC(2026, 10, 20, 9, 30), 7);
     const manager = new CompactManager(
@@ -99,9 +100,8 @@ function words(values, open) {
 
 const table = (lines) => ["| property | type | meaning |", "|---|---|---|", ...lines].join("\n");
 
-/** The text between the marks of OBSERVABILITY.md; `library` are the modules to describe, `session` is demo/session.json. */
+/** The text between the marks of OBSERVABILITY.md; `library` are the modules that make the examples, `session` is demo/session.json. */
 export async function eventsSection(library, session) {
-  const { eventSchema, recordSchema } = library.tracing;
   const found = await examples(library, session);
   const events = Object.entries(eventSchema).map(([name, { when, properties, payload }]) => {
     const example = found.get(name);

@@ -5,7 +5,7 @@ import {
   type Properties,
   type PropertySchema,
   recordSchema,
-} from "../../packages/compact-context/src/tracing/schema.ts";
+} from "../../scripts/events-schema.mjs";
 
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 

@@ -471,8 +471,8 @@ export interface TextModel {
 // ---- failures
 
 /**
- * The fallback after a failure; can also be the name of the next summarizer or model. Documented in
- * `tracing/schema`.
+ * The fallback after a failure; can also be the name of the next summarizer or model. What each
+ * means: `scripts/events-schema.mjs`.
  */
 export const FALLBACK = {
   none: "none",

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { eventSchema } from "../../../../scripts/events-schema.mjs";
 import { compact } from "../compact.ts";
 import { FALLBACK, type StorageDriver } from "../core/ports.ts";
 import type { CompactionReport, SessionEvent } from "../core/report.ts";
@@ -6,7 +7,6 @@ import { CompactManager } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { describeEvent, type EventDescription } from "./descriptions.ts";
-import { eventSchema } from "./schema.ts";
 
 const messages = Array.from({ length: 60 }, (_, index) => ({
   role: index % 2 === 0 ? "user" : "assistant",

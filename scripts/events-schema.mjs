@@ -1,48 +1,25 @@
-import type { CompactEventName } from "../core/report.ts";
+// What every event and record contains, in words: OBSERVABILITY.md is generated from it, and tests check records
+// against it.
 
-export type PropertyType = "string" | "integer" | "number" | "boolean" | "object" | "strings" | "objects";
-
-/** One property of an event, or of a nested object. */
-export interface PropertySchema {
-  readonly type: PropertyType;
-  /** Unit of a number: `token`, `message`, `ms`, `USD`, `ratio` (0 to 1 unless stated otherwise), `count`. */
-  readonly unit?: string;
-  readonly meaning: string;
-  /** Omitted if it has no value. */
-  readonly optional?: true;
-  /** The possible values and their meaning. */
-  readonly values?: Readonly<Record<string, string>>;
-  /** Whether other values are possible. */
-  readonly open?: true;
-  /** The properties of an object, or of each object in a list. */
-  readonly properties?: Properties;
-}
-
-export type Properties = Readonly<Record<string, PropertySchema>>;
-
-type Rest = Omit<PropertySchema, "type" | "meaning">;
-
-function property(type: PropertyType, meaning: string, rest: Rest = {}): PropertySchema {
+function property(type, meaning, rest = {}) {
   return { type, meaning, ...rest };
 }
 
-function optional(schema: PropertySchema): PropertySchema {
+function optional(schema) {
   return { ...schema, optional: true };
 }
 
-const text = (meaning: string, rest?: Rest): PropertySchema => property("string", meaning, rest);
-const words = (meaning: string, values: PropertySchema["values"]): PropertySchema =>
-  text(meaning, { values });
-const counted = (unit: string) => (meaning: string) => property("integer", meaning, { unit });
+const text = (meaning, rest) => property("string", meaning, rest);
+const words = (meaning, values) => text(meaning, { values });
+const counted = (unit) => (meaning) => property("integer", meaning, { unit });
 const [tokens, messages, count] = [counted("token"), counted("message"), counted("count")];
-const ratio = (meaning: string): PropertySchema => property("number", meaning, { unit: "ratio" });
-const object = (meaning: string, properties: Properties): PropertySchema =>
-  property("object", meaning, { properties });
+const ratio = (meaning) => property("number", meaning, { unit: "ratio" });
+const object = (meaning, properties) => property("object", meaning, { properties });
 
 // ---- values and parts shared by several events
 
 /** The policy's reasons to compact or not. */
-export const reasons: Readonly<Record<string, string>> = {
+export const reasons = {
   below_trigger: "no threshold is reached",
   trigger_pct: "the share of the window is reached",
   max_tokens: "the absolute number of tokens is reached",
@@ -63,7 +40,7 @@ export const reasons: Readonly<Record<string, string>> = {
 };
 
 /** The fallback used after a failure; also the name of another summarizer or model. */
-const fallbacks: Readonly<Record<string, string>> = {
+const fallbacks = {
   builtin: "the built-in summarizer",
   "pruning-only": "no summary",
   shorter: "the model was asked for a shorter text",
@@ -79,7 +56,7 @@ const fallbacks: Readonly<Record<string, string>> = {
   "the summary is in the list and the state, not in the archive": "only the summary's file is missing",
 };
 
-const warningCodes: Readonly<Record<string, string>> = {
+const warningCodes = {
   redaction_off: "secrets are stored and exported as they are",
   history_changed: "messages that were already summarized have changed",
   fixed_over_trigger: "what is never pruned is over the trigger by itself",
@@ -94,12 +71,12 @@ const warningCodes: Readonly<Record<string, string>> = {
   events_dropped: "events did not reach an exporter or the file beside the archive",
 };
 
-const outcomes: Readonly<Record<string, string>> = {
+const outcomes = {
   compacted: "the list was made smaller",
   failed: "the list is as it was; `compact.error` says more",
 };
 
-const layerTokens: Properties = {
+const layerTokens = {
   fixed: tokens("System prompt, tools and pending input"),
   pinned: tokens("Never pruned"),
   summary: tokens("The new summary; an earlier one counts where its message stood"),
@@ -109,7 +86,7 @@ const layerTokens: Properties = {
 };
 
 /** Adjacent messages with the same action. */
-const action: Properties = {
+const action = {
   from: messages("The first message, counted from 0 as in the archive's transcript"),
   to: messages("The last message"),
   action: words("What happened to them", {
@@ -124,7 +101,7 @@ const action: Properties = {
 };
 
 /** One model request for a summary. */
-const attempt: Properties = {
+const attempt = {
   model: text("The model that was asked"),
   provider: optional(text("The provider of the model, where it is known")),
   prompt: text("Id and version of the prompt"),
@@ -151,28 +128,17 @@ const attempt: Properties = {
 
 // ---- the events
 
-export interface EventSchema {
-  readonly when: string;
-  readonly properties: Properties;
-  /** The payload, if there is one. */
-  readonly payload?: string;
-  readonly status: "ok" | "error";
-}
+const model = optional(text("The model of the configuration, where it names one"));
 
-const model: PropertySchema = optional(text("The model of the configuration, where it names one"));
-
-const step: PropertySchema = optional(
+const step = optional(
   property(
     "integer",
     "Which compaction of the session it is part of, from 1; the archive's files have the same number",
   ),
 );
 
-/**
- * Every event and its contents: the single source. Tests check records against it; OBSERVABILITY.md is
- * generated from it.
- */
-export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
+/** Every event. */
+export const eventSchema = {
   "compact.token_estimate": {
     when: "at every preflight",
     status: "ok",
@@ -327,7 +293,7 @@ export const eventSchema: Readonly<Record<CompactEventName, EventSchema>> = {
 };
 
 /** The fields of every record in addition to its event's properties, as in `events.jsonl`. */
-export const recordSchema: Properties = {
+export const recordSchema = {
   version: property(
     "integer",
     "Of this schema. It rises when a property changes its meaning or is removed, not when one is added",
