@@ -139,13 +139,7 @@ export class SessionManager {
     messages: readonly T[],
     request: PreflightRequest = {},
   ): Promise<CompactionResult<T>> {
-    return this.#run({
-      sessionId,
-      messages,
-      request,
-      manual: false,
-      started: this.#parts.environment.clock(),
-    });
+    return this.#run({ sessionId, messages, request, manual: false });
   }
 
   /**
@@ -156,13 +150,7 @@ export class SessionManager {
     messages: readonly T[],
     request: ManualRequest = {},
   ): Promise<CompactionResult<T>> {
-    return this.#run({
-      sessionId,
-      messages,
-      request,
-      manual: true,
-      started: this.#parts.environment.clock(),
-    });
+    return this.#run({ sessionId, messages, request, manual: true });
   }
 
   /**
@@ -317,7 +305,8 @@ export class SessionManager {
     return { step: before.step, tokens: state.tokensAfter, messages };
   }
 
-  async #run<T>(call: Call): Promise<CompactionResult<T>> {
+  async #run<T>(given: Omit<Call, "started">): Promise<CompactionResult<T>> {
+    const call: Call = { ...given, started: this.#parts.environment.clock() };
     requireList(call.messages);
     requireRequest(call.request);
     this.#background?.callOff(call.sessionId);
@@ -363,7 +352,6 @@ export class SessionManager {
 
   /** Returns the list to send, or throws the reason why it cannot be sent. */
   async #attempt<T>(call: Call, session: Session): Promise<CompactionResult<T>> {
-    const announce = this.#announcer(session);
     await this.#observe(session, call.messages, call.request);
     session.urgent = !this.#canSendUncompacted(call, session);
     // The list may continue a state stored by another worker.
@@ -375,7 +363,6 @@ export class SessionManager {
       const again = { ...call.request, usage: undefined, cacheCold: session.cacheCold };
       await this.#observe(session, call.messages, again);
     }
-    const { model, policy } = session.settings;
     const decision = session.decide(call.manual);
     const outcome = decision.triggered
       ? await this.#compact(call, session, decision)
@@ -388,13 +375,14 @@ export class SessionManager {
     }
     const reason = outcome === undefined ? decision.reason : reasonFor(outcome);
     if (decision.triggered) session.fail(reason);
-    if (reason === "below_trigger") this.#startBackground(call, session, policy.backgroundTriggerPct);
+    if (reason === "below_trigger")
+      this.#startBackground(call, session, session.settings.policy.backgroundTriggerPct);
     if (reason === "fixed_over_trigger") this.#warnOfFixedPart(session);
     if (session.isOver()) throw this.#refused(session, decision);
     if (truncated !== undefined) return this.#compacted(session, truncated);
     // A failed attempt was already reported at the point of failure.
     const announced = decision.triggered && outcome === "attempts_failed";
-    if (!announced) announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
+    if (!announced) this.#announceDecision(session, { triggered: false, reason });
     return this.#passed(call, session, reason, outcome);
   }
 
@@ -404,12 +392,10 @@ export class SessionManager {
     if (session.unread === undefined) return session;
     await this.#observe(session, call.messages, call.request);
     if (!this.#canSendUncompacted(call, session)) return this.#sessions.require(call.sessionId);
-    const announce = this.#announcer(session);
     this.#announceEstimate(session);
-    const { model, policy } = session.settings;
     const due = session.decide(false).triggered;
     const reason = due ? "attempts_failed" : "below_trigger";
-    announce({ kind: "decision", decision: { triggered: false, reason }, policy, model });
+    this.#announceDecision(session, { triggered: false, reason });
     return this.#passed(call, session, reason, due ? "attempts_failed" : undefined);
   }
 
@@ -440,15 +426,13 @@ export class SessionManager {
       if (typeof report !== "string") this.#notify({ sessionId: session.id, report });
       return report;
     } catch (error) {
-      const announce = this.#announcer(session);
       const refused = this.#refusalAfter(error, call, session);
       // A conflict is retried; having nothing to compact is reported as a decision.
-      if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact") {
-        const { model, policy } = session.settings;
-        announce({ kind: "decision", decision, policy, model, error, note: call.request.note });
-      }
+      if (!hasCode(error, "Conflict") && refused !== "nothing_to_compact")
+        this.#announceDecision(session, decision, { error, note: call.request.note });
       if (refused !== undefined) return refused;
-      if (hasCode(error, "InsufficientBudget")) announce({ kind: "failed", error, fallback: FALLBACK.none });
+      if (hasCode(error, "InsufficientBudget"))
+        this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.none });
       throw error;
     } finally {
       await this.#parts.recorder.write(session.id);
@@ -573,16 +557,13 @@ export class SessionManager {
 
   /** FIT-6: the error for a list over its budget from which nothing can be removed. */
   #refused(session: Session, decision: TriggerDecision): CompactError {
-    const { usage, settings } = session;
-    const { model, policy } = settings;
-    const announce = this.#announcer(session);
     const error = new CompactError(
       "InsufficientBudget",
-      `the request takes ${usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
+      `the request takes ${session.usage.tokens} tokens, but only ${session.available()} are available, and nothing of it can leave`,
       { hint: "Shorten the newest messages, the system prompt or the tools, or raise the context limit." },
     );
-    announce({ kind: "decision", decision: { ...decision, triggered: true }, policy, model, error });
-    announce({ kind: "failed", error, fallback: FALLBACK.none });
+    this.#announceDecision(session, { ...decision, triggered: true }, { error });
+    this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.none });
     return error;
   }
 
@@ -601,6 +582,15 @@ export class SessionManager {
 
   #announcer({ id }: Session): Announce {
     return this.#parts.recorder.announcer(id);
+  }
+
+  #announceDecision(
+    session: Session,
+    decision: Pick<TriggerDecision, "triggered" | "reason">,
+    more: { readonly error?: unknown; readonly note?: string } = {},
+  ): void {
+    const { model, policy } = session.settings;
+    this.#announcer(session)({ kind: "decision", decision, policy, model, ...more });
   }
 
   #announceEstimate(session: Session): void {

@@ -141,6 +141,60 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
   return input.cacheCold === true && usagePct >= coldShare(policy) ? "cold_cache" : "below_trigger";
 }
 
+/** An automatic compaction waits until the list has grown by this share of the window since the last one. */
+const MIN_GROWTH = 0.05;
+/** Failed attempts double the wait up to this share of the window. */
+const MAX_GROWTH = 0.4;
+
+/** Attempts that failed in a row: the next one waits until the list has grown. */
+export interface Stall {
+  /** Of the list at the last attempt. */
+  readonly tokens: number;
+  readonly attempts: number;
+  readonly reason: TriggerReason;
+}
+
+/** What came since the last compaction. */
+export interface Growth {
+  readonly tokens: number;
+  /** Tokens that the last compaction left; undefined if there was none. */
+  readonly tokensAfter: number | undefined;
+  readonly addedMessages: number;
+  /** The last compaction was undone. */
+  readonly undone: boolean;
+  readonly stall: Stall | undefined;
+  /** Tokens that no compaction removes. */
+  readonly fixedTokens: number;
+}
+
+/** Whether a list has grown enough since the last compaction for another one to gain anything. */
+export function hasGrown(tokens: number, tokensAfter: number | undefined, maxContextTokens: number): boolean {
+  if (tokensAfter === undefined || tokens < tokensAfter) return true;
+  return tokens - tokensAfter >= MIN_GROWTH * maxContextTokens;
+}
+
+/** The reason why a list that reached the threshold `reached` but fits is sent unchanged. */
+export function heldBack(
+  reached: TriggerReason,
+  { tokens, tokensAfter, addedMessages, undone, stall, fixedTokens }: Growth,
+  policy: Policy,
+  maxContextTokens: number,
+): TriggerReason | undefined {
+  const byCount = reached === "max_messages" && !undone && tokensAfter !== undefined;
+  const grown = byCount
+    ? addedMessages >= MIN_GROWTH * (policy.maxMessages ?? 1)
+    : hasGrown(tokens, tokensAfter, maxContextTokens);
+  if (!grown) return undone ? "undone" : "just_compacted";
+  if (stall !== undefined && stall.attempts > 1 && tokens >= stall.tokens) {
+    const wait = Math.min(MAX_GROWTH, MIN_GROWTH * 2 ** (stall.attempts - 2));
+    if (tokens - stall.tokens < wait * maxContextTokens) return stall.reason;
+  }
+  const share = reached === "trigger_pct" ? policy.triggerPct : undefined;
+  const threshold = reached === "cold_cache" ? coldShare(policy) : share;
+  const hopeless = threshold !== undefined && fixedTokens >= threshold * maxContextTokens;
+  return hopeless ? "fixed_over_trigger" : undefined;
+}
+
 /** The share of the window at which a compaction starts while the cache is cold. */
 export function coldShare({ coldTriggerPct, beforeCacheLapse, triggerPct }: Policy): number {
   return coldTriggerPct ?? (beforeCacheLapse === undefined ? Number.POSITIVE_INFINITY : triggerPct / 2);

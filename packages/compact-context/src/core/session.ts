@@ -13,10 +13,12 @@ import {
 import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   availableOf,
-  coldShare,
   decideTrigger,
+  hasGrown,
+  heldBack,
   isPinned,
   type Policy,
+  type Stall,
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
@@ -78,15 +80,8 @@ interface Source {
   readonly decoded: boolean;
 }
 
-/**
- * After a compaction, the next one waits until the list has grown by this share of the window, as long as it
- * fits.
- */
-const MIN_GROWTH = 0.05;
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
-/** Failed attempts double the wait up to this share of the window. */
-const MAX_GROWTH = 0.4;
 
 /**
  * New messages that are read at once, and the step size for reading a longer list: each step scans everything
@@ -154,7 +149,7 @@ export class Session {
   seenAt: number | undefined;
 
   /** Consecutive failed attempts: the next one waits until the list has grown. */
-  stall: { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason } | undefined;
+  stall: Stall | undefined;
   /** The model requested a compaction: what to preserve, empty if nothing specific. */
   requested: string | undefined;
   warnedOfFixedPart = false;
@@ -422,35 +417,23 @@ export class Session {
     const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
     const mustAct = this.isOver() || bytes > policy.maxRequestBytes;
     if (!decision.triggered || mustAct || asked) return decision;
-    const held = this.#heldBack(decision);
+    const { undone = false, step, epochStart = 0, tokensAfter } = this.activeState;
+    const since = {
+      tokens,
+      tokensAfter: step === 0 ? undefined : tokensAfter,
+      addedMessages: this.log.length - epochStart,
+      undone,
+      stall: this.stall,
+      fixedTokens: this.fixedPart(),
+    };
+    const held = heldBack(decision.reason, since, policy, maxContextTokens);
     return held === undefined ? decision : { triggered: false, reason: held, usagePct };
   }
 
   /** Whether the list has grown enough since the last compaction for another one to gain anything. */
-  hasGrown(tokens: number = this.usage.tokens): boolean {
+  hasGrown(tokens: number): boolean {
     const { step, tokensAfter } = this.activeState;
-    const grown = tokens - tokensAfter;
-    return step === 0 || grown < 0 || grown >= MIN_GROWTH * this.settings.maxContextTokens;
-  }
-
-  /** The reason why a list that is over a threshold but fits is sent unchanged. */
-  #heldBack(decision: TriggerDecision): TriggerReason | undefined {
-    const { policy, maxContextTokens } = this.settings;
-    const { undone, step, epochStart = 0 } = this.activeState;
-    const byCount = decision.reason === "max_messages" && undone !== true && step > 0;
-    const added = (this.log.length - epochStart) / (policy.maxMessages ?? 1);
-    const grown = byCount ? added >= MIN_GROWTH : this.hasGrown();
-    if (!grown) return undone === true ? "undone" : "just_compacted";
-    const { stall } = this;
-    if (stall !== undefined && stall.attempts > 1) {
-      const wait = Math.min(MAX_GROWTH, MIN_GROWTH * 2 ** (stall.attempts - 2));
-      const grown = (this.usage.tokens - stall.tokens) / maxContextTokens;
-      if (grown >= 0 && grown < wait) return stall.reason;
-    }
-    const share = decision.reason === "trigger_pct" ? policy.triggerPct : undefined;
-    const threshold = decision.reason === "cold_cache" ? coldShare(policy) : share;
-    const hopeless = threshold !== undefined && this.fixedPart() >= threshold * maxContextTokens;
-    return hopeless ? "fixed_over_trigger" : undefined;
+    return hasGrown(tokens, step === 0 ? undefined : tokensAfter, this.settings.maxContextTokens);
   }
 
   /** Tokens that no compaction removes: content sent in addition to the messages, and pinned messages. */
