@@ -24,7 +24,7 @@ it("every default is described, with path, variable, values and meaning", () => 
     default: "0.85",
     values: "0.0-1.0",
     meaning:
-      "A ratio, not a percentage: the share of the window at which a compaction starts, 0.85 for 85 %.",
+      "Share of the window at which a compaction starts, as a ratio: 0.85 is 85 %.",
   });
 });
 

@@ -94,7 +94,7 @@ function flag(description: string, guard?: Guard): Shape<boolean> {
 
 /** Non-empty text. */
 function words(description: string, guard?: Guard): Shape<string> {
-  const values = "text that is not empty";
+  const values = "a non-empty string";
   const schema = { type: "string", minLength: 1 };
   return shape({ description, values, kind: "text", schema, guard }, (value) =>
     typeof value === "string" && value !== "" ? valid : wrong(`must be ${values}`),
@@ -140,7 +140,7 @@ function listOf<const T extends readonly string[]>(
 function namesOf(description: string): Shape<readonly string[]> {
   const schema = { type: "array", items: { type: "string", minLength: 1 } };
   return list({ description, values: "a list of names", schema }, (entry) =>
-    typeof entry === "string" && entry !== "" ? undefined : "must be text that is not empty",
+    typeof entry === "string" && entry !== "" ? undefined : "must be a non-empty string",
   );
 }
 
@@ -232,166 +232,180 @@ type Fields<T> = {
 };
 
 const policy: Fields<CompactConfig["policy"]> = {
-  trigger_pct: share(
-    "A ratio, not a percentage: the share of the window at which a compaction starts, 0.85 for 85 %.",
+  trigger_pct: share("Share of the window at which a compaction starts, as a ratio: 0.85 is 85 %."),
+  hard_cap_buffer: whole(0, "Tokens of the window reserved for the next input and tool results."),
+  keep_recent_turns: whole(1, "Number of newest turns that stay unchanged."),
+  keep_tool_io_pairs: whole(0, "Number of newest tool calls that stay unchanged, with their results."),
+  keep_recent_messages: whole(
+    1,
+    "Number of newest messages that stay unchanged; replaces keep_recent_turns.",
   ),
-  hard_cap_buffer: whole(0, "Tokens of the window left free for the next input and tool results."),
-  keep_recent_turns: whole(1, "Newest turns that stay unchanged."),
-  keep_tool_io_pairs: whole(0, "Newest tool calls that stay unchanged with their results."),
-  keep_recent_messages: whole(1, "Newest messages that stay, counted instead of turns."),
   roles_never_prune: listOf(
     ["system", "developer", "user", "assistant", "tool"],
     "Roles whose messages always stay.",
   ),
   strategy: oneOf(
     ["task_state", "decision_log", "code_delta", "brief", "step_ledger", "requirements_ledger"],
-    "What a summary is shaped for.",
+    "Purpose that summaries are written for.",
   ),
-  max_tokens: whole(1, "Absolute trigger in tokens, and ceiling of a compacted list."),
-  max_tokens_before_summary: whole(1, "Absolute trigger in tokens of the messages alone."),
-  max_messages: whole(
-    1,
-    "Trigger in messages of the list; a compaction for it does not fill up to the target.",
-  ),
+  max_tokens: whole(1, "Trigger in tokens of the whole request, and upper limit of a compacted list."),
+  max_tokens_before_summary: whole(1, "Trigger in tokens of the messages alone."),
+  max_messages: whole(1, "Trigger in messages of the list; the target does not apply to such a compaction."),
   target_context_tokens: whole(
     1,
-    "Tokens that a compaction aims for; at or over the trigger it keeps what the keep counts say and no more.",
+    "Tokens that a compaction aims for; at or above the trigger, only the keep counts apply.",
   ),
   on_overflow: oneOf(
     ["error", "elide"],
-    "What happens when kept messages alone exceed the budget: an error, or the largest keep only head and tail.",
+    "What happens if kept messages alone exceed the budget: `error` fails the call, `elide` cuts the largest to head and tail.",
   ),
-  clear_tool_results: flag("Empties old tool results in place before anything is summarized."),
-  clear_tool_inputs: flag("Empties long texts in the arguments of those calls as well."),
-  exclude_tools: namesOf("Tools whose results are never emptied, nor cut by max_tool_result_tokens."),
+  clear_tool_results: flag("Clears old tool results in place before anything is summarized."),
+  clear_tool_inputs: flag("Also clears long texts in the arguments of those calls."),
+  exclude_tools: namesOf("Tools whose results are never cleared, and not cut by max_tool_result_tokens."),
   max_tool_result_tokens: whole(
     64,
-    "Tool results of more tokens keep only head and tail, from the first time they are sent.",
+    "Larger tool results are cut to head and tail before they are first sent.",
   ),
   max_request_bytes: whole(
     1,
-    "Most bytes of a request; images over it leave, oldest first, before text does.",
+    "Maximum bytes of a request; above it, images are removed first, starting with the oldest.",
   ),
-  cold_trigger_pct: share("Trigger, as a share of the window, while the provider's cache is cold anyway."),
+  cold_trigger_pct: share(
+    "Share of the window at which a compaction starts while the provider's cache is cold.",
+  ),
   background_trigger_pct: share(
-    "Share of the window at which a compaction is prepared beside the run, to be ready at the trigger.",
+    "Share of the window at which a compaction is prepared in the background, to be ready at the trigger.",
   ),
-  cache_ttl_seconds: whole(0, "Seconds after which the provider's cache is taken to be cold."),
+  cache_ttl_seconds: whole(0, "Seconds without a call after which the provider's cache counts as cold."),
   before_cache_lapse: whole(
     1,
-    "Seconds before the cache is cold at which a compaction is prepared, for the next call; over cold_trigger_pct, or half of trigger_pct.",
+    "Seconds before the cache turns cold at which a compaction is prepared for the next call, if the list is over cold_trigger_pct or, without it, half of trigger_pct.",
   ),
 };
 
 const summarizer: Fields<CompactConfig["summarizer"]> = {
   kind: oneOf(
     ["builtin", "provider"],
-    "Who writes summaries: `builtin` needs no model; `provider` has the provider of each call compact, where it can.",
+    "Who writes summaries: `builtin` needs no model, `provider` uses the compaction of each call's provider, where it has one.",
   ),
-  max_summary_tokens: whole(1, "Most tokens that a summary may have; a tenth of the window when left out."),
+  max_summary_tokens: whole(1, "Maximum tokens of a summary. Default: a tenth of the window, at most 8,192."),
   summary_role: oneOf(["assistant", "user", "system"], "Role of the summary message.", "default"),
   fallback: oneOf(
     ["builtin", "pruning-only"],
-    "What follows a failed summarizer: the built-in one, or no summary at all.",
+    "What happens if the summarizer fails: the built-in one writes the summary, or there is none.",
   ),
   verify: oneOf(
     ["flag", "remove", "off"],
-    "What happens to claims of a model's summary that the messages do not hold: listed below it, taken out, or not looked for.",
+    "What happens to claims of a model's summary that are not in the messages: `flag` lists them below it, `remove` deletes them, `off` does not check.",
   ),
   input: oneOf(
     ["text", "prefix"],
-    "What a model reads: the messages written out, or the agent's own conversation, which the provider's cache serves.",
+    "What a model reads: `text` is the messages as text, `prefix` the agent's own conversation, which the provider has in its cache.",
   ),
   deadline_seconds: whole(
     1,
-    "Seconds that a model may take for one request of a summary; in proportion more where it reads over 25,000 tokens.",
+    "Seconds that a model may take for one request; proportionally more if it reads over 25,000 tokens.",
   ),
-  temperature: temperature("Temperature of a model's requests; 0 when left out."),
-  seed: whole(0, "Seed of a model's requests, where its provider takes one."),
+  temperature: temperature("Temperature of a model's requests. Default: 0."),
+  seed: whole(0, "Seed of a model's requests, if its provider accepts one."),
 };
 
 const storage: Fields<CompactConfig["storage"]> = {
   kind: oneOf(
     ["fs", "memory", "s3", "postgres"],
-    "Where the archive lies (`adapter` is another name for it): on disk, in memory until the program ends, in a bucket of S3, or in a Postgres database.",
+    "Where the archive is stored: on disk, in memory until the program ends, in an S3 bucket, or in a Postgres database. `adapter` is another name of this setting.",
     "default",
   ),
   root: words("Folder of the archive, relative to the working directory.", "inside"),
   bucket: words("Bucket of the archive, for s3.", "never"),
   prefix: words("Folder of the archive inside the bucket.", "never"),
-  region: words("Region of the bucket; when left out, what the AWS SDK finds.", "never"),
+  region: words("Region of the bucket. Default: the region that the AWS SDK finds.", "never"),
   endpoint: words("URL of an S3 server other than AWS.", "never"),
   kms_key_id: words("KMS key that the server encrypts the archive with.", "never"),
   force_path_style: flag(
-    "Puts the bucket into the path of requests; most servers other than AWS need it.",
+    "Puts the bucket into the path of requests; required by most servers other than AWS.",
     "never",
   ),
-  schema: words("Schema of the tables, for postgres; its URL is COMPACT_POSTGRES_URL.", "never"),
+  schema: words("Schema of the tables, for postgres; the URL is in COMPACT_POSTGRES_URL.", "never"),
   timeout_ms: whole(
     1,
-    "Longest wait for one call of the storage while the list fits without it, in milliseconds.",
+    "Maximum wait for one storage call while the list fits without a compaction, in milliseconds.",
   ),
   on_failure: oneOf(
     ["stop", "continue"],
-    "Whether messages may leave the prompt when they could not be archived.",
+    "What happens if the archive cannot be written: `stop` keeps the messages in the prompt, `continue` removes them without an archive.",
   ),
 };
 
 const redaction: Fields<CompactConfig["redaction"]> = {
-  enabled: flag("Takes secrets out of everything that is archived, traced or logged.", "default"),
-  patterns: patterns("More regular expressions whose matches are taken out; `(?i)…` and `/…/i` ignore case."),
-  personal: flag("Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts."),
+  enabled: flag("Removes secrets from everything that is archived, traced or logged.", "default"),
+  patterns: patterns(
+    "Additional regular expressions whose matches are removed; `(?i)…` and `/…/i` ignore case.",
+  ),
+  personal: flag("Also removes e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };
 
 const retention: Fields<CompactConfig["retention"]> = {
-  days: whole(1, "Archived sessions that nobody wrote to for so many days are deleted.", "never"),
-  max_bytes: whole(1, "While the archive has more bytes, the session longest unused is deleted.", "never"),
+  days: whole(1, "Archived sessions without a write for this many days are deleted.", "never"),
+  max_bytes: whole(
+    1,
+    "While the archive is larger than this, the least recently used session is deleted.",
+    "never",
+  ),
 };
 
 const tracing: Fields<CompactConfig["tracing"]> = {
   console: flag("Writes events to stderr."),
-  jsonl: words("File that events are appended to, one JSON object a line.", "inside"),
-  ariadne: words("URL of Ariadne's /ingest, which events are sent to.", "never"),
+  jsonl: words("File that events are appended to, one JSON object per line.", "inside"),
+  ariadne: words("URL of Ariadne's /ingest, which receives the events.", "never"),
   opentelemetry: flag(
-    "Events as spans and metrics to the OpenTelemetry SDK that the program has registered.",
+    "Sends events as spans and metrics to the OpenTelemetry SDK that the program registered.",
   ),
 };
 
 const memory: Fields<CompactConfig["memory"]> = {
-  automatic_writes: flag("Lets the program write memory files; nothing is written by itself otherwise."),
+  automatic_writes: flag(
+    "Lets the program write memory files on its own; otherwise nothing is written automatically.",
+  ),
   use_model: flag(
-    "Lets a memory ask the model that it was given, a chat's own, beside the work; everything is done by program otherwise.",
+    "Lets a memory ask the model that it was given (in a chat, the chat's own) in the background; otherwise no model is used.",
   ),
 };
 
 const memoryRecall: Fields<CompactConfig["memoryRecall"]> = {
-  enabled: flag("Puts what the memory knows before the user's message."),
-  max_candidates: whole(1, "Best sections that are looked at."),
-  max_injected: whole(0, "Most sections that are put before a message."),
-  max_chars: whole(0, "Most characters of them together, tags included."),
-  rerank_with_model: flag("Lets the memory's model order them; no model is asked otherwise."),
+  enabled: flag("Inserts relevant memories before the user's message."),
+  max_candidates: whole(1, "Maximum sections that are considered, best first."),
+  max_injected: whole(0, "Maximum sections that are inserted before a message."),
+  max_chars: whole(0, "Maximum characters of all inserted sections, including tags."),
+  rerank_with_model: flag("Lets the memory's model rank the sections; otherwise no model is used."),
 };
 
 const sessionMemory: Fields<CompactConfig["sessionMemory"]> = {
   enabled: flag("Keeps the state of the work in SESSION.md."),
-  min_turns_between_update: whole(1, "Turns since the last update that make the next one due."),
-  min_tool_calls_between_update: whole(1, "Tool calls since the last update that make the next one due."),
-  force_refresh_before_compact: flag("Brings SESSION.md up to date before a compaction."),
-  force_refresh_before_new_session: flag("Brings SESSION.md up to date before a new session."),
+  min_turns_between_update: whole(
+    1,
+    "Turns since the last update of SESSION.md after which the next one is due.",
+  ),
+  min_tool_calls_between_update: whole(
+    1,
+    "Tool calls since the last update of SESSION.md after which the next one is due.",
+  ),
+  force_refresh_before_compact: flag("Updates SESSION.md before a compaction."),
+  force_refresh_before_new_session: flag("Updates SESSION.md before a new session."),
 };
 
 const model: Fields<ModelOverride> = {
   window: whole(1, "Tokens of prompt and answer together."),
-  max_output: whole(1, "Most tokens of one answer."),
-  encoding: oneOf(["cl100k_base", "o200k_base"], "Encoding that its tokens are counted with."),
+  max_output: whole(1, "Maximum tokens of one answer."),
+  encoding: oneOf(["cl100k_base", "o200k_base"], "Encoding that counts its tokens."),
   max_context_tokens: whole(1, "Instead of max_context_tokens."),
   trigger_pct: share("Instead of policy.trigger_pct."),
   target_context_tokens: whole(1, "Instead of policy.target_context_tokens."),
 };
 
 const top: Fields<CompactConfig> = {
-  model: words("Model whose window and encoding are used."),
-  max_context_tokens: whole(1, "Tokens of the window; when left out, the model's own."),
+  model: words("Model that decides the window and the encoding."),
+  max_context_tokens: whole(1, "Tokens of the window. Default: the model's own."),
   policy: group<CompactConfig["policy"]>(policy),
   summarizer: group<CompactConfig["summarizer"]>(summarizer),
   storage: group<CompactConfig["storage"]>(storage),
@@ -403,7 +417,7 @@ const top: Fields<CompactConfig> = {
   session_memory: group<CompactConfig["sessionMemory"]>(sessionMemory),
   models: named<ModelOverride>(
     model,
-    "By the name of a model: its window, max_output and encoding, and its own max_context_tokens, trigger_pct and target_context_tokens.",
+    "Settings by model name: window, max_output, encoding, max_context_tokens, trigger_pct, target_context_tokens.",
   ),
 };
 
@@ -475,7 +489,7 @@ export function configSchema(): JsonSchema {
     }
   }
   properties[KEEP_SYSTEM_PROMPT] = {
-    description: "False: the system prompt may be pruned, as without system in policy.roles_never_prune.",
+    description: "If false, the system prompt may be pruned, as without system in policy.roles_never_prune.",
     type: "boolean",
   };
   return {

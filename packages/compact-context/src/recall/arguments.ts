@@ -30,7 +30,7 @@ export function textIn(given: Arguments, name: string): string {
     throw refused(`${name} must have at most ${MOST_CHARACTERS} characters`);
   }
   if (typeof value === "string" && value.trim() !== "") return value;
-  throw refused(`${name} must be a text that is not empty`);
+  throw refused(`${name} must be a non-empty string`);
 }
 
 /** A whole number, also accepted as text. */
