@@ -102,6 +102,18 @@ describe("groupUnits", () => {
     ]);
   });
 
+  it("keeps a provider's late result with its call, and apart from a call that had the id before", () => {
+    const served: Part = { ...call("a"), providerExecuted: true };
+    const list = [
+      message("assistant", call("a")),
+      message("tool", result("a")),
+      message("user", text("search")),
+      message("assistant", served),
+      message("assistant", result("a")),
+    ];
+    expect(indexes(list)).toEqual([[0, 1], [2], [3, 4]]);
+  });
+
   it("pairs reused call ids with the newest call", () => {
     const list = [
       message("assistant", call("a")),

@@ -109,10 +109,8 @@ function add(grouping: Grouping, message: Message, index: number): void {
   unit.indexes.push(index);
   unit.calls += calls.length;
   unit.hasReasoning ||= bindsNext(message);
-  for (const call of calls) {
-    opens(unit, call.id);
-    grouping.calls.set(call.id, unit);
-  }
+  for (const call of calls) opens(unit, call.id);
+  for (const call of toolCalls(message)) grouping.calls.set(call.id, unit);
   for (const result of toolResults(message)) unit = answer(grouping, result.id, unit);
   unit = addApprovals(grouping, message, unit, approvals);
   grouping.run = message.role === "assistant" ? unit : undefined;

@@ -135,8 +135,10 @@ export const NO_REPLY = "[no reply was recorded]";
 export function answerEntry(format: Format, call: PlacedCall): unknown {
   const { value } = call.cell;
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
-  const { timestamp } = call.entry.message.meta ?? {};
   const { name } = call.part;
+  // The legacy API pairs by name: its calls and results have no id.
+  if (call.cell.path.endsWith(".function_call")) return { role: "function", name, content: NO_RESULT };
+  const { timestamp } = call.entry.message.meta ?? {};
   // Gemini's calls need no id: one that was made up by us is not told.
   const { functionCall, function_call: snake } = objectOf(value);
   const id = format === "gemini" ? (filled(objectOf(functionCall ?? snake).id) ?? "") : call.part.id;

@@ -16,6 +16,7 @@ const chatCalls = (...ids: string[]) => ({
   content: null,
   tool_calls: ids.map((id) => ({ id, type: "function", function: { name: "read", arguments: "{}" } })),
 });
+const legacyCall = { role: "assistant", content: null, function_call: { name: "read", arguments: "{}" } };
 const chatResult = (id: string) => ({ role: "tool", tool_call_id: id, content: "ok" });
 
 const item = (id: string) => ({ type: "function_call", call_id: id, name: "read", arguments: "{}" });
@@ -278,6 +279,13 @@ const CASES: readonly Case[] = [
     list: [ask, chatCalls("a", "b"), chatResult("b"), said],
     at: ["messages[1].tool_calls[0]"],
     mended: [ask, chatCalls("a", "b"), chatResult("b"), { ...chatResult("a"), content: ANSWER }, said],
+  },
+  {
+    rule: "generic/dead-call",
+    format: "openai-chat",
+    list: [ask, legacyCall, ask],
+    at: ["messages[1].function_call"],
+    mended: [ask, legacyCall, { role: "function", name: "read", content: ANSWER }, ask],
   },
   {
     rule: "generic/dead-call",
