@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { textModelFromUrl } from "../../packages/compact-context/src/adapters/http/index.ts";
 import { decode } from "../../packages/compact-context/src/codecs/formats.ts";
 import { compact } from "../../packages/compact-context/src/compact.ts";
@@ -6,7 +6,7 @@ import type { CompactConfigInput } from "../../packages/compact-context/src/conf
 import type { SummaryAttempt, TextModel } from "../../packages/compact-context/src/core/ports.ts";
 import type { CompactEvent } from "../../packages/compact-context/src/core/report.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
-import { CompactError } from "../../packages/compact-context/src/errors.ts";
+import { CompactError, platform } from "../../packages/compact-context/src/errors.ts";
 import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
 import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/llm/options.ts";
@@ -233,33 +233,35 @@ describe("time", () => {
   /** A clock that moves when somebody waits. */
   function virtualTime() {
     let now = 0;
-    return {
-      pass: (milliseconds: number) => {
-        now += milliseconds;
-      },
-      time: {
-        clock: () => now,
-        after: (milliseconds: number, callback: () => void) => {
-          const due = setTimeout(() => {
-            now += milliseconds;
-            callback();
-          }, 0);
-          return () => clearTimeout(due);
-        },
-      },
+    const wait = setTimeout;
+    const pass = (milliseconds: number): void => {
+      now += milliseconds;
     };
+    vi.spyOn(platform, "clock").mockImplementation(() => now);
+    vi.stubGlobal("setTimeout", (callback: () => void, milliseconds: number) =>
+      wait(() => {
+        pass(milliseconds);
+        callback();
+      }, 0),
+    );
+    return { pass, clock: () => now };
   }
+  afterEach(() => {
+    vi.restoreAllMocks();
+    vi.unstubAllGlobals();
+  });
   const never: TextModel = { name: "never", generate: () => new Promise(() => {}) };
 
   it("SUM-12 gives a model 10 seconds for an attempt of ordinary size, and in proportion more for a larger one", async () => {
     const waited = async (tokens: number): Promise<number> => {
-      const { time } = virtualTime();
+      const { clock } = virtualTime();
       const said = "one two three four five six seven eight nine ten ".repeat(tokens / 10);
-      const summarizer = createModelSummarizer({ model: { ...never, window: 400_000 }, time });
+      const summarizer = createModelSummarizer({ model: { ...never, window: 400_000 } });
       await expect(
         summarizer.summarize(decode([{ role: "user", content: said }], "openai-chat"), { maxTokens: 1200 }),
       ).rejects.toThrow(/no answer within/);
-      return time.clock();
+      vi.unstubAllGlobals();
+      return clock();
     };
     expect(await waited(20_000)).toBe(10_000);
     expect(await waited(100_000)).toBeGreaterThan(40_000);
@@ -294,19 +296,18 @@ describe("time", () => {
   });
 
   it("gives up after 60 seconds in all when nothing is said, each model having had its share", async () => {
-    const { time } = virtualTime();
+    const { clock } = virtualTime();
     const made = await summarize({
       model: never,
       fallbackModels: [{ ...never, name: "never too" }],
       attemptDeadlineMs: 30_000,
-      time,
     });
     expect(rungs(made)).toEqual(["timeout -> never too", "timeout"]);
-    expect(time.clock()).toBe(60_000);
+    expect(clock()).toBe(60_000);
   });
 
   it("leaves a model alone that failed three times, and tries it once after a while", async () => {
-    const { time, pass } = virtualTime();
+    const { pass } = virtualTime();
     let asked = 0;
     const broken: TextModel = {
       name: "broken",
@@ -315,7 +316,7 @@ describe("time", () => {
         return Promise.reject(new Error("ECONNREFUSED"));
       },
     };
-    const summarizer = createModelSummarizer({ model: broken, time });
+    const summarizer = createModelSummarizer({ model: broken });
     const attempt = (): Promise<unknown> =>
       summarizer.summarize(loginSession(), { maxTokens: 1200 }).catch((error: unknown) => error);
     for (let round = 0; round < 5; round += 1) await attempt();

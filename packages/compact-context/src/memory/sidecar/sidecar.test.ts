@@ -1,5 +1,6 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type { TextModel, TextModelRequest } from "../../core/ports.ts";
+import { platform } from "../../errors.ts";
 import type { SidecarRecord, SidecarTask } from "./sidecar.ts";
 import { createSidecar, runSidecarTask } from "./sidecar.ts";
 
@@ -115,11 +116,13 @@ describe("sidecar", () => {
   it("MEM-7 lets a model that fails again and again alone for a while", async () => {
     let time = 0;
     const model = scripted(new Error("down"));
-    const sidecar = createSidecar({ model, time: { clock: () => time } });
+    vi.spyOn(platform, "clock").mockImplementation(() => time);
+    const sidecar = createSidecar({ model });
     for (let round = 0; round < 3; round += 1) await sidecar.run(task);
     expect((await sidecar.run(task)).record).toMatchObject({ outcome: "skipped", requests: 0 });
     time = 60_001;
     expect((await sidecar.run(task)).record).toMatchObject({ outcome: "failed", requests: 1 });
+    vi.restoreAllMocks();
   });
 
   it("RED-1 sends no secrets", async () => {

@@ -1,7 +1,6 @@
 import type { TextModel, TextModelAnswer, TextModelMessage } from "../../core/ports.ts";
-import { CompactError, errorMessage, requireOptions } from "../../errors.ts";
+import { CompactError, errorMessage, platform, requireOptions } from "../../errors.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
-import { platformTime, type TimePorts } from "../../summarizers/llm/options.ts";
 import { ask, createBreaker } from "../../summarizers/llm/run.ts";
 import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson, type JsonShape } from "./answer-json.ts";
@@ -51,7 +50,6 @@ interface SidecarPorts {
   readonly model: TextModel;
   /** Takes secrets out of prompts; the built-in patterns when left out. */
   readonly redact?: (text: string) => string;
-  readonly time?: Partial<TimePorts>;
   /** Called with the record of every finished task. */
   readonly onTask?: (record: SidecarRecord) => void;
 }
@@ -67,7 +65,6 @@ const MAX_OUTPUT_TOKENS = 2_000;
 const DEADLINE_MS = 30_000;
 /** The task, and once more with a word about what was wrong. */
 const MOST_REQUESTS = 2;
-const BREAKER = { failures: 3, pauseMs: 60_000 };
 /** Characters of a wrong answer that are shown to its writer. */
 const SHOWN = 4_000;
 
@@ -75,8 +72,7 @@ const SHOWN = 4_000;
 export function createSidecar(ports: SidecarPorts): Sidecar {
   requireOptions(ports, "ports", "Pass the model that small tasks go to: { model }.");
   const { model, redact = redactBuiltIn } = ports;
-  const time: TimePorts = { ...platformTime, ...ports.time };
-  const breaker = createBreaker(BREAKER);
+  const breaker = createBreaker();
 
   /** One request; what the model said, or why there is nothing. */
   const request = async (
@@ -87,13 +83,13 @@ export function createSidecar(ports: SidecarPorts): Sidecar {
   ): Promise<TextModelAnswer | Failure> => {
     const { deadlineMs = DEADLINE_MS, maxOutputTokens = MAX_OUTPUT_TOKENS } = task;
     const late: Failure = { outcome: "timeout", detail: `took longer than ${deadlineMs} ms` };
-    const milliseconds = deadlineMs - (time.clock() - spent.start);
+    const milliseconds = deadlineMs - (platform.clock() - spent.start);
     if (signal?.aborted === true) return ABORTED;
     if (milliseconds <= 0) return late;
-    if (!breaker.allows(time.clock())) return SKIPPED;
+    if (!breaker.allows()) return SKIPPED;
     spent.requests += 1;
     const asking = { messages, maxOutputTokens, temperature: 0 };
-    const asked = await ask(model, asking, { milliseconds, signal, time }).catch(() => undefined);
+    const asked = await ask(model, asking, { milliseconds, signal }).catch(() => undefined);
     if (asked === undefined) {
       breaker.undecided();
       return ABORTED;
@@ -103,19 +99,19 @@ export function createSidecar(ports: SidecarPorts): Sidecar {
       const { text } = asked.answer;
       return { ...asked.answer, text: typeof text === "string" ? text : "" };
     }
-    breaker.failed(time.clock());
+    breaker.failed();
     return asked.kind === "timeout" ? late : { outcome: "failed", detail: errorMessage(asked.error) };
   };
 
   const run = async <T>(task: SidecarTask<T>, signal?: AbortSignal): Promise<SidecarOutcome<T>> => {
-    const spent = { start: time.clock(), requests: 0, inputTokens: 0, outputTokens: 0 };
+    const spent = { start: platform.clock(), requests: 0, inputTokens: 0, outputTokens: 0 };
     const recorded = (
       outcome: SidecarRecord["outcome"],
       repaired = false,
       detail?: string,
     ): SidecarRecord => {
       const { start, ...counts } = spent;
-      const milliseconds = time.clock() - start;
+      const milliseconds = platform.clock() - start;
       const record = {
         name: task.name,
         model: model.name,

@@ -45,7 +45,6 @@ const SECTIONS: readonly (readonly [SectionKey, number])[] = [
   ["story", 0.22],
 ];
 const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules"]);
-const MOST_ROUNDS = 3;
 
 /** Built once from one reading; cheap to lay out again for another room. */
 export function factsOf(reading: Reading, { strategy, requests, previous, countText }: FactsOptions): Facts {
@@ -61,43 +60,19 @@ export function factsOf(reading: Reading, { strategy, requests, previous, countT
   const keys = SECTIONS.filter(([key]) => strategy !== "brief" || BRIEF.has(key));
   return (room, prose) => {
     const beside = { ...scene, notes: prose };
-    const sections = keys.map(([key, share]) => {
-      const write = (most: number): string[] =>
-        key === "story" ? storyIn(most, beside, story) : sectionLines(key, beside, most);
-      return { share, write, lines: [], tokens: 0, room: 0 };
+    const write = (key: SectionKey, most: number): string[] =>
+      key === "story" ? storyIn(most, beside, story) : sectionLines(key, beside, most);
+    const cost = (lines: readonly string[]): number =>
+      lines.length === 0 ? 0 : countText(`${lines.join("\n")}\n`);
+    const shares = keys.map(([key, share]) => ({ key, tokens: cost(write(key, Math.floor(share * room))) }));
+    let spare = room - shares.reduce((total, { tokens }) => total + tokens, 0);
+    // What a section leaves of its share goes to those that need more, half of the rest to each in turn.
+    return shares.flatMap(({ key, tokens }) => {
+      const lines = write(key, tokens + Math.floor(spare / 2));
+      spare -= cost(lines) - tokens;
+      return lines;
     });
-    return layOut(sections, room, countText);
   };
-}
-
-interface Section {
-  readonly share: number;
-  /** The section in at most this many tokens; empty if nothing fits. */
-  readonly write: (room: number) => string[];
-  lines: string[];
-  tokens: number;
-  room: number;
-}
-
-/**
- * Every section gets its share; unused room goes to sections that need more, half of the rest to each in
- * turn.
- */
-function layOut(sections: readonly Section[], room: number, countText: CountText): string[] {
-  for (let round = 0; round < MOST_ROUNDS; round += 1) {
-    let left = room - sections.reduce((total, { tokens }) => total + tokens, 0);
-    for (const section of sections) {
-      const more = Math.floor(round === 0 ? section.share * room : left / 2);
-      const most = Math.min(section.tokens + left, section.room + more);
-      const lines = section.write(most);
-      const tokens = lines.length === 0 ? 0 : countText(`${lines.join("\n")}\n`);
-      const taken = tokens - section.tokens;
-      if (taken <= 0 || taken > left) continue;
-      left -= taken;
-      Object.assign(section, { lines, tokens, room: most });
-    }
-  }
-  return sections.flatMap(({ lines }) => lines);
 }
 
 // ---- requests and the changes made for them

@@ -1,22 +1,14 @@
 import { type Message, messageText } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary, SummaryCheck } from "../../core/ports.ts";
-import { CompactError, requireOptions } from "../../errors.ts";
+import { CompactError, platform, requireOptions } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { type Input, readInput } from "../extractive/builtin.ts";
 import { completeSummary, factsOf, hasRoomForFacts, isRoomy, proseOf, proseRoom } from "./complete.ts";
 import { charactersOf, fold, type RecordUnit, recordUnits } from "./fold.ts";
-import {
-  checkOptions,
-  deadlinesOf,
-  type ModelSummarizerOptions,
-  platformTime,
-  type TimePorts,
-} from "./options.ts";
+import { checkOptions, deadlinesOf, type ModelSummarizerOptions } from "./options.ts";
 import { createBreaker, type KnownModel, type Run } from "./run.ts";
 import { findUnfound, removeUnfound, type Source, sourceOf, type Unfound } from "./verify.ts";
 
-/** After three consecutive failures a model is skipped for a minute. */
-const BREAKER = { failures: 3, pauseMs: 60_000 };
 /** Minimum tokens requested from a model. */
 const LEAST_PROSE = 48;
 /** Number of the latest assistant messages that do not count as an answer. */
@@ -31,21 +23,19 @@ const REMEMBERED = 8;
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   requireOptions(options, "options", "Pass options with a model: { model: { name, generate(request) } }.");
   checkOptions(options);
-  const time = { ...platformTime, ...options.time };
   const models = [options.model, ...(options.fallbackModels ?? [])].map(
-    (model): KnownModel => ({ model, breaker: createBreaker(BREAKER), thinkingTokens: 0 }),
+    (model): KnownModel => ({ model, breaker: createBreaker(), thinkingTokens: 0 }),
   );
   return {
     name: options.name ?? options.model.name,
     usesLivePrefix: options.input === "prefix",
-    summarize: (messages, request) => summarizeWith({ options, models, time }, messages, request),
+    summarize: (messages, request) => summarizeWith({ options, models }, messages, request),
   };
 }
 
 interface Instance {
   readonly options: ModelSummarizerOptions;
   readonly models: readonly KnownModel[];
-  readonly time: TimePorts;
 }
 
 /** What is known about the input before any request. */
@@ -55,7 +45,7 @@ interface Prepared extends Input {
 }
 
 async function summarizeWith(
-  { options, models, time }: Instance,
+  { options, models }: Instance,
   messages: readonly Message[],
   request: SummarizeOptions,
 ): Promise<Summary> {
@@ -85,8 +75,7 @@ async function summarizeWith(
     request,
     countText,
     strategy,
-    time,
-    endsAt: time.clock() + deadlines.total(inputTokens),
+    endsAt: platform.clock() + deadlines.total(inputTokens),
     attemptMs: deadlines.attempt,
     room,
     stale: said.slice(-REMEMBERED),

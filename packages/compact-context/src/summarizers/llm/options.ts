@@ -1,5 +1,5 @@
 import type { TextModel } from "../../core/ports.ts";
-import { CompactError, MAX_TIMER_MS } from "../../errors.ts";
+import { CompactError } from "../../errors.ts";
 import { lookUpModel } from "../../tokens/models.ts";
 import type { PromptTemplates } from "./prompts.ts";
 
@@ -37,7 +37,6 @@ export interface ModelSummarizerOptions {
   readonly temperature?: number;
   /** The name in reports. Default: the model's. */
   readonly name?: string;
-  readonly time?: Partial<TimePorts>;
 }
 
 /** SUM-12: what a fast model needs for a summary of ordinary size, and that size. */
@@ -101,20 +100,3 @@ function requireOneOf(name: string, value: string | undefined, allowed: readonly
     hint: "Leave it out for the first of them.",
   });
 }
-
-/** The summarizer's time source, replaceable in tests. */
-export interface TimePorts {
-  /** Milliseconds of a monotonic clock. */
-  readonly clock: () => number;
-  /** Calls back once after this many milliseconds; the returned function cancels it. */
-  readonly after: (milliseconds: number, callback: () => void) => () => void;
-}
-
-/** The platform's clock and timers. */
-export const platformTime: TimePorts = {
-  clock: () => performance.now(),
-  after: (milliseconds, callback) => {
-    const timer = setTimeout(callback, Math.min(milliseconds, MAX_TIMER_MS));
-    return () => clearTimeout(timer);
-  },
-};

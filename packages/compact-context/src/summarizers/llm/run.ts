@@ -8,12 +8,12 @@ import type {
   TextModelAnswer,
   TextModelRequest,
 } from "../../core/ports.ts";
-import { CompactError, errorMessage } from "../../errors.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS, platform } from "../../errors.ts";
 import { redact } from "../../redaction/redactor.ts";
 import { normalizeUsage } from "../../tokens/usage.ts";
 import { abortError, throwIfAborted } from "../extractive/builtin.ts";
 import { proseOf } from "./complete.ts";
-import type { ModelSummarizerOptions, TimePorts } from "./options.ts";
+import type { ModelSummarizerOptions } from "./options.ts";
 import { promptId, promptMessages } from "./prompts.ts";
 import { judge } from "./verify.ts";
 
@@ -31,7 +31,6 @@ export interface Run {
   readonly request: SummarizeOptions;
   readonly countText: (text: string) => number;
   readonly strategy: SummaryStrategy;
-  readonly time: TimePorts;
   /** Clock time. */
   readonly endsAt: number;
   /** Timeout in milliseconds for a request with this many input tokens. */
@@ -80,20 +79,19 @@ const FAULTS: ReadonlySet<AttemptFailure> = new Set<AttemptFailure>([
 /** Sends one request to one model within the remaining time. Throws only `Aborted`. */
 async function attempt(known: KnownModel, part: PartToAsk, wanted: Ask, run: Run): Promise<Tried> {
   throwIfAborted(run.request.signal);
-  const { clock } = run.time;
-  const started = clock();
+  const started = platform.clock();
   const base = baseOf(known, part, wanted, run);
   const milliseconds = Math.min(run.attemptMs(base.inputTokens), run.endsAt - started);
   if (milliseconds <= 0) return failed(base, { outcome: "timeout", detail: "no time is left" });
-  if (!known.breaker.allows(started))
+  if (!known.breaker.allows())
     return failed(base, { outcome: "skipped", detail: "failed too often of late" });
-  const limits = { milliseconds, signal: run.request.signal, time: run.time };
+  const limits = { milliseconds, signal: run.request.signal };
   const asked = await ask(known.model, requestFor(known, part, wanted, run), limits).finally(
     known.breaker.undecided,
   );
-  const told = { ...base, durationMs: clock() - started };
+  const told = { ...base, durationMs: platform.clock() - started };
   if (asked.kind === "answer") return weigh(asked.answer, told, { known, part, run });
-  known.breaker.failed(clock());
+  known.breaker.failed();
   if (asked.kind === "error")
     return failed(told, { outcome: "error", detail: wordsOf(asked.error), error: asked.error });
   return failed(told, { outcome: "timeout", detail: `no answer within ${Math.round(milliseconds)} ms` });
@@ -114,7 +112,7 @@ function weigh(
     previous === undefined || part.part > 1 ? run.stale : [...run.stale, previous, proseOf(previous)];
   const judged = judge({ ...answer, text: said }, { maxTokens: run.room, countText: run.countText, stale });
   if ("failure" in judged) {
-    if (FAULTS.has(judged.failure)) known.breaker.failed(run.time.clock());
+    if (FAULTS.has(judged.failure)) known.breaker.failed();
     return failed(base, { outcome: judged.failure, detail: judged.detail });
   }
   known.breaker.succeeded();
@@ -224,7 +222,6 @@ export interface AskLimits {
   readonly milliseconds: number;
   /** The caller's signal. */
   readonly signal: AbortSignal | undefined;
-  readonly time: TimePorts;
 }
 
 /**
@@ -232,14 +229,14 @@ export interface AskLimits {
  * when the caller's signal is aborted.
  */
 export async function ask(model: TextModel, request: TextModelRequest, limits: AskLimits): Promise<Asked> {
-  const { signal, time } = limits;
+  const { signal, milliseconds } = limits;
   throwIfAborted(signal);
   const controller = new AbortController();
   let isAnswered = false;
-  let cancelTimer = (): void => {};
+  let timer: ReturnType<typeof setTimeout> | undefined;
   let onAbort = (): void => {};
   const timedOut = new Promise<Asked>((resolve) => {
-    cancelTimer = time.after(limits.milliseconds, () => resolve({ kind: "timeout" }));
+    timer = setTimeout(() => resolve({ kind: "timeout" }), Math.min(milliseconds, MAX_TIMER_MS));
   });
   const aborted = new Promise<never>((_, reject) => {
     onAbort = () => reject(abortError(signal));
@@ -254,7 +251,7 @@ export async function ask(model: TextModel, request: TextModelRequest, limits: A
     isAnswered = ended.kind === "answer";
     return ended;
   } finally {
-    cancelTimer();
+    clearTimeout(timer);
     signal?.removeEventListener("abort", onAbort);
     if (!isAnswered) controller.abort(signal?.reason);
   }
@@ -271,28 +268,25 @@ async function generate(model: TextModel, request: TextModelRequest): Promise<As
 /** Circuit breaker: stops requests to a model that fails repeatedly, and retries once after a pause. */
 export interface Breaker {
   /** False while open; after the pause true once, and again when that trial has ended. */
-  allows(now: number): boolean;
+  allows(): boolean;
   succeeded(): void;
-  failed(now: number): void;
+  failed(): void;
   /** The trial ended without showing whether the model works. */
   undecided(): void;
 }
 
-export interface BreakerOptions {
-  /** Consecutive failures that open it. */
-  readonly failures: number;
-  readonly pauseMs: number;
-}
+/** Consecutive failures that open a breaker, and milliseconds until it is tried again. */
+const FAILURES = 3;
+const PAUSE_MS = 60_000;
 
-/** A closed breaker; times are milliseconds of one monotonic clock. */
-export function createBreaker({ failures, pauseMs }: BreakerOptions): Breaker {
+export function createBreaker(): Breaker {
   let inRow = 0;
   let openedAt: number | undefined;
   let trying = false;
   return {
-    allows(now) {
+    allows() {
       if (openedAt === undefined) return true;
-      if (trying || now - openedAt < pauseMs) return false;
+      if (trying || platform.clock() - openedAt < PAUSE_MS) return false;
       trying = true;
       return true;
     },
@@ -301,10 +295,10 @@ export function createBreaker({ failures, pauseMs }: BreakerOptions): Breaker {
       openedAt = undefined;
       trying = false;
     },
-    failed(now) {
+    failed() {
       inRow += 1;
       trying = false;
-      if (inRow >= failures) openedAt = now;
+      if (inRow >= FAILURES) openedAt = platform.clock();
     },
     undecided() {
       trying = false;
