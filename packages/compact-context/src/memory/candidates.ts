@@ -216,7 +216,7 @@ export function piecesOf(text: string, maxChars: number): readonly Piece[] {
       .map((line) => line.text.trimEnd())
       .join("\n")
       .replace(/\n{3,}/g, "\n\n");
-  return readDocument("MEMORY.md", text, null).sections.flatMap(({ path, items }) => {
+  return readDocument("MEMORY.md", text).sections.flatMap(({ path, items }) => {
     const pieces: Piece[] = [];
     for (const item of items) {
       const noted = item.time === undefined ? undefined : item;

@@ -53,3 +53,29 @@ it.each([
 ])("a question about a day is answered from the history: %s", (query, told) => {
   expect(linesOfDay(query, candidates, NOW).map(({ id }) => id)).toEqual(told);
 });
+
+const withWeekend = [...candidates, lineOf("2026-08-30")];
+
+it.each([
+  ["Remind me what we did yesterday", ["2026-09-02"]],
+  ["Can you tell me what we did two days ago?", ["2026-09-01"]],
+  ["What did we do last weekend?", ["2026-08-30"]],
+  ["What did we do a week ago?", ["2026-08-26", "2026-08-30"]],
+  ["What did we do on Tuesday, September 1?", ["2026-09-01"]],
+  ["Erinnere mich bitte, was wir vor zwei Tagen gemacht haben", ["2026-09-01"]],
+  ["Was haben wir am 30.08. gemacht?", ["2026-08-30"]],
+  ["Was haben wir am 30.08.2026 gemacht?", ["2026-08-30"]],
+  ["Was ist am Dienstag, dem 1. September passiert?", ["2026-09-01"]],
+  ["Was haben wir letztes Wochenende gemacht?", ["2026-08-30"]],
+  ["Rappelle-moi ce que nous avons fait il y a deux jours", ["2026-09-01"]],
+  ["Recuérdame qué hicimos hace 2 días", ["2026-09-01"]],
+  ["Me lembra o que fizemos há dois dias", ["2026-09-01"]],
+  ["Напомни, что мы делали два дня назад", ["2026-09-01"]],
+  ["两天前我们做了什么？", ["2026-09-01"]],
+  ["二日前に何をしましたか？", ["2026-09-01"]],
+  ["先週末は何をしましたか？", ["2026-08-30"]],
+  ["Remind me to call Ana on Wednesday", []],
+  ["Why did version 30.08.1 fail?", []],
+])("a question about a day is answered however it is worded: %s", (query, told) => {
+  expect(linesOfDay(query, withWeekend, NOW).map(({ id }) => id)).toEqual(told);
+});

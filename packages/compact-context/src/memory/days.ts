@@ -6,13 +6,14 @@ import { spanIn, type TimeSpan } from "./ranking/dates.ts";
 const ASKING = list(`
   what whats which where when did do does done have has had we i you us our the a was were is are been on in at to of up so far off and
   happen happened work worked working discuss discussed achieve achieved talk talked about leave left stop stopped finish finished
-  session sessions time day
-  was wo haben hatten habe wir ich gemacht getan geschah passiert ist waren am an stehen geblieben
-  qu est ce que avons nous fait on a où en étions passé s il qué hicimos pasó hemos hecho dónde quedamos estábamos
-  le el em o que fizemos aconteceu nós onde estávamos paramos что мы делали сделали было произошло где остановились в`);
+  session sessions time day remind tell show give me can could please recap summary summarize summarise review overview again
+  get got things everything doing
+  was wo haben hatten habe wir ich gemacht getan geschah passiert ist waren am dem den an stehen geblieben erinnere mich daran sag mir bitte noch mal nochmal
+  qu est ce que avons nous fait on a où en étions passé s il ce rappelle rappelez moi dis qué hicimos pasó hemos hecho dónde quedamos estábamos recuérdame dime lo
+  le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga что мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`);
 /** The same in Chinese and Japanese, whose words stand without spaces. */
 const UNSPACED_ASKING =
-  /我们|咱们|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
+  /我们|咱们|提醒我|告诉我|请|一下|在|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|教えて(?:ください)?|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
 const LAST =
   /(?<![\p{L}])(?:last (?:time|session)|letztes mal|la dernière fois|la última vez|da última vez|в прошлый раз)(?![\p{L}])|上次|前回/iu;
 
@@ -27,8 +28,7 @@ export function linesOfDay(
   if (rest !== query)
     return asksOnly(rest) ? history.filter(({ title }) => title === history.at(-1)?.title) : [];
   const asked = spanIn(query, now);
-  if (asked !== undefined)
-    return asksOnly(query.replace(asked.words, " ")) ? history.filter(isWithin(asked.span)) : [];
+  if (asked !== undefined) return asksOnly(asked.rest) ? history.filter(isWithin(asked.span)) : [];
   const state = ["current-state", "next-steps"];
   return STANDING.test(query) && asksOnly(query)
     ? candidates.filter(

@@ -68,8 +68,8 @@ async function readEach(folder: ChannelFolder): Promise<readonly ReadOne[]> {
         await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
         const found = await readMemoryFile(path);
         if (found === undefined) return { name };
-        const { text, version, modified } = found;
-        const document = readDocument(file, text, version);
+        const { text, modified } = found;
+        const document = readDocument(file, text);
         return { name, file: { place, path, document, modified, characters: text.length } };
       } catch (error) {
         return { name, error };

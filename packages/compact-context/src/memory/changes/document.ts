@@ -1,4 +1,5 @@
 import { createHash } from "node:crypto";
+import { versionOrNull } from "../files/write-file.ts";
 import { BULLET, blocksOf, linesOf, type MarkdownLine, partsOf, scanMarkdown } from "../markdown.ts";
 
 /** The files of a channel that the runtime may change; those of a workspace are people's. */
@@ -179,15 +180,14 @@ export interface MemoryDocument {
 }
 
 /** The sections and items of a memory file's text, each with the lines it stands on. */
-export function readDocument(file: MemoryFileName, text: string, version: string | null): MemoryDocument {
-  const raw = linesOf(text);
+export function readDocument(file: MemoryFileName, given: string | undefined): MemoryDocument {
+  const text = given ?? "";
+  const count = linesOf(text).length;
   const parts = partsOf(scanMarkdown(text));
   const uniqueItem = createUnique("-");
   const uniqueSection = createUnique("#");
   const sections = parts.flatMap(({ heading, path, body }, index): MemorySection[] => {
     if (heading === undefined && body.every(({ kind }) => kind === "blank")) return [];
-    const first = heading?.number ?? 0;
-    const lastLine = (parts[index + 1]?.heading?.number ?? raw.length + 1) - 1;
     const names = path.map((one) => slug(one.text)).filter((name) => name !== "");
     return [
       {
@@ -195,13 +195,13 @@ export function readDocument(file: MemoryFileName, text: string, version: string
         heading: heading?.text ?? "",
         path: path.map((one) => one.text),
         level: heading?.level ?? 0,
-        items: blocksOf(body).flatMap((block) => itemOf(block, raw, uniqueItem)),
-        line: Math.max(1, first),
-        lastLine,
+        items: blocksOf(body).flatMap((block) => itemOf(block, uniqueItem)),
+        line: heading?.number ?? 1,
+        lastLine: (parts[index + 1]?.heading?.number ?? count + 1) - 1,
       },
     ];
   });
-  return { file, text, version, sections };
+  return { file, text, version: versionOrNull(given), sections };
 }
 
 /** All items of a document, in order. */
@@ -223,11 +223,7 @@ export function slug(text: string): string {
   return plainWords(text).replaceAll(" ", "-").slice(0, 80);
 }
 
-function itemOf(
-  block: readonly MarkdownLine[],
-  raw: readonly string[],
-  unique: (id: string) => string,
-): readonly MemoryItem[] {
+function itemOf(block: readonly MarkdownLine[], unique: (id: string) => string): readonly MemoryItem[] {
   const [first] = block;
   const last = block.at(-1);
   if (first === undefined || last === undefined) return [];
@@ -236,31 +232,22 @@ function itemOf(
     .join("\n")
     .trim();
   if (!/[\p{L}\p{N}]/u.test(text)) return [];
-  const mark = readMark(raw[first.number - 1] ?? "");
   const own = itemIdOf(text);
-  const edited = mark !== undefined && !sameId(mark.id, own);
+  const { id = own, author = "person", trust = "person", source, time } = readMark(first.raw) ?? {};
+  const edited = id !== own && !id.startsWith(`${own}-`);
   return [
     {
-      id: unique(mark?.id ?? own),
+      id: unique(id),
       text,
       edited,
-      ...ownership(mark, edited),
+      writtenBy: edited ? "person" : author,
+      trust,
+      time,
+      source,
       line: first.number,
       lastLine: last.number,
     },
   ];
-}
-
-type Ownership = Pick<MemoryItem, "writtenBy" | "trust" | "source" | "time">;
-
-function ownership(mark: ItemMark | undefined, edited: boolean): Ownership {
-  if (mark === undefined) return { writtenBy: "person", trust: "person" };
-  const { author, trust, source, time } = mark;
-  return { writtenBy: edited ? "person" : author, trust, time, source };
-}
-
-function sameId(marked: string, own: string): boolean {
-  return marked === own || marked.startsWith(`${own}-`);
 }
 
 function createUnique(separator: string): (id: string) => string {

@@ -1,18 +1,23 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
 import { shareIn, topicTerms } from "../learning/terms.ts";
-import { type DoneOperation, readMark } from "./document.ts";
+import type { DoneOperation, ForgottenIn } from "./document.ts";
 import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
-import { type ChannelPlace, type FileEdit, LOG_FILE, type LogEntry, readLog, rewriteLog } from "./store.ts";
+import {
+  type ChannelPlace,
+  LOG_FILE,
+  type LogEntry,
+  type MemoryChange,
+  readLog,
+  rewriteLog,
+} from "./store.ts";
 
 /** Tells texts that speak of what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
-
-/** Told how many pieces were taken out of a file. */
-type NoteRemoved = (file: string, pieces: number) => void;
 
 /** Share of a forgotten statement's words by which another text tells it again. */
 const TOLD_AGAIN = 0.6;
@@ -33,30 +38,44 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
   };
 }
 
-/** What operations have forgotten, with the items' own texts, but not what is noted with it; undefined where none forgets. */
+/** What operations forget, by the items' own texts, but not what they note; undefined if none forgets. */
 export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
-  const forgets = done.flatMap(({ operation, id }) => (operation.op === "forget" ? [{ operation, id }] : []));
+  const forgets = done.flatMap(({ operation, id }) =>
+    operation.op === "forget" ? [{ ...operation, id }] : [],
+  );
   if (forgets.length === 0) return undefined;
   const isForgotten = forgottenBy(
-    forgets.flatMap(({ operation, id }) =>
-      [findItem(before, id)?.item.text ?? [], operation.said ?? []].flat(),
-    ),
-    forgets.flatMap(({ operation }) => operation.topic ?? []),
+    forgets.flatMap(({ id, said }) => [findItem(before, id)?.item.text ?? [], said ?? []].flat()),
+    forgets.flatMap(({ topic }) => topic ?? []),
   );
   const noted = done.flatMap(({ operation }) => ("text" in operation ? [operation.text.toLowerCase()] : []));
   return (text) => isForgotten(text) && !noted.some((one) => text.toLowerCase().includes(one));
 }
 
-/** The Markdown files without the lines that speak of it; what it took out is noted. */
-export function scrubTexts(texts: Texts, isForgotten: IsForgotten, note: NoteRemoved): Texts {
+/**
+ * Removes what is forgotten from all of a channel's folder: from these texts, the log of changes, messages that wait, and
+ * the two logs of conversations. All but the texts is written at once: whoever is killed before they are can ask again.
+ */
+export async function scrubChannel(
+  place: ChannelPlace,
+  texts: Texts,
+  isForgotten: IsForgotten,
+  done: readonly DoneOperation[],
+): Promise<{ readonly texts: Texts; readonly forgotten: readonly ForgottenIn[] }> {
+  const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
+  const counts = new Map<string, number>([["MEMORY.md", items.length]]);
   const scrubbed = CHANGED_FILES.map((file) => {
     const text = texts[file];
-    if (text === undefined) return [file, undefined];
-    const { lines, pieces } = scrubLines(text.split("\n"), isForgotten);
-    note(file, pieces);
+    const { lines, pieces } = scrubLines((text ?? "").split("\n"), isForgotten);
+    counts.set(file, (counts.get(file) ?? 0) + pieces);
     return [file, pieces > 0 ? lines.join("\n") : text];
   });
-  return Object.fromEntries(scrubbed);
+  counts.set(LOG_FILE, await scrubLog(place, isForgotten));
+  counts.set(".memory/pending", await scrubWaiting(place, isForgotten));
+  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context])
+    counts.set(name, await blotOutAll(place.channelDir, name, isForgotten));
+  const forgotten = [...counts].flatMap(([file, pieces]) => (pieces > 0 ? [{ file, pieces }] : []));
+  return { texts: Object.fromEntries(scrubbed), forgotten };
 }
 
 const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;
@@ -71,9 +90,7 @@ function scrubLines(
   const kept = lines.flatMap((line) => {
     if (inItem && /^\s+\S/.test(line)) return [];
     inItem = false;
-    if (/^\s*<!--.*-->\s*$/.test(line) || line.trim() === "") return [line];
-    const words = readMark(line) === undefined ? line : line.replace(/<!--[^>]*-->\s*$/, "");
-    if (!isForgotten(words.replace(/<!--.*?-->/g, ""))) return [line];
+    if (!isForgotten(line.replace(/<!--.*?-->/g, ""))) return [line];
     pieces += 1;
     const heading = HEADING.exec(line)?.[0];
     inItem = heading === undefined;
@@ -82,107 +99,89 @@ function scrubLines(
   return { lines: kept, pieces };
 }
 
-/**
- * Takes it out of all else in the channel's folder: the log of changes, messages that wait, and the two logs of
- * conversations. It is done before the Markdown files change: who is killed in between can ask again.
- */
-export async function scrubFolder(
-  place: ChannelPlace,
-  isForgotten: IsForgotten,
-  note: NoteRemoved,
-): Promise<void> {
-  note(LOG_FILE, await scrubLog(place, isForgotten));
-  const waiting = join(place.work, "pending");
-  for (const name of await readdir(waiting).catch((): string[] => [])) {
-    const path = join(waiting, name);
-    const text = (await readMemoryFile(path))?.text ?? "";
-    const edited = editStrings(text, (value) => {
-      const sentences = rawSentencesOf(value);
-      const kept = sentences.filter((sentence) => !isForgotten(sentence));
-      return kept.length === sentences.length ? value : kept.join(" ");
-    });
-    if (edited.pieces > 0) await writeMemoryFile(path, edited.text);
-    note(".memory/pending", edited.pieces);
-  }
-  for (const name of [CHANNEL_FILES.log, CHANNEL_FILES.context]) {
-    let pieces = 0;
-    for (const file of await versionsOf(place.channelDir, name))
-      pieces += await blotOut(join(place.channelDir, file), isForgotten);
-    note(name, pieces);
-  }
-}
-
-/** A file and what a store keeps of it beside it, `.NAME.v1`, the newest of which may be the file itself. */
-async function versionsOf(folder: string, name: string): Promise<readonly string[]> {
-  const beside = (await readdir(folder)).filter((file) => file.startsWith(`.${name}.v`));
-  return [name, ...beside];
-}
-
 /** JSON with every text in it edited, and how many were changed; a text that is no JSON stays. */
 function editStrings(
   json: string,
   edit: (value: string, name: string) => string,
 ): { readonly text: string; readonly pieces: number } {
   let pieces = 0;
-  try {
-    const text = JSON.stringify(JSON.parse(json), (name, value: unknown) => {
-      if (typeof value !== "string") return value;
-      const edited = edit(value, name);
-      if (edited !== value) pieces += 1;
-      return edited;
-    });
-    return { text, pieces };
-  } catch {
-    return { text: json, pieces: 0 };
-  }
+  const parsed = parsedJson(json);
+  if (parsed === undefined) return { text: json, pieces };
+  const text = JSON.stringify(parsed, (name, value: unknown) => {
+    if (typeof value !== "string") return value;
+    const edited = edit(value, name);
+    if (edited !== value) pieces += 1;
+    return edited;
+  });
+  return { text, pieces };
 }
 
 /** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
 const NO_WORDS = new Set("time author undoes before after op file target trust ifVersion".split(" "));
 
-/** Edits their lines, the rest of a change the texts that people worded; lines that cannot be read leave. */
-async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
-  let pieces = 0;
-  const scrubEntry = ({ edits, ...change }: LogEntry): LogEntry => {
-    const edited = editStrings(JSON.stringify(change), (value, name) => {
-      // The id of a section is made of its heading.
-      const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
-      return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
-    });
-    const scrubbed = edits?.map((edit) => scrubEdit(edit, isForgotten));
-    pieces += edited.pieces + (scrubbed ?? []).reduce((sum, one) => sum + one.pieces, 0);
-    return { ...(JSON.parse(edited.text) as LogEntry), edits: scrubbed?.map(({ edit }) => edit) };
-  };
-  const { changes } = await readLog(place.channelDir);
-  const entries = changes.map(scrubEntry);
-  if (pieces > 0) await rewriteLog(place.channelDir, () => entries);
-  return pieces;
-}
-
-function scrubEdit(
-  edit: FileEdit,
-  isForgotten: IsForgotten,
-): { readonly edit: FileEdit; readonly pieces: number } {
+/** Edits the log's replaced lines and the texts that people worded; lines that cannot be read leave. */
+async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
   const scrub = (lines: readonly string[]): readonly string[] => {
     const scrubbed = scrubLines(lines, isForgotten);
     pieces += scrubbed.pieces;
     return scrubbed.lines;
   };
-  const hunks = edit.hunks.map(({ at, out, put, above, below }) => ({
-    at,
-    out: scrub(out),
-    put: scrub(put),
-    above: scrub(above),
-    below: scrub(below),
-  }));
-  return pieces === 0 ? { edit, pieces } : { edit: { ...edit, hunks, scrubbed: true }, pieces };
+  const { changes } = await readLog(channelDir);
+  const entries = changes.map(({ edits, ...change }): LogEntry => {
+    const edited = editStrings(JSON.stringify(change), (value, name) => {
+      // The id of a section is made of its heading.
+      const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
+      return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
+    });
+    pieces += edited.pieces;
+    const scrubbed = edits?.map((edit) => {
+      const before = pieces;
+      const hunks = edit.hunks.map(({ at, out, put, above, below }) => ({
+        at,
+        out: scrub(out),
+        put: scrub(put),
+        above: scrub(above),
+        below: scrub(below),
+      }));
+      return pieces === before ? edit : { ...edit, hunks, moved: true };
+    });
+    return { ...(JSON.parse(edited.text) as MemoryChange), edits: scrubbed };
+  });
+  if (pieces > 0) await rewriteLog(channelDir, entries);
+  return pieces;
 }
 
-/** Writes over the sentences where they stand: somebody may be adding to the file meanwhile. */
+/** Removes the sentences from messages that wait to be taken in. */
+async function scrubWaiting({ work }: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
+  let pieces = 0;
+  const waiting = join(work, "pending");
+  for (const name of await readdir(waiting).catch((): string[] => [])) {
+    const path = join(waiting, name);
+    const edited = editStrings((await readMemoryFile(path))?.text ?? "", (value) => {
+      const sentences = rawSentencesOf(value);
+      const kept = sentences.filter((sentence) => !isForgotten(sentence));
+      return kept.length === sentences.length ? value : kept.join(" ");
+    });
+    if (edited.pieces > 0) await writeMemoryFile(path, edited.text);
+    pieces += edited.pieces;
+  }
+  return pieces;
+}
+
+/** Overwrites the sentences in a log and in what a store keeps of it beside it, `.NAME.v1`. */
+async function blotOutAll(folder: string, name: string, isForgotten: IsForgotten): Promise<number> {
+  const versions = (await readdir(folder)).filter((file) => file === name || file.startsWith(`.${name}.v`));
+  let pieces = 0;
+  for (const file of versions) pieces += await blotOut(join(folder, file), isForgotten);
+  return pieces;
+}
+
+/** Overwrites the sentences in place: somebody may be adding to the file meanwhile. */
 async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> {
-  const bytes = await readFile(path).catch(() => undefined);
-  const spots = bytes === undefined ? [] : spotsIn(bytes, isForgotten);
+  // A store may drop a version meanwhile.
+  const bytes = await readFile(path).catch(() => Buffer.alloc(0));
+  const spots = spotsIn(bytes, isForgotten);
   if (spots.length === 0) return 0;
   await refuseShared(path);
   const handle = await open(path, "r+");

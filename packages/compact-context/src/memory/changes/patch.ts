@@ -136,32 +136,26 @@ function differences(old: readonly string[], wanted: readonly string[]): readonl
   while (end < most && old[old.length - 1 - end] === wanted[wanted.length - 1 - end]) end += 1;
   const out = old.slice(start, old.length - end);
   const put = wanted.slice(start, wanted.length - end);
-  if (out.length + put.length === 0) return [];
-  if (out.length * put.length === 0 || out.length * put.length > MOST_CELLS) return [{ at: start, out, put }];
-  return placesOf(out, put).map((place) => ({ ...place, at: place.at + start }));
+  return out.length * put.length > MOST_CELLS ? [{ at: start, out, put }] : placesOf(out, put, start);
 }
 
-function placesOf(one: readonly string[], other: readonly string[]): readonly Place[] {
+function placesOf(one: readonly string[], other: readonly string[], start: number): readonly Place[] {
   const common = commonLines(one, other);
   const places: { at: number; out: string[]; put: string[] }[] = [];
   const open = (at: number): (typeof places)[number] => {
-    const last = places.at(-1);
-    if (last !== undefined && last.at + last.out.length === at) return last;
-    const next = { at, out: [], put: [] };
-    places.push(next);
-    return next;
+    const last = places.at(-1) ?? { at: -1, out: [], put: [] };
+    if (last.at + last.out.length !== at) places.push({ at, out: [], put: [] });
+    return places.at(-1) ?? last;
   };
   let [i, j] = [0, 0];
   while (i < one.length || j < other.length) {
     const [gone, added] = [one[i], other[j]];
-    if (gone === added) {
-      i += 1;
-      j += 1;
-    } else if (gone === undefined || (added !== undefined && common(i, j + 1) >= common(i + 1, j))) {
-      open(i).put.push(added ?? "");
+    if (gone === added) [i, j] = [i + 1, j + 1];
+    else if (gone === undefined || (added !== undefined && common(i, j + 1) >= common(i + 1, j))) {
+      open(start + i).put.push(added ?? "");
       j += 1;
     } else {
-      open(i).out.push(gone);
+      open(start + i).out.push(gone);
       i += 1;
     }
   }

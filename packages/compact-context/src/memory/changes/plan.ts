@@ -1,5 +1,5 @@
 import { type Redactor, WITHHELD } from "../../redaction/redactor.ts";
-import { versionOf } from "../files/write-file.ts";
+import { versionOrNull } from "../files/write-file.ts";
 import { appendLines, linesOf, replaceLines } from "../markdown.ts";
 import {
   type DoneOperation,
@@ -20,7 +20,7 @@ import {
   renderMark,
   slug,
 } from "./document.ts";
-import { RETIRED_FILE, retiredAs, withoutRetired, withRetired } from "./retired.ts";
+import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
 
 /** The file that folded sections of a history are moved to; never recalled from. */
 const ARCHIVE_FILE = "HISTORY.archive.md";
@@ -35,10 +35,9 @@ export const CHANGED_FILES: readonly ChangedFile[] = [
   ARCHIVE_FILE,
 ];
 
-/** Texts by file; undefined where there is none. */
+/** Texts by file; undefined for a file that does not exist. */
 export type Texts = Partial<Readonly<Record<ChangedFile, string>>>;
 
-/** Who changes the texts, and when. */
 interface PlanContext {
   readonly author: MemoryAuthor;
   /** ISO 8601, to the second. */
@@ -46,9 +45,15 @@ interface PlanContext {
   readonly redactor: Pick<Redactor, "redactText">;
 }
 
-/** What an operation makes of the texts, and the text that came in as it was written. */
-interface Step extends Partial<Incoming> {
-  readonly texts: Texts;
+/** The texts while operations are applied to them one after the other. */
+interface Draft extends PlanContext {
+  texts: Texts;
+  /** Items that may still be removed. */
+  removals: number;
+}
+
+/** An applied operation: the id of what it made or removed, and the text that it wrote. */
+interface Applied extends Partial<Incoming> {
   readonly id: string;
 }
 
@@ -60,11 +65,11 @@ class Refusal extends Error {
   }
 }
 
-/** Small memories may be emptied; of larger ones an automatic change takes out this share of the items at most. */
+/** An automatic change removes at most this many items, or this share of a larger memory. */
 const FREE_ITEMS = 6;
 const MOST_REMOVED = 0.5;
 
-/** What the files will say after the operations, one after the other; what may not be done is left out, with its reason. */
+/** Applies operations in order; an operation that is refused leaves the texts as they are. */
 export function planChange(
   before: Texts,
   operations: readonly MemoryOperation[],
@@ -74,66 +79,63 @@ export function planChange(
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
 } {
-  let texts = before;
+  const draft: Draft = { ...context, texts: before, removals: Number.POSITIVE_INFINITY };
+  const items = itemsOf(documentOf(draft, "MEMORY.md")).length;
+  if (context.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
   const done: DoneOperation[] = [];
   const refused: RefusedOperation[] = [];
-  const items = itemsOf(documentOf(texts, "MEMORY.md")).length;
-  const most = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
-  let removals = context.author === "person" ? Number.POSITIVE_INFINITY : most;
   for (const operation of operations) {
-    const removes = operation.op === "invalidate" || operation.op === "forget";
+    const last = { ...draft };
     try {
-      if (removes && removals <= 0)
-        throw new Refusal(
-          "shrinks",
-          "One change may take out half of the items: look at the rest another time.",
-        );
-      const step = applyOperation(texts, operation, context);
-      if (removes) removals -= 1;
-      const { id, text, redacted = false } = step;
-      texts = step.texts;
-      done.push({ operation: asWritten(operation, text), id, redacted });
+      const { id, text, redacted = false } = applyOperation(draft, operation);
+      const written = text !== undefined && "text" in operation ? { ...operation, text } : operation;
+      done.push({ operation: written, id, redacted });
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
+      Object.assign(draft, last);
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
-  return { texts, done, refused };
+  return { texts: draft.texts, done, refused };
 }
 
-function asWritten(operation: MemoryOperation, text: string | undefined): MemoryOperation {
-  return text !== undefined && "text" in operation ? { ...operation, text } : operation;
-}
-
-function applyOperation(texts: Texts, operation: MemoryOperation, context: PlanContext): Step {
+function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
   switch (operation.op) {
     case "add":
-      return addItem(texts, operation, context);
+      return addItem(draft, operation);
     case "supersede":
-      return supersedeItem(texts, operation, context);
+      return supersedeItem(draft, operation);
     case "invalidate":
-      return retireItem(texts, operation, context);
+      return retireItem(draft, operation.target, "invalidated", operation.why);
     case "forget":
       return operation.target === undefined
-        ? forgetWords(texts, operation, context)
-        : retireItem(texts, { ...operation, target: operation.target }, context);
+        ? forgetWords(draft, operation)
+        : retireItem(draft, operation.target, "forgotten", operation.why);
     case "addSection":
-      return addSection(texts, operation, context);
+      return addSection(draft, operation);
     case "foldSections":
-      return foldSections(texts, operation, context);
+      return foldSections(draft, operation);
     case "replaceFile":
-      return replaceSession(texts, operation, context);
+      return replaceSession(draft, operation);
   }
 }
 
-/** What was read last of each file: operations in a row look at the same text again and again. */
+function put(draft: Draft, file: ChangedFile, text: string): void {
+  draft.texts = { ...draft.texts, [file]: text };
+}
+
+function retiredIn({ texts }: Draft): string {
+  return texts[RETIRED_FILE] ?? "";
+}
+
+/** The last document of each file: operations in a row read the same text. */
 const lastRead = new Map<MemoryFileName, MemoryDocument>();
 
-function documentOf(texts: Texts, file: MemoryFileName): MemoryDocument {
+function documentOf({ texts }: { readonly texts: Texts }, file: MemoryFileName): MemoryDocument {
   const text = texts[file] ?? "";
   const known = lastRead.get(file);
   if (known?.text === text) return known;
-  const document = readDocument(file, text, null);
+  const document = readDocument(file, text);
   lastRead.set(file, document);
   return document;
 }
@@ -143,59 +145,62 @@ interface FoundItem {
   readonly item: MemoryItem;
 }
 
-/** The item with an id, of durable memory first. */
+/** The item with an id; MEMORY.md comes first. */
 export function findItem(texts: Texts, id: string): FoundItem | undefined {
   for (const file of ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const) {
-    const item = itemsOf(documentOf(texts, file)).find((one) => one.id === id);
+    const item = itemsOf(documentOf({ texts }, file)).find((one) => one.id === id);
     if (item !== undefined) return { file, item };
   }
   return undefined;
 }
 
-/** The sections of an id or else a heading: none, one, or all of that name. */
-function findSections({ sections }: MemoryDocument, name: string): readonly MemorySection[] {
-  const byId = sections.find(({ id }) => id === name.trim());
-  if (byId !== undefined) return [byId];
+/** The section with an id or else a heading; undefined if there is none. */
+function findSection(document: MemoryDocument, name: string): MemorySection | undefined {
+  const byId = document.sections.find(({ id }) => id === name.trim());
+  if (byId !== undefined) return byId;
   const key = slug(name.replace(/^[#\s]+/, ""));
-  return key === "" ? [] : sections.filter(({ level, heading }) => level > 0 && slug(heading) === key);
+  const [section, ...others] = document.sections.filter(
+    ({ level, heading }) => key !== "" && level > 0 && slug(heading) === key,
+  );
+  if (others.length > 0)
+    throw new Refusal("ambiguous", `${document.file} has several sections of that name.`);
+  return section;
 }
 
-// ---- what comes in
+// ---- text that comes in
 
 const LONGEST_ITEM = 1_000;
 const LONGEST_FILE = 200_000;
 const RECALLED = /<runtime_context>[\s\S]*?<\/runtime_context>\s*/gi;
-/** What stands where text was left out: writing it down would lose that text. */
+/** A placeholder for omitted text: writing it would lose that text. */
 const PLACEHOLDER =
   /(?:\.\.\.|…|\[)\s*\(?(?:the\s+)?(?:rest|remainder|remaining|other|previous|existing)\b[^\n]{0,40}\b(?:unchanged|same|omitted|as before|stays?|here)\b|\[\s*(?:\.\.\.|…)\s*(?:unchanged|omitted|truncated)?\s*\]|(?:其余|其他|以下)(?:内容)?(?:保持)?(?:不变|省略)/iu;
 
-/** Text as it may be written. */
+/** Text that may be written. */
 interface Incoming {
   readonly text: string;
   readonly redacted: boolean;
 }
 
-/** One line for an item: nothing recalled, no secret, and no comment that could pass for a mark. */
-function incomingItem(text: string, context: PlanContext): Incoming {
-  const line = text
-    .replace(RECALLED, "")
-    .replace(/\s+/g, " ")
-    .trim()
-    .replaceAll("<!--", "&lt;!--")
-    .replaceAll("-->", "--&gt;")
-    .replace(/^(?:[-*+]\s+)+/, "");
-  return safe(line, LONGEST_ITEM, context);
+/** One line that MEMORY.md does not have yet, without a comment that could pass for a mark. */
+function incomingItem(draft: Draft, given: string): Incoming {
+  const line = oneLine(given.replace(RECALLED, "")).replaceAll("-->", "--&gt;");
+  const incoming = safe(draft, line.replace(/^(?:[-*+]\s+)+/, ""), LONGEST_ITEM);
+  const key = plainWords(incoming.text);
+  const known = itemsOf(documentOf(draft, "MEMORY.md")).find(({ text }) => plainWords(text) === key);
+  if (known !== undefined) throw new Refusal("duplicate", `${known.id} says that already.`);
+  return incoming;
 }
 
 /** Text of several lines for a section or a file. */
-function incomingBlock(text: string, context: PlanContext): Incoming {
-  const block = text.replace(RECALLED, "").replace(/^\n+|\s+$/g, "");
+function incomingBlock(draft: Draft, given: string): Incoming {
+  const block = given.replace(RECALLED, "").replace(/^\n+|\s+$/g, "");
   if (PLACEHOLDER.test(block))
     throw new Refusal("placeholder", "A placeholder stands where text would be lost: give the whole text.");
-  return safe(block, LONGEST_FILE, context);
+  return safe(draft, block, LONGEST_FILE);
 }
 
-function safe(given: string, most: number, { redactor }: PlanContext): Incoming {
+function safe({ redactor }: Draft, given: string, most: number): Incoming {
   const text = redactor.redactText(given);
   if (text === WITHHELD)
     throw new Refusal("withheld", "The text could not be searched for secrets, so it is not kept.");
@@ -205,44 +210,38 @@ function safe(given: string, most: number, { redactor }: PlanContext): Incoming 
   return { text, redacted: text !== given };
 }
 
-/** One line for a heading, without the marks of one. */
-function incomingHeading(text: string, { redactor }: PlanContext): string {
-  const line = text
-    .replace(/^[#\s]+/, "")
-    .replace(/\s+/g, " ")
-    .trim();
-  const heading = redactor.redactText(line).replaceAll("<!--", "&lt;!--").slice(0, 200);
+/** One line for a heading, without its `#`. */
+function incomingHeading({ redactor }: Draft, given: string): string {
+  const heading = oneLine(redactor.redactText(given.replace(/^[#\s]+/, ""))).slice(0, 200);
   if (!/[\p{L}\p{N}]/u.test(heading)) throw new Refusal("empty", "The section has no name.");
   return heading;
 }
 
+function oneLine(text: string): string {
+  return text.replace(/\s+/g, " ").trim().replaceAll("<!--", "&lt;!--");
+}
+
 // ---- items of MEMORY.md
 
-function addItem(texts: Texts, operation: Operation<"add">, context: PlanContext): Step {
-  const { text, redacted } = newItem(texts, operation.text, context);
-  const list = texts[RETIRED_FILE] ?? "";
-  const retired = retiredAs(list, text);
-  if (retired !== undefined && context.author !== "person")
+function addItem(draft: Draft, operation: Operation<"add">): Applied {
+  const incoming = incomingItem(draft, operation.text);
+  const { text } = incoming;
+  const retired = retiredAs(retiredIn(draft), text);
+  if (retired !== undefined && draft.author !== "person")
     throw new Refusal(
       "retired",
       `${retired.id} said that and was ${retired.as}; ${RETIRED_FILE} has its line.`,
     );
-  const lifted = retired === undefined ? {} : { [RETIRED_FILE]: withoutRetired(list, text) };
-  const memory = withLine(texts, operation.section, itemLine(text, operation, context), context);
-  return {
-    texts: { ...texts, ...lifted, "MEMORY.md": memory },
-    id: itemIdOf(text),
-    redacted,
-    text,
-  };
+  if (retired !== undefined) put(draft, RETIRED_FILE, withoutRetired(retiredIn(draft), text));
+  put(draft, "MEMORY.md", withLine(draft, operation.section, itemLine(draft, text, operation)));
+  return { ...incoming, id: itemIdOf(text) };
 }
 
-/** MEMORY.md with a line at the end of a section's items; a section that is missing comes last. */
-function withLine(texts: Texts, name: string, line: string, context: PlanContext): string {
-  const before = texts["MEMORY.md"] ?? "";
-  const [section, ...others] = findSections(documentOf(texts, "MEMORY.md"), name);
-  if (others.length > 0) throw new Refusal("ambiguous", "MEMORY.md has several sections of that name.");
-  if (section === undefined) return appendLines(before, [`## ${incomingHeading(name, context)}`, "", line]);
+/** MEMORY.md with a line at the end of a section's items; a new section comes last. */
+function withLine(draft: Draft, name: string, line: string): string {
+  const before = draft.texts["MEMORY.md"] ?? "";
+  const section = findSection(documentOf(draft, "MEMORY.md"), name);
+  if (section === undefined) return appendLines(before, [`## ${incomingHeading(draft, name)}`, "", line]);
   const last = section.items.at(-1);
   if (last !== undefined) return replaceLines(before, last.lastLine, last.lastLine, [line]);
   const lines = linesOf(before).slice(section.line, section.lastLine);
@@ -250,65 +249,58 @@ function withLine(texts: Texts, name: string, line: string, context: PlanContext
   return replaceLines(before, at, at, ["", line]);
 }
 
-function supersedeItem(texts: Texts, operation: Operation<"supersede">, context: PlanContext): Step {
-  const { file, item } = itemToChange(texts, operation.target, context);
-  const { text, redacted } = newItem(texts, operation.text, context);
-  const retired = texts[RETIRED_FILE] ?? "";
-  if (retiredAs(retired, text)?.as === "forgotten" && context.author !== "person")
+function supersedeItem(draft: Draft, operation: Operation<"supersede">): Applied {
+  const found = itemToChange(draft, operation.target);
+  const incoming = incomingItem(draft, operation.text);
+  const { text } = incoming;
+  if (retiredAs(retiredIn(draft), text)?.as === "forgotten" && draft.author !== "person")
     throw new Refusal("retired", "That was forgotten and does not come back.");
   const id = itemIdOf(text);
-  const note = `by ${id}, ${context.author}`;
-  const list = withRetired(withoutRetired(retired, text), item.text, {
-    as: "superseded",
-    time: context.time,
-    note,
-  });
-  const line = itemLine(text, operation, context);
-  return {
-    texts: { ...texts, [file]: withoutItem(texts, file, item, [line]), [RETIRED_FILE]: list },
-    id,
-    redacted,
-    text,
-  };
+  put(draft, RETIRED_FILE, withoutRetired(retiredIn(draft), text));
+  takeOut(draft, found, { as: "superseded", note: `by ${id}, ${draft.author}` }, [
+    itemLine(draft, text, operation),
+  ]);
+  return { ...incoming, id };
 }
 
-function retireItem(
-  texts: Texts,
-  { op, target, why = "" }: Operation<"invalidate"> | (Operation<"forget"> & { readonly target: string }),
-  context: PlanContext,
-): Step {
-  const { file, item } = itemToChange(texts, target, context);
-  const reason = context.redactor.redactText(why.replace(/\s+/g, " ").trim()).replaceAll("<!--", "&lt;!--");
-  const note = reason === "" ? context.author : `${reason}; ${context.author}`;
-  const as = op === "forget" ? "forgotten" : "invalidated";
-  const list = withRetired(texts[RETIRED_FILE] ?? "", item.text, { as, time: context.time, note });
-  return { texts: { ...texts, [file]: withoutItem(texts, file, item), [RETIRED_FILE]: list }, id: item.id };
+/** Counts a removal. */
+function spend(draft: Draft): void {
+  if (draft.removals <= 0)
+    throw new Refusal("shrinks", "One change may take out half of the items: look at the rest another time.");
+  draft.removals -= 1;
 }
 
-/** What is no item: nothing but its fingerprints goes into the list. */
-function forgetWords(
-  texts: Texts,
-  { said, topic, why = "" }: Operation<"forget">,
-  { time }: PlanContext,
-): Step {
-  if (said === undefined && topic === undefined)
-    throw new Refusal("empty", "It does not say what to forget.");
-  if (said === undefined) return { texts, id: itemIdOf(topic ?? "") };
-  const list = withRetired(texts[RETIRED_FILE] ?? "", said, { as: "forgotten", time, note: why });
-  return { texts: { ...texts, [RETIRED_FILE]: list }, id: itemIdOf(said) };
+function retireItem(draft: Draft, target: string, as: RetiredAs, why = ""): Applied {
+  spend(draft);
+  const found = itemToChange(draft, target);
+  const reason = oneLine(draft.redactor.redactText(why));
+  takeOut(draft, found, { as, note: reason === "" ? draft.author : `${reason}; ${draft.author}` });
+  return { id: found.item.id };
 }
 
-/** Text for a new item that MEMORY.md does not say yet. */
-function newItem(texts: Texts, text: string, context: PlanContext): Incoming {
-  const incoming = incomingItem(text, context);
-  const key = plainWords(incoming.text);
-  const known = itemsOf(documentOf(texts, "MEMORY.md")).find((item) => plainWords(item.text) === key);
-  if (known !== undefined) throw new Refusal("duplicate", `${known.id} says that already.`);
-  return incoming;
+/** Puts lines in the place of an item, and the item into the list of retired items. */
+function takeOut(
+  draft: Draft,
+  { file, item }: FoundItem,
+  entry: { readonly as: RetiredAs; readonly note: string },
+  lines: readonly string[] = [],
+): void {
+  put(draft, file, replaceLines(draft.texts[file] ?? "", item.line - 1, item.lastLine, lines));
+  put(draft, RETIRED_FILE, withRetired(retiredIn(draft), item.text, { ...entry, time: draft.time }));
 }
 
-/** The item, unless it is not there or belongs to people. */
-function itemToChange(texts: Texts, target: string, { author }: PlanContext): FoundItem {
+/** Words that are no item: only their fingerprints go into the list. */
+function forgetWords(draft: Draft, { said, topic, why = "" }: Operation<"forget">): Applied {
+  spend(draft);
+  const words = said ?? topic;
+  if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
+  const entry = { as: "forgotten", time: draft.time, note: why } as const;
+  if (said !== undefined) put(draft, RETIRED_FILE, withRetired(retiredIn(draft), said, entry));
+  return { id: itemIdOf(words) };
+}
+
+/** The item, unless it does not exist or belongs to people. */
+function itemToChange({ texts, author }: Draft, target: string): FoundItem {
   const found = findItem(texts, target);
   if (found === undefined)
     throw new Refusal("not-found", `No item has the id ${target}: read the memory again.`);
@@ -318,19 +310,10 @@ function itemToChange(texts: Texts, target: string, { author }: PlanContext): Fo
   throw new Refusal("kept-by-people", `A person ${how} ${target}: only a person changes it.`);
 }
 
-function withoutItem(
-  texts: Texts,
-  file: MemoryFileName,
-  item: MemoryItem,
-  lines: readonly string[] = [],
-): string {
-  return replaceLines(texts[file] ?? "", item.line - 1, item.lastLine, lines);
-}
-
-/** The line of a list that holds a new item, with its mark. */
-function itemLine(text: string, origin: MemoryOrigin, { author, time }: PlanContext): string {
-  const trust = origin.trust ?? (author === "person" ? "person" : "agent");
-  return `- ${text} ${renderMark({ id: itemIdOf(text), time, author, trust, source: origin.source })}`;
+/** The line of a new item, with its mark. */
+function itemLine({ author, time }: Draft, text: string, { trust, source }: MemoryOrigin): string {
+  const believed = trust ?? (author === "person" ? "person" : "agent");
+  return `- ${text} ${renderMark({ id: itemIdOf(text), time, author, trust: believed, source })}`;
 }
 
 // ---- SESSION.md and HISTORY.md
@@ -339,39 +322,33 @@ function itemLine(text: string, origin: MemoryOrigin, { author, time }: PlanCont
 const GUARDED_CHARS = 1_000;
 const LEAST_SHARE = 0.5;
 
-function replaceSession(texts: Texts, operation: Operation<"replaceFile">, context: PlanContext): Step {
-  const last = texts["SESSION.md"];
-  if (operation.ifVersion !== (last === undefined ? null : versionOf(last)))
+function replaceSession(draft: Draft, operation: Operation<"replaceFile">): Applied {
+  const last = draft.texts["SESSION.md"];
+  if (operation.ifVersion !== versionOrNull(last))
     throw new Refusal("changed", "SESSION.md was changed since it was read.");
-  const { text, redacted } = incomingBlock(operation.text, context);
+  const incoming = incomingBlock(draft, operation.text);
   const size = (said: string): number => said.replace(/<!--[\s\S]*?-->/g, "").replace(/\s+/g, " ").length;
   const before = size(last ?? "");
-  if (operation.mayShrink !== true && before > GUARDED_CHARS && size(text) < before * LEAST_SHARE)
+  if (operation.mayShrink !== true && before > GUARDED_CHARS && size(incoming.text) < before * LEAST_SHARE)
     throw new Refusal("shrinks", "More than half of the text would be lost: ask for it with mayShrink.");
-  return {
-    texts: { ...texts, "SESSION.md": `${text}\n` },
-    id: "SESSION.md",
-    redacted,
-    text,
-  };
+  put(draft, "SESSION.md", `${incoming.text}\n`);
+  return { ...incoming, id: "SESSION.md" };
 }
 
-function addSection(texts: Texts, operation: Operation<"addSection">, context: PlanContext): Step {
-  const { text, redacted } = incomingBlock(operation.text, context);
-  const heading = incomingHeading(operation.heading, context);
-  const after = appendLines(texts["HISTORY.md"] ?? "", [`## ${heading}`, "", ...linesOf(text)]);
-  const id = readDocument("HISTORY.md", after, null).sections.at(-1)?.id ?? "HISTORY.md";
-  return { texts: { ...texts, "HISTORY.md": after }, id, redacted, text };
+function addSection(draft: Draft, operation: Operation<"addSection">): Applied {
+  const incoming = incomingBlock(draft, operation.text);
+  const lines = [`## ${incomingHeading(draft, operation.heading)}`, "", ...linesOf(incoming.text)];
+  put(draft, "HISTORY.md", appendLines(draft.texts["HISTORY.md"] ?? "", lines));
+  return { ...incoming, id: documentOf(draft, "HISTORY.md").sections.at(-1)?.id ?? "HISTORY.md" };
 }
 
-function foldSections(texts: Texts, operation: Operation<"foldSections">, context: PlanContext): Step {
-  const { text, redacted } = incomingBlock(operation.text, context);
-  const heading = incomingHeading(operation.heading, context);
-  const document = documentOf(texts, "HISTORY.md");
+function foldSections(draft: Draft, operation: Operation<"foldSections">): Applied {
+  const incoming = incomingBlock(draft, operation.text);
+  const heading = incomingHeading(draft, operation.heading);
+  const document = documentOf(draft, "HISTORY.md");
   const named = operation.sections.map((name) => {
-    const [section, ...others] = findSections(document, name);
+    const section = findSection(document, name);
     if (section === undefined) throw new Refusal("not-found", `HISTORY.md has no section ${name}.`);
-    if (others.length > 0) throw new Refusal("ambiguous", "HISTORY.md has several sections of that name.");
     return section;
   });
   const sections = [...new Set(named)].sort((one, other) => one.line - other.line);
@@ -384,20 +361,17 @@ function foldSections(texts: Texts, operation: Operation<"foldSections">, contex
       .join("\n")
       .trimEnd(),
   );
+  const at = first.line - 1;
   let after = document.text;
   for (const { line, lastLine } of sections.toReversed()) after = replaceLines(after, line - 1, lastLine, []);
-  after = replaceLines(after, first.line - 1, first.line - 1, [`## ${heading}`, "", ...linesOf(text), ""]);
-  const archive = bounded(appendLines(texts[ARCHIVE_FILE] ?? ARCHIVE_TITLE, linesOf(moved.join("\n\n"))));
-  return {
-    texts: { ...texts, "HISTORY.md": after, [ARCHIVE_FILE]: archive },
-    id: sections.map(({ id }) => id).join(" "),
-    redacted,
-    text,
-  };
+  put(draft, "HISTORY.md", replaceLines(after, at, at, [`## ${heading}`, "", ...linesOf(incoming.text), ""]));
+  const archive = appendLines(draft.texts[ARCHIVE_FILE] ?? ARCHIVE_TITLE, linesOf(moved.join("\n\n")));
+  put(draft, ARCHIVE_FILE, bounded(archive));
+  return { ...incoming, id: sections.map(({ id }) => id).join(" ") };
 }
 
 const ARCHIVE_TITLE = "# Archive of the history\n";
-/** Characters of the archive; beyond them its oldest sections leave, which the sessions' own archives still hold. */
+/** Characters of the archive; its oldest sections are dropped beyond them, the sessions' own archives still have them. */
 const MOST_ARCHIVED = 400_000;
 
 function bounded(archive: string): string {

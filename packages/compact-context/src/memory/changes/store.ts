@@ -11,11 +11,11 @@ import {
   readMemoryFile,
   refuseShared,
   takeClaim,
-  versionOf,
+  versionOrNull,
   writeMemoryFile,
 } from "../files/write-file.ts";
 import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./document.ts";
-import { type Hunk, hunksBetween, inverse, patch } from "./patch.ts";
+import { type Hunk, hunksBetween, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
 
 // How a change gets to the disk. One process at a time holds the channel's lock. It writes down what it is about to do
@@ -61,18 +61,19 @@ export async function findChannel({ channelDir, workspaceDir, user }: ChannelFol
   };
 }
 
-/** Files of a channel as they were read; undefined where there is none. */
-export type ReadFiles = Partial<Readonly<Record<ChangedFile, MemoryFile | undefined>>>;
-
-export async function readFiles(place: ChannelPlace): Promise<ReadFiles> {
+export async function readTexts(place: ChannelPlace): Promise<Texts> {
   const read = CHANGED_FILES.map(
-    async (file) => [file, await readMemoryFile(await place.path(file))] as const,
+    async (file) => [file, (await readMemoryFile(await place.path(file)))?.text] as const,
   );
   return Object.fromEntries(await Promise.all(read));
 }
 
-export function textsOf(files: ReadFiles): Texts {
-  return Object.fromEntries(CHANGED_FILES.map((file) => [file, files[file]?.text]));
+/** False for a channel that nothing has changed yet. */
+export async function hasWork({ work }: ChannelPlace): Promise<boolean> {
+  return lstat(work).then(
+    () => true,
+    () => false,
+  );
 }
 
 /** How long a change waits for the lock. */
@@ -115,19 +116,16 @@ export async function withChannel<T>(
   }
 }
 
-/** Everything a change does. */
-interface Pending {
+/** A change that is decided: with the files' texts before and after, undefined if there is no file. */
+export interface Pending {
   readonly change: Omit<MemoryChange, "files">;
-  readonly edits: readonly TextEdit[];
+  readonly edits: readonly {
+    readonly file: ChangedFile;
+    readonly before?: string;
+    readonly after?: string;
+  }[];
   /** False for a change that cannot be undone. */
   readonly keeps?: boolean;
-}
-
-/** A file's text before and after a change; undefined where there is no file. */
-export interface TextEdit {
-  readonly file: ChangedFile;
-  readonly before?: string;
-  readonly after?: string;
 }
 
 const PENDING = "pending.json";
@@ -144,29 +142,20 @@ async function recover(place: ChannelPlace): Promise<void> {
   const pending = await readPending(place);
   if (pending === undefined) return;
   const { changes } = await readLog(place.channelDir);
-  await finish(
-    place,
-    pending,
-    changes.some(({ id }) => id === pending.change.id),
-  );
+  const isLogged = changes.some(({ id }) => id === pending.change.id);
+  await finish(place, pending, isLogged);
 }
 
-/** What was not finished. It is put in its place whole: where it cannot be read, what it would have done is not known. */
+/** The unfinished change. It was put in place whole: if it cannot be read, what it would have done is unknown. */
 export async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
   const path = join(place.work, PENDING);
   const text = (await readMemoryFile(path))?.text;
   if (text === undefined) return undefined;
-  let cause: unknown;
-  try {
-    const pending = JSON.parse(text) as Partial<Pending> | null;
-    if (typeof pending?.change?.id === "string" && Array.isArray(pending.edits)) return pending as Pending;
-  } catch (error) {
-    cause = error;
-  }
+  const pending = parsedJson(text) as Partial<Pending> | null | undefined;
+  if (typeof pending?.change?.id === "string" && Array.isArray(pending.edits)) return pending as Pending;
   throw new CompactError("StorageFailed", "a change that was not finished cannot be read", {
     place: path,
     hint: "Delete that file: the change in it is lost, the files stay as they are.",
-    cause,
   });
 }
 
@@ -190,57 +179,57 @@ async function finish(
 
 const MOST_CONFLICTS = 20;
 
-/** Over the very text that was read; the file is as old as the change. */
+/**
+ * Writes over the exact text that was read; the file is as old as the change. What a person saved meanwhile stays, and
+ * their lines win.
+ */
 async function writeEdit(
   place: ChannelPlace,
-  edit: TextEdit,
+  { file, before, after }: Pending["edits"][number],
   modified: number,
 ): Promise<{ readonly change: FileChange; readonly edit: FileEdit }> {
-  const { file } = edit;
   const path = await place.path(file);
+  const planned = hunksBetween(before ?? "", after ?? "");
   for (let attempt = 1; ; attempt += 1) {
     const read = await readMemoryFile(path);
-    const { before, after, gaveWay } = mergedWith(read?.text, edit);
-    try {
-      if (after !== read?.text) await putText(path, after, { read, modified });
-    } catch (error) {
-      if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
+    const isMerged = read?.text !== before && read?.text !== after;
+    const merged = isMerged ? patch(read?.text ?? "", planned, false) : { text: after, left: [] };
+    if (!(await isWritten(path, merged.text, { read, modified, isLast: attempt === MOST_CONFLICTS })))
       continue;
-    }
-    const openEnd = /[^\r\n]$/.test(before ?? "") || undefined;
+    const { text, left }: { text?: string; left: readonly Hunk[] } = merged;
+    const hunks = planned.filter((hunk) => !left.includes(hunk));
     return {
-      change: { before: versionOrNull(before), after: versionOrNull(after), gaveWay },
-      edit: { file, hunks: hunksBetween(before ?? "", after ?? ""), openEnd },
+      change: {
+        before: versionOrNull(isMerged ? read?.text : before),
+        after: versionOrNull(text),
+        gaveWay: left.length > 0 || undefined,
+      },
+      edit: {
+        file,
+        hunks,
+        openEnd: /[^\r\n]$/.test(before ?? "") || undefined,
+        moved: isMerged || undefined,
+      },
     };
   }
 }
 
-async function putText(
+/** Replaces the text that was read; false if somebody else did meanwhile, `Conflict` if it is the last attempt. */
+async function isWritten(
   path: string,
   text: string | undefined,
-  { read, modified }: { readonly read: MemoryFile | undefined; readonly modified: number },
-): Promise<void> {
-  if (text === undefined) await rm(path, { force: true });
-  else await writeMemoryFile(path, text, { ifVersion: read?.version ?? null, modified });
-}
-
-/** The edit as it is done to what the file says now: what a person saved meanwhile stays, and their lines win. */
-function mergedWith(
-  now: string | undefined,
-  { before, after }: TextEdit,
-): Omit<TextEdit, "file"> & { readonly gaveWay?: boolean } {
-  if (now === before || now === after) return { before, after };
-  const planned = hunksBetween(before ?? "", after ?? "");
-  const { text, left } = patch(now ?? "", planned, false);
-  const gaveWay = left.length > 0 || undefined;
-  if (text !== now) return { before: now, after: text, gaveWay };
-  // It was written before its process ended, and edited since.
-  const done = planned.filter((hunk) => !left.includes(hunk));
-  return { before: patch(now, inverse(done), false).text, after: now, gaveWay };
-}
-
-function versionOrNull(text: string | undefined): string | null {
-  return text === undefined ? null : versionOf(text);
+  given: { readonly read: MemoryFile | undefined; readonly modified: number; readonly isLast: boolean },
+): Promise<boolean> {
+  const { read, modified, isLast } = given;
+  try {
+    if (text === undefined) await rm(path, { force: true });
+    else if (text !== read?.text)
+      await writeMemoryFile(path, text, { ifVersion: read?.version ?? null, modified });
+    return true;
+  } catch (error) {
+    if (!hasCode(error, "Conflict") || isLast) throw error;
+    return false;
+  }
 }
 
 /** The list of a channel's changes, one line each, oldest first; the newest with what takes them back. */
@@ -281,8 +270,8 @@ export interface FileEdit {
   readonly hunks: readonly Hunk[];
   /** The text before had no line end at its end. */
   readonly openEnd?: boolean;
-  /** Lines of it were forgotten since: its places no longer hold. */
-  readonly scrubbed?: boolean;
+  /** The places of its lines do not hold: the file had other lines, or some of them were forgotten since. */
+  readonly moved?: boolean;
 }
 
 /** A line of the log; `edits` only while the change can be undone. */
@@ -304,16 +293,12 @@ export function readLogText(text: string): ReadLog<LogEntry> {
   const problems: { line: number; message: string }[] = [];
   text.split("\n").forEach((raw, index) => {
     if (raw.trim() === "") return;
-    const change = parseEntry(raw);
-    if (change === undefined) problems.push({ line: index + 1, message: "the line is cut off or damaged" });
-    else if (!changes.has(change.id)) changes.set(change.id, change);
+    const change = parsedJson(raw) as Partial<LogEntry> | null | undefined;
+    if (typeof change?.id !== "string" || !Array.isArray(change.operations))
+      problems.push({ line: index + 1, message: "the line is cut off or damaged" });
+    else if (!changes.has(change.id)) changes.set(change.id, change as LogEntry);
   });
   return { changes: [...changes.values()], problems };
-}
-
-function parseEntry(raw: string): LogEntry | undefined {
-  const value = parsedJson(raw) as Partial<LogEntry> | null | undefined;
-  return typeof value?.id === "string" && Array.isArray(value.operations) ? (value as LogEntry) : undefined;
 }
 
 /** Adds a change to the log; durable when it resolves. */
@@ -333,7 +318,7 @@ async function appendChange(channelDir: string, entry: LogEntry): Promise<void> 
   } finally {
     await handle.close();
   }
-  if (size > LONG_LOG) await rewriteLog(channelDir, shortened);
+  if (size > LONG_LOG) await rewriteLog(channelDir, shortened((await readLog(channelDir)).changes));
 }
 
 /** Bytes beyond which the log is shortened: to so many changes, the newest with their undo data while that fits. */
@@ -355,22 +340,19 @@ function shortened(entries: readonly LogEntry[]): readonly LogEntry[] {
   return kept.toReversed();
 }
 
-/** Puts other entries in the place of the log's; lines that cannot be read leave. */
-export async function rewriteLog(
-  channelDir: string,
-  edit: (entries: readonly LogEntry[]) => readonly LogEntry[],
-): Promise<void> {
-  const entries = edit((await readLog(channelDir)).changes);
+/** Replaces the log's entries; lines that cannot be read leave. */
+export async function rewriteLog(channelDir: string, entries: readonly LogEntry[]): Promise<void> {
   const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   await writeMemoryFile(join(channelDir, LOG_FILE), text);
 }
 
 const LONGEST_LOGGED = 1_000;
-
 /** Fields of operations that callers word as they like. */
-const WORDED: ReadonlySet<string> = new Set(["section", "heading", "why", "source"]);
+const WORDED: ReadonlySet<string> = new Set(["text", "section", "heading", "why", "source"]);
+/** Fields that name what is forgotten. */
+const UNTOLD: ReadonlySet<string> = new Set(["topic", "said"]);
 
-/** An operation for the log, secrets taken out: the text of an item as it is, that of sections and files by its length. */
+/** An operation for the log, without secrets: an item's text as it is, that of sections and files by its length. */
 export function loggedOperation(
   operation: MemoryOperation,
   { redactText }: Pick<Redactor, "redactText">,
@@ -378,11 +360,11 @@ export function loggedOperation(
 ): LoggedOperation {
   const { op, ...fields } = operation;
   const isItem = op === "add" || op === "supersede";
-  const shown = Object.entries(fields).map(([name, value]): readonly [string, unknown] => {
-    if (name === "topic" || name === "said") return [name, undefined];
-    if (name === "text" && !isItem) return ["characters", String(value).length];
-    if (name === "text") return [name, redactText(String(value)).slice(0, LONGEST_LOGGED)];
-    return [name, WORDED.has(name) && typeof value === "string" ? redactText(value) : value];
+  const shown = Object.entries(fields).flatMap(([name, value]): (readonly [string, unknown])[] => {
+    if (UNTOLD.has(name)) return [];
+    if (typeof value !== "string" || !WORDED.has(name)) return [[name, value]];
+    if (name === "text" && !isItem) return [["characters", value.length]];
+    return [[name, redactText(value).slice(0, LONGEST_LOGGED)]];
   });
   return { op, id, ...Object.fromEntries(shown) };
 }

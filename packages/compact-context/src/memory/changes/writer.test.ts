@@ -96,6 +96,17 @@ it("forgotten: words that are also names in the log leave those", async () => {
   ]);
 });
 
+it("an id that nothing has is refused, and makes no folder", async () => {
+  const unknown = { op: "forget", target: "m-unknown" } as const;
+  expect((await writer.apply([unknown], person)).refused.map(({ reason }) => reason)).toEqual(["not-found"]);
+  await expect(writer.undo("c-unknown")).rejects.toMatchObject({ code: "NotFound" });
+  expect(await readdir(channelDir)).not.toContain(".memory");
+  const nowhere = createMemoryWriter({ channelDir: join(workspaceDir, "nowhere") });
+  expect((await nowhere.apply([unknown], person)).done).toEqual([]);
+  await expect(nowhere.undo("c-unknown")).rejects.toMatchObject({ code: "NotFound" });
+  expect(await readdir(workspaceDir)).not.toContain("nowhere");
+});
+
 it("a line that a person wrote or edited is changed by a person only", async () => {
   await writeFile(join(channelDir, "MEMORY.md"), "## Facts\r\n- mine\r\n- also mine");
   const [mine] = (await writer.read("MEMORY.md")).sections[0]?.items ?? [];

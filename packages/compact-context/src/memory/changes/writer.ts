@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import { CompactError, createKeyedMutex, requireOptions, requireText } from "../../errors.ts";
 import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { getChannelSessionPath } from "../files/folders.ts";
+import { versionOrNull } from "../files/write-file.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
 import {
   type ChangeNote,
@@ -11,7 +12,7 @@ import {
   type MemoryOperation,
   readDocument,
 } from "./document.ts";
-import { forgottenIn, scrubFolder, scrubTexts } from "./forget.ts";
+import { forgottenIn, scrubChannel } from "./forget.ts";
 import { inverse, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
 import {
@@ -27,14 +28,13 @@ import {
   type ChannelPlace,
   commitChange,
   findChannel,
+  hasWork,
   type LogEntry,
   loggedOperation,
   type MemoryChange,
-  type ReadFiles,
   type ReadLog,
-  readFiles,
   readLog,
-  textsOf,
+  readTexts,
   withChannel,
 } from "./store.ts";
 
@@ -87,33 +87,33 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const { redactText } = options.redactor ?? createRedactor();
   const now = options.now ?? Date.now;
+  const handsAt = async (place: ChannelPlace): Promise<Hands> => ({
+    place,
+    texts: await readTexts(place),
+    time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
+    redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
+    id: `c-${Math.floor(now() / 1000).toString(36)}${randomUUID().slice(0, 6)}`,
+  });
   const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
-    inTurn(options.channelDir, () =>
-      withChannel(options, async (place) =>
-        work({
-          place,
-          files: await readFiles(place),
-          time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
-          redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
-          id: `c-${Math.floor(now() / 1000).toString(36)}${randomUUID().slice(0, 6)}`,
-        }),
-      ),
-    );
+    inTurn(options.channelDir, () => withChannel(options, async (place) => work(await handsAt(place))));
+  const read = async (): Promise<Texts> => readTexts(await findChannel(options));
   return {
-    async read(file) {
-      const found = (await readFiles(await findChannel(options)))[file];
-      return readDocument(file, found?.text ?? "", found?.version ?? null);
+    read: async (file) => readDocument(file, (await read())[file]),
+    async apply(operations, note) {
+      const place = await findChannel(options);
+      // What changes nothing makes no folder.
+      if (!(await hasWork(place))) {
+        const plan = planned(await handsAt(place), operations, note);
+        if (plan.done.length === 0) return { ...plan, changeId: undefined, forgotten: [], versions: {} };
+      }
+      return alone((hands) => applyAll(hands, operations, note));
     },
-    apply: (operations, note) => alone((hands) => applyAll(hands, operations, note)),
-    undo: (changeId, { partial = false } = {}) => alone((hands) => undoOne(hands, changeId, partial)),
-    async forgotten() {
-      const files = await readFiles(await findChannel(options));
-      return isForgottenBy(files[RETIRED_FILE]?.text ?? "");
+    async undo(changeId, { partial = false } = {}) {
+      if (!(await hasWork(await findChannel(options)))) throw notLogged(changeId);
+      return alone((hands) => undoOne(hands, changeId, partial));
     },
-    async superseded() {
-      const files = await readFiles(await findChannel(options));
-      return supersededIn(files[RETIRED_FILE]?.text ?? "");
-    },
+    forgotten: async () => isForgottenBy((await read())[RETIRED_FILE] ?? ""),
+    superseded: async () => supersededIn((await read())[RETIRED_FILE] ?? ""),
     async log() {
       const { changes, problems } = await readLog((await findChannel(options)).channelDir);
       return { changes: changes.map(({ edits: _, ...change }) => change), problems };
@@ -124,42 +124,41 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
 /** What one change works with. */
 interface Hands {
   readonly place: ChannelPlace;
-  readonly files: ReadFiles;
+  readonly texts: Texts;
   /** ISO 8601, to the second. */
   readonly time: string;
   readonly redactor: Pick<Redactor, "redactText">;
   readonly id: string;
 }
 
+function planned(
+  { texts, time, redactor }: Hands,
+  operations: readonly MemoryOperation[],
+  { author }: ChangeNote,
+): ReturnType<typeof planChange> {
+  return planChange(texts, operations, { author, time, redactor });
+}
+
 async function applyAll(
   hands: Hands,
   operations: readonly MemoryOperation[],
-  { author, reason, sources = [] }: ChangeNote,
+  note: ChangeNote,
 ): Promise<MemoryChangeResult> {
-  const { place, files, time, redactor } = hands;
-  const before = textsOf(files);
-  const plan = planChange(before, operations, { author, time, redactor });
-  const { done, refused } = plan;
-  let { texts } = plan;
-  const isForgotten = forgottenIn(before, done);
-  const forgotten = new Map<string, number>();
-  const note = (file: string, pieces: number): void => {
-    if (pieces > 0) forgotten.set(file, (forgotten.get(file) ?? 0) + pieces);
-  };
-  if (isForgotten !== undefined) {
-    note("MEMORY.md", done.filter(({ operation }) => operation.op === "forget" && operation.target).length);
-    texts = scrubTexts(texts, isForgotten, note);
-    await scrubFolder(place, isForgotten, note);
-  }
-  const change = await commit(hands, texts, isForgotten === undefined, {
-    author,
-    reason: redactor.redactText(reason),
-    sources: sources.map((source) => redactor.redactText(source)),
+  const { place, redactor } = hands;
+  const { done, refused, texts } = planned(hands, operations, note);
+  const isForgotten = forgottenIn(hands.texts, done);
+  const scrubbed =
+    isForgotten === undefined
+      ? { texts, forgotten: [] }
+      : await scrubChannel(place, texts, isForgotten, done);
+  const change = await commit(hands, scrubbed.texts, isForgotten === undefined, {
+    author: note.author,
+    reason: redactor.redactText(note.reason),
+    sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
     operations: done.map(({ operation, id }) => loggedOperation(operation, redactor, id)),
-    refused: refused.map(({ operation, reason, message }) => ({
+    refused: refused.map(({ operation, ...why }) => ({
       operation: loggedOperation(operation, redactor),
-      reason,
-      message,
+      ...why,
     })),
   });
   const versions = Object.entries(change?.files ?? {}).map(([file, { after }]) => [file, after ?? undefined]);
@@ -167,54 +166,54 @@ async function applyAll(
     changeId: change?.id,
     done,
     refused,
-    forgotten: [...forgotten].map(([file, pieces]) => ({ file, pieces })),
+    forgotten: scrubbed.forgotten,
     versions: Object.fromEntries(versions),
   };
 }
 
-/** Brings the files to these texts; undefined where they say that already. */
+/** Writes these texts; undefined if the files say that already. */
 async function commit(
-  { place, files, time, id }: Hands,
-  texts: Texts,
+  { place, texts: before, time, id }: Hands,
+  after: Texts,
   keeps: boolean,
   change: Omit<MemoryChange, "id" | "time" | "files">,
 ): Promise<MemoryChange | undefined> {
-  const edits = CHANGED_FILES.map((file) => ({ file, before: files[file]?.text, after: texts[file] }));
-  const changed = edits.filter(({ before, after }) => before !== after);
-  if (changed.length === 0) return undefined;
-  return commitChange(place, { change: { id, time, ...change }, edits: changed, keeps });
+  const edits = CHANGED_FILES.map((file) => ({ file, before: before[file], after: after[file] })).filter(
+    (edit) => edit.before !== edit.after,
+  );
+  if (edits.length === 0) return undefined;
+  return commitChange(place, { change: { id, time, ...change }, edits, keeps });
+}
+
+function notLogged(changeId: string): CompactError {
+  return new CompactError("NotFound", `the log has no change ${changeId}`, {
+    place: changeId,
+    hint: "Look at the list of changes for its id.",
+  });
 }
 
 async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
   const { changes } = await readLog(hands.place.channelDir);
   const index = changes.findIndex(({ id }) => id === changeId);
   const change = changes[index];
-  if (change === undefined)
-    throw new CompactError("NotFound", `the log has no change ${changeId}`, {
-      place: changeId,
-      hint: "Look at the list of changes for its id.",
-    });
-  const { texts, left } = withoutChange(hands, change, changes.slice(index + 1));
+  if (change === undefined) throw notLogged(changeId);
+  const { texts, left } = withoutChange(hands.texts, change, changes.slice(index + 1));
   if (left.length > 0 && !partial) return { changeId: undefined, left };
-  const undone = await commit(
-    hands,
-    left.length > 0 ? texts : notLearnedAgain(texts, change, hands.time),
-    true,
-    {
-      author: "undo",
-      reason: `takes back ${changeId}`,
-      sources: [],
-      operations: [],
-      refused: [],
-      undoes: changeId,
-    },
-  );
+  const after = left.length > 0 ? texts : notLearnedAgain(texts, change, hands.time);
+  const undone = await commit(hands, after, true, {
+    author: "undo",
+    reason: `takes back ${changeId}`,
+    sources: [],
+    operations: [],
+    refused: [],
+    undoes: changeId,
+  });
   return { changeId: undone?.id, left };
 }
 
-/** What the files would be without a change. */
+/** The files without a change, and what of it cannot be taken back. */
 function withoutChange(
-  { files }: Hands,
+  texts: Texts,
   { id, edits, files: versions }: LogEntry,
   after: readonly LogEntry[],
 ): { readonly texts: Texts; readonly left: readonly UndoLeft[] } {
@@ -223,32 +222,27 @@ function withoutChange(
       place: id,
       hint: "Only the newest changes can be taken back; the log says what it did, so it can be done by hand.",
     });
-  const texts: Partial<Record<ChangedFile, string>> = textsOf(files);
   const left: UndoLeft[] = [];
-  for (const { file, hunks, openEnd, scrubbed } of edits) {
-    const isSame = scrubbed !== true && files[file]?.version === versions[file]?.after;
-    const undone = patch(files[file]?.text ?? "", inverse(hunks), isSame);
-    const text = isSame && openEnd === true ? undone.text.replace(/(?:\r\n|\n|\r)$/, "") : undone.text;
-    texts[file] = text === "" && versions[file]?.before === null ? undefined : text;
-    const later = after
-      .filter((one) => one.files[file] !== undefined)
-      .map((one) => one.id)
-      .toReversed();
+  const taken = edits.map(({ file, hunks, openEnd, moved }) => {
+    const isSame = moved !== true && versionOrNull(texts[file]) === versions[file]?.after;
+    const undone = patch(texts[file] ?? "", inverse(hunks), isSame);
+    const later = after.filter(({ files }) => files[file] !== undefined).map((one) => one.id);
     for (const { at, out } of undone.left)
-      left.push({ file, line: at + 1, lastLine: at + Math.max(1, out.length), later });
-  }
-  return { texts, left };
+      left.push({ file, line: at + 1, lastLine: at + Math.max(1, out.length), later: later.toReversed() });
+    const text = isSame && openEnd === true ? undone.text.replace(/(?:\r\n|\n|\r)$/, "") : undone.text;
+    return [file, text === "" && versions[file]?.before === null ? undefined : text];
+  });
+  return { texts: { ...texts, ...Object.fromEntries(taken) }, left };
 }
 
 /** What was added and taken back is not wanted: a later extraction must not add it again. */
 function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: string): Texts {
-  const before = texts[RETIRED_FILE] ?? "";
-  let retired = before;
+  let retired = texts[RETIRED_FILE] ?? "";
   for (const { op, text } of operations) {
     if (op !== "add" || typeof text !== "string" || retiredAs(retired, text) !== undefined) continue;
     retired = withRetired(retired, text, { as: "invalidated", time, note: `undone, ${id}` });
   }
-  return retired === before ? texts : { ...texts, [RETIRED_FILE]: retired };
+  return { ...texts, [RETIRED_FILE]: retired === "" ? texts[RETIRED_FILE] : retired };
 }
 
 // ---- SESSION.md by a host

@@ -164,6 +164,11 @@ export function versionOf(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("base64url").slice(0, 22);
 }
 
+/** The version of a file's text; `null` if there is no file. */
+export function versionOrNull(text: string | undefined): string | null {
+  return text === undefined ? null : versionOf(text);
+}
+
 function changed(path: string): CompactError {
   return new CompactError("Conflict", "the file was changed since it was read", {
     place: path,

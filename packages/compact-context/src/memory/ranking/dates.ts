@@ -59,8 +59,50 @@ const words = (spaced: string, unspaced: string): RegExp =>
 const weekOf = (today: number): number => today - ((new Date(today).getUTCDay() + 6) % 7) * DAY;
 const days = (start: number, count: number): TimeSpan => ({ start, end: start + count * DAY - 1 });
 
+/** Small numbers in words, from one on. */
+const COUNTS: readonly (readonly string[])[] = [
+  listed("one|a|an two three four five six seven eight nine ten"),
+  listed("eine[mr]? zwei drei vier fünf sechs sieben acht neun zehn"),
+  listed("une? deux trois quatre cinq six sept huit neuf dix"),
+  listed("una? dos tres cuatro cinco seis siete ocho nueve diez"),
+  listed("uma? dois|duas três quatro cinco seis sete oito nove dez"),
+  listed("один|одну два|две три четыре пять шесть семь восемь девять десять"),
+  [..."一二三四五六七八九十"].map((count) => (count === "二" ? "[二两]" : count)),
+];
+const COUNT = `(\\d{1,3}|${COUNTS.flat().join("|")})`;
+
+/** So many days or weeks before today. */
+const ago = (spaced: string, unspaced: string, length: number): (typeof RELATIVE)[number] => [
+  words(spaced.replaceAll("#", `${COUNT}\\s`), unspaced.replaceAll("#", `${COUNT}\\s?`)),
+  (today, counts) => {
+    const count = counts.find((one) => one !== undefined) ?? "";
+    const back = /^\d/.test(count) ? Number(count) : placeIn(COUNTS, count) + 1;
+    return days((length === 1 ? today : weekOf(today)) - back * length * DAY, length);
+  },
+];
+
 /** Spans that are told from today on. */
-const RELATIVE: readonly (readonly [RegExp, (today: number) => TimeSpan])[] = [
+const RELATIVE: readonly (readonly [
+  RegExp,
+  (today: number, counts: readonly (string | undefined)[]) => TimeSpan,
+])[] = [
+  ago(
+    "#days? ago|vor #tag(?:en)?|il y a #jours?|hace #días?|há #dias?(?: atrás)?|#dias? atrás|#(?:день|дня|дней) назад",
+    "#天(?:之)?前|#日前",
+    1,
+  ),
+  ago(
+    "#weeks? ago|vor #wochen?|il y a #semaines?|hace #semanas?|há #semanas?(?: atrás)?|#semanas? atrás|(?:#|)недел[юиь] назад",
+    "#个?(?:周|星期)(?:之)?前|#週間前",
+    7,
+  ),
+  [
+    words(
+      "(?:last|over the|on the|at the) weekend|(?:am |letztes |letzten )wochenende|(?:le )?week-?end (?:dernier|passé)|(?:el )?fin de semana pasado|(?:no )?fim de semana(?: passado)?|(?:в|на) (?:прошлые |прошлых )?выходны[ех]",
+      "上个?周末|先週末",
+    ),
+    (today) => days(weekOf(today) - 2 * DAY, 2),
+  ],
   [
     words(
       "the day before yesterday|vorgestern|avant-hier|anteayer|anteontem|позавчера",
@@ -101,25 +143,30 @@ const WEEKDAY = words(
   `(?:上个?|这个?|本|先週の?|今週の?)?(?:${WEEKDAYS.slice(6).flat().join("|")})`,
 );
 
-/** The first day, week or month that a text names, told from now on or by its date, and its words for it. */
+/** The first day, week or month that a text names, counted from now or by its date, and the rest of the text. */
 export function spanIn(
   text: string,
   now: number,
-): { readonly words: string; readonly span: TimeSpan } | undefined {
+): { readonly rest: string; readonly span: TimeSpan } | undefined {
   const today = Math.floor(now / DAY) * DAY;
   for (const [name, spanOf] of RELATIVE) {
-    const [found] = name.exec(text) ?? [];
-    if (found !== undefined) return { words: found, span: spanOf(today) };
-  }
-  const [weekday] = WEEKDAY.exec(text) ?? [];
-  if (weekday !== undefined) {
-    const since = new Date(today).getUTCDay() - placeIn(WEEKDAYS, weekday);
-    return { words: weekday, span: days(today - (since > 0 ? since : since + 7) * DAY, 1) };
+    const found = name.exec(text);
+    if (found !== null) return { rest: text.replace(found[0], " "), span: spanOf(today, found.slice(1)) };
   }
   const year = new Date(now).getUTCFullYear();
-  const found = dateIn(text, year);
+  const dated = dateIn(text, year);
   // A day without a year that is still to come is last year's; one with a year stays what it is.
-  return found !== undefined && found.span.start > now ? dateIn(text, year - 1) : found;
+  const date = dated !== undefined && dated.span.start > now ? dateIn(text, year - 1) : dated;
+  const [weekday] = WEEKDAY.exec(text) ?? [];
+  // A weekday beside a date only says it again.
+  if (date !== undefined)
+    return { rest: text.replace(date.words, " ").replace(weekday ?? "", " "), span: date.span };
+  if (weekday === undefined) return undefined;
+  const since = new Date(today).getUTCDay() - placeIn(WEEKDAYS, weekday);
+  return {
+    rest: text.replace(weekday, " "),
+    span: days(today - (since > 0 ? since : since + 7) * DAY, 1),
+  };
 }
 
 /** The place in its language's list of the name that a text is or ends with. */
@@ -151,6 +198,7 @@ const DATES: readonly (readonly [RegExp, year: number, month: number, day: numbe
     1,
     0,
   ],
+  [new RegExp(`(?<![\\d.])(\\d{1,2})\\.(\\d{1,2})\\.${YEAR}?(?![\\d.])`, "u"), 3, 2, 1],
 ];
 
 function dateIn(

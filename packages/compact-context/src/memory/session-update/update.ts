@@ -101,7 +101,7 @@ function textOf({ lessons, answer }: Decided, before: string): string | undefine
 /** Sections of a person's own making stay as they are, below ours. */
 function foreignSections(text: string): string {
   const lines = linesOf(text);
-  const foreign = readDocument("SESSION.md", text, null).sections.filter(
+  const foreign = readDocument("SESSION.md", text).sections.filter(
     ({ level, heading, items }) => level > 0 && items.length > 0 && fieldOf(heading) === undefined,
   );
   return foreign
