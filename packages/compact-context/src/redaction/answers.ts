@@ -1,7 +1,7 @@
 import type { Finding } from "./finding.ts";
 import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
 import { type Place, places } from "./place.ts";
-import { isFilledIn, isGiven, isMixed, looksGenerated } from "./values.ts";
+import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
 // Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
 // server, the keyword of a network device.
@@ -62,7 +62,8 @@ const COMMAND = /^[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)[ \t]{1,4}(?=\S)/
 /** Commands that draw a secret or read one from where it is kept. */
 const GIVES =
   /openssl rand|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
-const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w-])`, "i");
+/** A name that is not set by the command itself. */
+const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
 /** What these print of a file or a variable is no secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
@@ -124,13 +125,13 @@ function answerIn(line: string, { answer, isSecret }: Expected): string {
 }
 
 function expectedBehind(line: string): Expected | undefined {
+  if (CODES.test(line) && !HANDLES.test(line)) return LISTED;
   if (COMMAND.test(line))
     return (GIVES.test(line) || NAMES.test(line)) && !HANDLES.test(line) ? ANSWER : NOTHING;
-  if (CODES.test(line)) return LISTED;
   return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
 }
 
-/** A path, or a line of `/etc/passwd`, is none. */
+/** A path, a line of `/etc/passwd` or of settings is none. */
 function isAnswer(value: string): boolean {
-  return !/^[./~]|:.*:/.test(value) && (looksGenerated(value) || isGivenWord(value));
+  return !/^[./~]|:.*:|^[A-Z\d_]+=/.test(value) && isGivenWord(value);
 }

@@ -8,6 +8,7 @@ import {
   isMixed,
   isQuotedSecret,
   isSpoken,
+  isStandIn,
   isToldApart,
   type ValueContext,
 } from "./values.ts";
@@ -89,7 +90,7 @@ const RELATIONS: readonly Relation[] = [
   // <password>x</password>, <td>Password</td><td>x</td>, <item name="password">x</item>
   {
     between:
-      /(?:(?:["'][^<>\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
+      /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
     // Jenkins keeps what it encrypted in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
@@ -101,7 +102,8 @@ const RELATIONS: readonly Relation[] = [
     before: /(?:name|key|id|variable|type)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?[\w.-]{0,40}$/i,
     read: reads(
       raw`[^\s"'<>\\,}]{3,4096}`,
-      (value) => isFilledIn(value) && (!isExpression(value) || /\([^)]*$/.test(value)),
+      (value, name) =>
+        isFilledIn(value) && !isStandIn(value, name) && (!isExpression(value) || /\([^)]*$/.test(value)),
     ),
   },
   // The value one level below: password:\n  value: x, variable "password" { default = "x" }
@@ -307,20 +309,24 @@ function matchAt(pattern: RegExp, text: string, index: number): string | undefin
 
 const MANIFEST_KIND = /^\s{0,20}kind:\s*["']?Secret\b/;
 const BLOCK = /^(\s{0,20})(?:data|stringData):\s*$/;
-const ENTRY = /^(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/;
+const ENTRY =
+  /^(?!\s*(?:[\w.-]*user(?:name)?|login|host|port):)(\s{1,40}[\w.-]{1,128}:[ \t]{1,8}["']?)([^\s"'{}|>#<][^\s"']{3,8191})/i;
 
 /** The values of `data` and `stringData` in YAML manifests of kind Secret. */
 export function* findKubernetesSecrets(text: string): Generator<Finding> {
   if (!/\bkind:[ \t]{0,4}["']?Secret\b/.test(text)) return;
   let offset = 0;
   let indent: number | undefined;
+  /** How far its entries are indented: a text below one of them is no entry. */
+  let entries: number | undefined;
   for (const { line, isSecret } of linesOfManifests(text)) {
     const depth = line.search(/\S/);
-    if (indent !== undefined && depth >= 0 && depth <= indent) indent = undefined;
-    const entry = indent === undefined ? null : ENTRY.exec(line);
-    if (entry !== null && !/^\s*(?:[\w.-]*user(?:name)?|login|host|port):/i.test(line)) {
-      const start = offset + (entry[1]?.length ?? 0);
-      yield { start, end: start + (entry[2]?.length ?? 0), kind: "kubernetes-secret" };
+    if (indent !== undefined && depth >= 0 && depth <= indent) indent = entries = undefined;
+    else if (indent !== undefined && depth >= 0) entries ??= depth;
+    const [, name = "", value = ""] = (depth === entries && ENTRY.exec(line)) || [];
+    if (value !== "") {
+      const start = offset + name.length;
+      yield { start, end: start + value.length, kind: "kubernetes-secret" };
     }
     if (isSecret) indent ??= BLOCK.exec(line)?.[1]?.length;
     offset += line.length + 1;

@@ -8,7 +8,7 @@ import { isExpression, isHintedAt, isShuffled, isStandIn, isWords, looksGenerate
 const { raw } = String;
 
 /** A run of the characters that values have. */
-const RUN = /(?<![\w./+~!#$%^*?@-])[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
+const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
 /** What stands before a value and is part of it: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;

@@ -31,7 +31,8 @@ const PLACES = [
   ...places("url-password", (value) => /\d/.test(value), raw`:\/\/~>[\w-]{20,256}~>(?=@)~>://`),
   ...places(
     "connection-string",
-    (value) => isFilledIn(value.slice(1, -1)),
+    // In a template braces hold a variable.
+    (value) => isFilledIn(value.slice(1, -1)) && !/^\{[\w.]+(?:![ars])?\}$/.test(value),
     raw`\b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={`,
   ),
   ...places(
@@ -164,7 +165,11 @@ function* findColumns(text: string): Generator<Finding> {
   for (const { index } of text.matchAll(NAMED_CELL)) {
     if (index < done) continue;
     let end = endOfLine(text, index);
-    const columns = columnsOf(text.slice(text.lastIndexOf("\n", index) + 1, end));
+    const start = text.lastIndexOf("\n", index) + 1;
+    const columns = columnsOf(
+      text.slice(start, end),
+      text.slice(text.lastIndexOf("\n", start - 2) + 1, start),
+    );
     for (done = end; columns !== undefined && end < text.length; done = end) {
       const at = end + 1;
       end = endOfLine(text, at);
@@ -181,11 +186,15 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-function columnsOf(line: string): { sign: string | RegExp; names: string[] } | undefined {
+/** The names in the first row of a table. */
+function columnsOf(line: string, above: string): { sign: string | RegExp; names: string[] } | undefined {
   if (line.length > 1000) return undefined;
   const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;
   const names = line.split(sign).map(bare);
-  return names.length > 1 && names.every((name) => HEADING.test(name)) && names.some(isSecretName)
+  if (sign !== "," && above.split(sign).length === names.length) return undefined;
+  // A list in code ends its lines with a comma; what is indented has no name in front.
+  const isList = (sign === "," || sign instanceof RegExp) && names.includes("");
+  return names.length > 1 && !isList && names.every((name) => HEADING.test(name)) && names.some(isSecretName)
     ? { sign, names }
     : undefined;
 }

@@ -57,7 +57,8 @@ function bodies(text: string, begins: readonly Span[], ends: readonly Span[]): F
     const nextBegin = begins[index + 1]?.start ?? text.length;
     const bodyEnd = end <= nextBegin ? end : cutOffEnd(text, begin.end, nextBegin);
     const body = text.slice(begin.end, bodyEnd);
-    if (body.trim() === "" || body.trim() === REDACTED) return [];
+    // A manual shows a frame with dots in it.
+    if (!/[A-Za-z0-9+/]{8}/.test(body) || body.trim() === REDACTED) return [];
     return [{ start: begin.end, end: bodyEnd, kind: KIND }];
   });
 }

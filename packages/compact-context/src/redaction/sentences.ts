@@ -1,6 +1,14 @@
 import { GIVES, OPENED, SPOKEN } from "./named.ts";
 import { type Place, places } from "./place.ts";
-import { isFilledIn, isShuffled, isSpoken, isStandIn, isToldApart, looksGenerated } from "./values.ts";
+import {
+  isCode,
+  isFilledIn,
+  isShuffled,
+  isSpoken,
+  isStandIn,
+  isToldApart,
+  looksGenerated,
+} from "./values.ts";
 
 // Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
 
@@ -87,6 +95,7 @@ function isWordGiven(value: string, before: string): boolean {
   return (
     isFilledIn(value) &&
     !before.includes(value) &&
+    !isCode(value) &&
     !/[()[\]{}<>=]|^(?:str(?:ing)?|text|bytes|any|object|null|none|true|false|undefined)\b/i.test(value) &&
     !/^(?:auth\w*|prompt|field|manager|grant|flow|hash\w*|form|policy|reset\w*|only|below|above|from|and|or|that|which|you|we|is|was|login|protect\w*|based|option|for|in|on|of|to|set|stored|the|not|wrong|correct|incorrect|required|empty|invalid|missing)\b/i.test(
       value,

@@ -21,38 +21,36 @@ const TYPE_WORDS =
   "string|str|text|number|integer|int|float|boolean|bool|bytes|buffer|object|array|list|dict|any|unknown|never|void|null|nil|none|undefined|true|false|optional|required|default|yes|no|char|varchar|uuid";
 const CODE_WORDS = "await|async|new|function|lambda|typeof|return|await|this|self|super|yield|import|require";
 const STAND_INS =
-  "change[_-]?me|(?:replace|insert|fill)[_-][a-z_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
+  "change[_-]?me|(?:replace|insert|fill)[_-][a-z\\d_-]+|(?:fake|test|dummy)[_-](?:api[_-])?(?:key|token|secret|password)(?:[_-]?\\d{1,3})?|placeholder|redacted|removed|hidden|masked|example|sample|dummy|todo|tbd|n/a|empty|missing|invalid|unset|short|weak|wrong|bad|incorrect|foo|bar|foobar|test|b77a5c561934e089|b03f5f7f11d50a3a|31bf3856ad364e35";
 const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})[?!]?$`, "i");
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
-const PATH = /^(?:~|\.{1,2})?(?:\/[\w.-]{1,24}){2,8}$/;
+const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8})$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
   ALGORITHM,
   PATH,
-  /^[a-z][a-z0-9+.-]{1,20}:\/\//i,
+  /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/,
-  /^<[^>]*>?$/,
-  /^#[A-Za-z][\w-]*$/,
-  /^\$?\{.*\}?\}$/,
-  /^\$\{/,
+  /^(?:<|&lt;)[^>]*>?$/,
+  /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
+  /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
-  /^\$[({]/,
-  /^\\{1,3}\$/,
+  /^:?\$[({]|^\\{1,3}[$(]/,
   // Options, roles of markup, patterns
   /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
-  /^-?0x[0-9a-f_]{1,40}n?$/i,
+  /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$|^\d{2,5}\//i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
-  /^[*x.•…#_-]+$/i,
+  /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]/,
   // The id of a key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
@@ -60,15 +58,17 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // A checksum, also behind the name of what is cached or released; a package; a key that is to be published
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
-  /^[a-z]+(?:_[a-z]+)*=[^=]/,
+  /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   // The range of a version, a selector
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*\d?$/,
+  // A class or variable that is called like what it holds
+  /^_?(?:[A-Z]+|[a-z]+)[A-Za-z]*(?:Password|(?:Private|Secret|Access|Password)Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
-  /^\^.+\$$|\(\?[=!:]/,
+  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
@@ -81,6 +81,7 @@ const NAMES_A_SECRET = new RegExp(
 export function isQuotedSecret(value: string, name: string): boolean {
   if (isStandIn(value, name)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
+  if (/^[\w.]+\(.*\)$/.test(value) && !isPasswordName(name)) return false;
   const words = value.trim().split(/\s+/, 4).length;
   if (words > 2 && !isPasswordName(name) && !/secret/i.test(name)) return false;
   if (
@@ -91,7 +92,7 @@ export function isQuotedSecret(value: string, name: string): boolean {
     return false;
   if (isPasswordName(name)) return true;
   if (/secret|key/i.test(name)) return !/^[A-Z]+(?:_[A-Z]+)+$/.test(value);
-  return !isWords(value) || /^[a-z]+\d+$/.test(value);
+  return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
 
 /** The names of specification 001, and what people choose who choose badly. */
@@ -124,6 +125,7 @@ export function isGiven(value: string, name: string): boolean {
   if (ALGORITHM_IN.test(value) && /^[\w.:/-]+$/.test(value)) return false;
   if (isShuffled(value)) return true;
   if (!isPasswordName(name)) return false;
+  if (/^[A-Za-z]+$/.test(value) && isWords(value)) return false;
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
@@ -146,12 +148,14 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
+  if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
-  if (/^(?:\$|\{|<|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)) return false;
+  if (/^(?:\$|\{|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value))
+    return false;
   return (
     !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
   );
@@ -163,12 +167,24 @@ function plainName(name: string): string {
 
 /** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
 export function isExpression(value: string): boolean {
-  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[A-Z]|^\w+::/.test(value)) return true;
-  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|(?:[A-Za-z_]*|\d{1,3})$))/.exec(value)?.[1];
+  if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
+    return true;
+  // The bracket that ends it was opened before: `token === NULL){`, `e[e.Token=1]=`.
+  if (/^(?:[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
+  const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
+    value,
+  )?.[1];
   const isName = (part: string): boolean => (part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3;
   if (called?.split(/[.:]+/).every(isName)) return true;
-  if (!/^[A-Za-z_$][\w$]*(?:\??\.[A-Za-z_$][\w$]*)+$/.test(value)) return false;
-  return !value.split(".").some((part) => (part.length >= 20 && /\d/.test(part)) || digitSwitches(part) >= 3);
+  if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
+  return value
+    .split(".")
+    .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
+}
+
+/** In a sentence `ivory.tower` is a password; `user.password` and `find(x` are code all the same. */
+export function isCode(value: string): boolean {
+  return isExpression(value) && /[[({?]|[.]\w*(?:passw|pwd|secret|token)/i.test(value);
 }
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
@@ -177,12 +193,14 @@ function isReference(value: string, { name, joint }: ValueContext): boolean {
   return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
 }
 
-/** Vowels and no more than three consonants between them. */
-const SAYABLE = /^(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}$/i;
+/** Vowels and no more than three consonants between them, or what programmers say. */
+const SAYABLE =
+  /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
 /** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `AwsSdkSigV4Signer`. */
 export function isWords(value: string): boolean {
-  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value)) return false;
+  if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
+    return false;
   const letters = value.replace(/[^A-Za-z]/g, "").length;
   const switches = digitSwitches(value);
   if (switches > 2 && switches * 6 > value.length) return false;
@@ -190,7 +208,7 @@ export function isWords(value: string): boolean {
   const words = parts.filter(
     (part) => part.length >= (switches > 0 && /^[a-z]/.test(part) ? 4 : 3) && SAYABLE.test(part),
   );
-  const least = switches > 0 && value.length >= 24 && !/[-_.]/.test(value) ? 0.8 : 0.6;
+  const least = switches > 0 && value.length >= 24 && !/[-_.]/.test(value) ? 0.8 : 0.55;
   return words.join("").length >= least * letters && letters >= 3 * parts.length;
 }
 
@@ -236,7 +254,11 @@ export function looksGenerated(value: string): boolean {
     return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
-  if (PATH.test(value) || /^\d{4}-\d\d-\d\d|^[.~]|^\/(?![\w+/]{30})|\.\.|\/\/|\.[a-z]{2,4}$/.test(value))
+  if (
+    PATH.test(value) ||
+    isFile(value) ||
+    /^\d{4}-\d\d-\d\d|^[.~]|^\/(?![\w+/]{30})|\.\.|\/\/|\.[a-z]{2,4}$/.test(value)
+  )
     return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
@@ -271,12 +293,13 @@ function entropy(value: string): number {
 }
 
 const FILE_OR_HOST =
-  /\.(?:[jt]sx?|mjs|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
+  /\.(?:[cm]?[jt]sx?|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 
 /** A file, also with a place in it, or what is below a host: `src/a1.test.ts`, `test_a1.py::test_x`, `github.com/x/y2`. */
 function isFile(value: string): boolean {
   return (
-    FILE_OR_HOST.test(value.replace(/(?:[#?]|::).*$/, "")) || /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}\//.test(value)
+    FILE_OR_HOST.test(value.replace(/(?:[#?]|::|:\d+$).*$/, "")) ||
+    /^[\w-]+(?:\.[\w-]+)*\.[a-z]{2,6}\//.test(value)
   );
 }
 
@@ -293,10 +316,14 @@ function isJoined(value: string): boolean {
 
 /** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
 export function isSpoken(value: string): boolean {
-  if (!isFilledIn(value) || /[()]|\[[^\]]*\]|^https?:|^[/.~?]|^&[A-Z][a-z]|^\d+$|^![a-z]+$/.test(value))
+  if (
+    !isFilledIn(value) ||
+    isStandIn(value, "password") ||
+    /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
+  )
     return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
-  if (FILE_OR_HOST.test(value) || OF_CODE.test(value)) return false;
+  if (isFile(value) || OF_CODE.test(value) || isCode(value)) return false;
   if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
   const marked =
     /\d/.test(value) ||
