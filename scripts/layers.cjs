@@ -11,7 +11,7 @@ const layers = [
   ["codecs", "redaction", "storage", "search", "tracing"],
   ["tokens", "lint", "config", "flush"],
   ["providers", "summarizers"],
-  ["recall"],
+  ["recall", "configured.ts"],
   ["create-manager.ts", "compact.ts", "running-list.ts"],
   ["summarize-messages.ts", "host.ts"],
   ["memory", "wire", "index.ts"],
@@ -47,6 +47,7 @@ const portable = [
   "flush",
   "running-list.ts",
   "summarize-messages.ts",
+  "configured.ts",
   "create-manager.ts",
   "compact.ts",
   "host.ts",
@@ -56,7 +57,7 @@ const portable = [
 
 /** The one place that loads Node code into portable code, and only when it is first needed. */
 const lazyEdge = {
-  from: `${library}/create-manager.ts`,
+  from: `${library}/configured.ts`,
   to: `${library}/storage/fs/driver.ts`,
   /** Outside the portable folders: what else of the root entry loads Node code when it is first needed. */
   others: [

@@ -3,7 +3,6 @@ import { writeFile } from "node:fs/promises";
 import { isAbsolute, join, resolve } from "node:path";
 import type { CompactOptions, Message, StorageDriver } from "compact-context";
 import { archiveId } from "compact-context/internal/core/transcript";
-import { s3Settings } from "compact-context/internal/create-manager";
 import { CompactError, closest } from "compact-context/internal/errors";
 import { createArchive } from "compact-context/internal/search/archive";
 import type { Archive, SessionOwner } from "compact-context/recall";
@@ -65,7 +64,7 @@ export function driverOf(
 ): StorageDriver {
   if (folder !== undefined) return createFsDriver({ root: resolve(ports.cwd, folder) });
   if (storage.kind === "memory") return createMemoryDriver();
-  if (storage.kind === "s3") return createS3Driver(s3Settings(storage));
+  if (storage.kind === "s3") return createS3Driver({ ...storage, bucket: storage.bucket ?? "" });
   if (storage.kind === "postgres")
     return createPostgresDriver({ url: ports.env.COMPACT_POSTGRES_URL, schema: storage.schema });
   const named = origins["storage.root"] !== undefined || existsSync(join(ports.cwd, ".compact"));

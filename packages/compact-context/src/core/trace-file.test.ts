@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, vi } from "vitest";
 import { mergeConfig } from "../config/layer.ts";
-import { configuredExporters } from "../create-manager.ts";
+import { configuredExporters } from "../configured.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 
 vi.mock("../storage/fs/driver.ts", async (load) => {

@@ -139,6 +139,7 @@ export function createWordGate(sources: readonly string[]): WordGate {
 }
 
 function standsAt(text: string, at: number, letters: string): boolean {
+  if (at + letters.length > text.length) return false;
   for (let index = 2; index < letters.length; index += 1)
     if (foldedAt(text, at + index) !== letters.charCodeAt(index)) return false;
   return true;

@@ -21,8 +21,6 @@ interface Compiled {
   readonly format: TokenFormat;
   readonly kind: string;
   readonly prefix: string;
-  /** The code of the prefix's third character, or -1. */
-  readonly third: number;
   readonly parts: readonly (string | Run)[];
 }
 
@@ -45,12 +43,16 @@ const REMEMBERED = 4;
 
 /** Formats by the code of their first two characters, the longest prefix first; read from the table by the first search. */
 let byBeginning: Map<number, Compiled[]> | undefined;
-const CAN_BEGIN = new Uint8Array(ASCII * ASCII);
+/** By the code of two characters: a bit for each third one that a prefix goes on with, by its code modulo 32. */
+const GOES_ON = new Int32Array(ASCII * ASCII);
+const ANY = -1;
 
 function formatsByBeginning(): Map<number, Compiled[]> {
   if (byBeginning === undefined) {
     byBeginning = beginnings(tokenFormats().map(compiled));
-    for (const code of byBeginning.keys()) CAN_BEGIN[code] = 1;
+    for (const [code, formats] of byBeginning)
+      for (const { prefix } of formats)
+        GOES_ON[code] = (GOES_ON[code] as number) | (prefix.length > 2 ? 1 << prefix.charCodeAt(2) : ANY);
   }
   return byBeginning;
 }
@@ -67,18 +69,27 @@ export function findTokens(text: string): Finding[] {
   const found: Finding[] = [];
   const walkers: Walkers = {};
   const formats = formatsByBeginning();
-  const last = text.length - 1;
-  for (let index = 0; index < last; index++) {
-    const first = text.charCodeAt(index);
-    const second = text.charCodeAt(index + 1);
-    const code = first * ASCII + second;
-    if (first >= ASCII || second >= ASCII || CAN_BEGIN[code] === 0) continue;
+  for (let index = nextBeginning(text, 0); index !== -1; index = nextBeginning(text, index + 1)) {
+    const code = text.charCodeAt(index) * ASCII + text.charCodeAt(index + 1);
     const finding = tokenAt(text, index, formats.get(code) ?? [], walkers);
     if (finding === undefined || isKeyId(text, finding)) continue;
     found.push(finding);
     index = finding.end - 1;
   }
   return found;
+}
+
+/** Where from `from` on three characters stand that may begin a token; -1 where they do nowhere. */
+function nextBeginning(text: string, from: number): number {
+  const last = text.length - 2;
+  for (let index = from; index < last; index++) {
+    const first = text.charCodeAt(index);
+    const second = text.charCodeAt(index + 1);
+    if (first >= ASCII || second >= ASCII) continue;
+    const thirds = GOES_ON[first * ASCII + second] as number;
+    if (thirds !== 0 && ((thirds >>> text.charCodeAt(index + 2)) & 1) === 1) return index;
+  }
+  return -1;
 }
 
 function tokenAt(
@@ -89,9 +100,7 @@ function tokenAt(
 ): Finding | undefined {
   let atBoundary: boolean | undefined;
   for (const candidate of candidates) {
-    const { prefix, third, format, kind } = candidate;
-    // The first two characters are there. The third spares most calls.
-    if (third >= 0 && third !== text.charCodeAt(start + 2)) continue;
+    const { prefix, format, kind } = candidate;
     if (!text.startsWith(prefix, start)) continue;
     atBoundary ??= isAtBoundary(text, start);
     const begins = atBoundary || (prefix.length >= 4 && isAfterDash(text, start));
@@ -206,8 +215,7 @@ function compiled(format: TokenFormat): Compiled {
   const [prefix] = parts;
   if (typeof prefix !== "string" || prefix.length < 2)
     throw new RangeError(`${format.shape} does not begin with two characters of its own`);
-  const third = prefix.length > 2 ? prefix.charCodeAt(2) : -1;
-  return { format, kind: `token:${format.issuer}`, prefix, third, parts };
+  return { format, kind: `token:${format.issuer}`, prefix, parts };
 }
 
 function beginnings(formats: readonly Compiled[]): Map<number, Compiled[]> {
