@@ -103,7 +103,7 @@ describe("groupUnits", () => {
   });
 
   it("keeps a provider's late result with its call, and apart from a call that had the id before", () => {
-    const served: Part = { ...call("a"), providerExecuted: true };
+    const served = { ...call("a"), providerExecuted: true } as Part;
     const list = [
       message("assistant", call("a")),
       message("tool", result("a")),
