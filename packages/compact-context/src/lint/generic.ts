@@ -19,7 +19,6 @@ import {
   lacksCallId,
   lacksResultId,
   type ReadList,
-  typeOf,
   wireFields,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
@@ -218,27 +217,6 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
 /** The id that the wire itself gives an entry. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(wireFields(format, native).id);
-}
-
-/** Reasoning that a provider ties to what came before it. */
-export const REASONING_RULES: readonly Rule[] = rulesOf(FORMATS, [
-  {
-    id: "reasoning/edited-prefix",
-    explanation:
-      "Bound reasoning stands behind an entry that differs from what the provider saw (with `thinkingBound`).",
-    link: 'Claude: "Preserved thinking", prefix checks; OpenAI: "Keep the prefix unchanged"',
-    mend: "All bound reasoning behind the first change is dropped.",
-    check: (list, { thinkingBound, editedAt }) =>
-      thinkingBound === true && editedAt !== undefined
-        ? badCells(list, (cell, entry) => entry.position > editedAt && isBound(cell))
-        : [],
-  },
-]);
-
-/** True for reasoning that carries a seal of its provider; a compaction may stand behind anything. */
-export function isBound({ value, parts }: Cell): boolean {
-  if (typeOf(value).includes("compaction")) return false;
-  return parts.some((part) => part.type === "reasoning" && part.signed === true);
 }
 
 // What a call was given: an object, or JSON text of one. Answers that were aborted leave neither.

@@ -5,7 +5,7 @@ import type { Format } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
 import { ANTHROPIC_RULES, leadingSystem, startsWrong, trailingSystem } from "./anthropic.ts";
 import { type Cell, type Entry, REMOVE_ALL, type ReadList, readEntries, typeOf } from "./entries.ts";
-import { GENERIC_RULES, REASONING_RULES } from "./generic.ts";
+import { GENERIC_RULES } from "./generic.ts";
 import { ITEM_RULES, misplacedResults, OPENAI_CHAT_RULES, STATE } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit, pairCalls } from "./pairs.ts";
 import {
@@ -268,7 +268,6 @@ function isSigned(value: unknown): boolean {
 /** Every rule, the ones for all formats first. */
 const RULES: readonly Rule[] = [
   ...GENERIC_RULES,
-  ...REASONING_RULES,
   ...OPENAI_CHAT_RULES,
   ...ITEM_RULES,
   ...ANTHROPIC_RULES,

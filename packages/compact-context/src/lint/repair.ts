@@ -2,17 +2,8 @@ import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, readNative } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
-import {
-  type Change,
-  createEditor,
-  type Editor,
-  type Step,
-  takeOut,
-  type Workbench,
-  type Working,
-} from "./edit.ts";
+import { type Change, createEditor, type Editor, type Step, type Workbench, type Working } from "./edit.ts";
 import { type Cell, type Entry, type Fault, readEntries, wordsOf } from "./entries.ts";
-import { isBound } from "./generic.ts";
 import {
   alternate,
   fillIds,
@@ -59,45 +50,22 @@ export function repair(list: readonly unknown[], format: Format, options: LintOp
 }
 
 function mended(list: readonly unknown[], format: Format, options: LintOptions): Repaired {
-  const start = workbench(
+  let bench = workbench(
     format,
     options,
     list.map((native, index) => ({ native, index })),
   );
-  const first = mendAll({ bench: start, mends: [] });
-  const editedAt = firstDifference(list, first.bench.working, options);
-  const isBound = options.thinkingBound === true && editedAt !== undefined;
-  const { bench, mends } = isBound ? mendAll(dropBoundFrom(first, editedAt)) : first;
+  const mends: Mend[] = [];
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const change = firstChange(bench);
+    if (change === undefined) break;
+    mends.push(...change.mends);
+    bench = workbench(format, options, change.working);
+  }
   return {
     messages: bench.working.map((one) => one.native),
     mends: mends.toSorted((a, b) => a.index - b.index),
-    editedAt,
   };
-}
-
-interface Progress {
-  readonly bench: Workbench;
-  readonly mends: readonly Mend[];
-}
-
-function mendAll(progress: Progress): Progress {
-  let current = progress;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const change = firstChange(current.bench);
-    if (change === undefined) break;
-    current = after(current, change);
-  }
-  return current;
-}
-
-function dropBoundFrom(progress: Progress, editedAt: number): Progress {
-  const change = dropBound(progress.bench, editedAt);
-  return change === undefined ? progress : after(progress, change);
-}
-
-function after({ bench, mends }: Progress, change: Change): Progress {
-  const { list, options } = bench;
-  return { bench: workbench(list.format, options, change.working), mends: [...mends, ...change.mends] };
 }
 
 function workbench(format: Format, options: LintOptions, working: readonly Working[]): Workbench {
@@ -117,21 +85,6 @@ function firstChange(bench: Workbench): Change | undefined {
     if (change !== undefined) return change;
   }
   return undefined;
-}
-
-/** The first place at which the list is another than the provider saw: by our hand, or by the host's before. */
-function firstDifference(
-  list: readonly unknown[],
-  working: readonly Working[],
-  { editedAt }: LintOptions,
-): number | undefined {
-  const end = Math.max(list.length, working.length);
-  let ours = 0;
-  while (ours < end && ours < working.length && working[ours]?.native === list[ours]) ours++;
-  const isOurs = ours < end;
-  const theirs = editedAt === undefined ? -1 : working.findIndex((one) => one.index > editedAt);
-  if (theirs === -1) return isOurs ? ours : undefined;
-  return isOurs ? Math.min(ours, theirs) : theirs;
 }
 
 /** Drops or rewrites what the first rule that is broken and says how to mend it finds. */
@@ -171,17 +124,6 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
 function blockPath(editor: Editor, entry: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
   if (cell === undefined) return {};
   return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexOf(entry)}]`) };
-}
-
-/** Drops bound reasoning in and behind the entry at `from`. */
-function dropBound(bench: Workbench, from: number): Change | undefined {
-  const editor = createEditor(bench);
-  const reason = { rule: "reasoning/edited-prefix", explanation: "reasoning behind an edited prefix" };
-  for (const entry of bench.list.entries) {
-    if (entry.position < from) continue;
-    for (const cell of entry.cells) if (isBound(cell)) takeOut(editor, { entry, cell }, reason);
-  }
-  return editor.finish();
 }
 
 /** Drops what cannot be read: the one block where the path names it, else the whole entry. */

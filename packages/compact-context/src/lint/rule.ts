@@ -26,10 +26,6 @@ export interface LintOptions {
   readonly model?: string;
   /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
   readonly strict?: boolean;
-  /** The model checks that reasoning comes back behind the very prefix it was made for. */
-  readonly thinkingBound?: boolean;
-  /** Index of the first entry that differs from what the provider saw; for `thinkingBound`. */
-  readonly editedAt?: number;
   /** True unless said otherwise: the list may end with calls that are still being answered. */
   readonly pendingAllowed?: boolean;
 }
@@ -54,8 +50,6 @@ export interface Repaired {
   /** A new array; entries that needed no change are the caller's own objects. */
   readonly messages: unknown[];
   readonly mends: readonly Mend[];
-  /** Index in `messages` from which on they differ from the list that came in; for `LintOptions.editedAt`. */
-  readonly editedAt?: number;
 }
 
 /** What the table of rules says of one. */

@@ -402,14 +402,6 @@ const CASES: readonly Case[] = [
     mended: [{ ...ask, id: "msg_1" }, { ...said, id: "msg_2" }, ask],
   },
   {
-    rule: "reasoning/edited-prefix",
-    format: "anthropic",
-    list: [ask, { role: "assistant", content: [sealed, { type: "text", text: "a" }] }, ask],
-    options: { thinkingBound: true, editedAt: 0 },
-    at: ["messages[1].content[0]"],
-    mended: [ask, { role: "assistant", content: [{ type: "text", text: "a" }] }, ask],
-  },
-  {
     rule: "openai-chat/results-follow-call",
     format: "openai-chat",
     list: [ask, chatCalls("a", "b"), chatResult("b"), ask, chatResult("a")],
