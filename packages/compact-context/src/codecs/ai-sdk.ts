@@ -29,6 +29,7 @@ import {
   callPart,
   contentSlots,
   joinedContent,
+  partsOf,
   resultPart,
   rewriteBlocks,
   type Slot,
@@ -105,12 +106,13 @@ function reasoning(text: unknown, seal: unknown): Part {
 }
 
 /** Files and images, also tagged ones (`{type, data}`, `{type, url}`) and those inside of tool outputs. */
-function readMedia(block: NativeObject, type: string): MediaPart | undefined {
+function readMedia(block: NativeObject, type: string): TextPart | MediaPart | undefined {
   if (!/^(image|file|media|reasoning-file)/.test(type)) return undefined;
   const isImage = type.startsWith("image");
   const mediaType = filled(block.mediaType) ?? (isImage ? "image/*" : "application/*");
   const extra = { name: block.filename };
   const value = block.image ?? block.data ?? block.url;
+  if (isObject(value) && typeof value.text === "string") return textPart(value.text);
   return mediaFromValue(isObject(value) ? (value.data ?? value.url ?? value) : value, mediaType, extra);
 }
 
@@ -225,10 +227,11 @@ function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
   const type = stringAt(part.type, `${place}.type`);
   if (type === "text") return textPart(jsonText(part.text));
   if (type === "reasoning") return reasoning(part.text, part.providerMetadata);
-  if (type === "file") {
+  if (type === "file" || type === "reasoning-file") {
     const mediaType = filled(part.mediaType) ?? "application/*";
     return mediaFromUrl(jsonText(part.url), mediaType, { name: part.filename });
   }
+  if (type === "steering-message") return partsOf(contentSlots(part.parts, `${place}.parts`, readUiPart));
   if (!type.startsWith("tool-") && type !== "dynamic-tool") return [];
   const id = stringAt(part.toolCallId, `${place}.toolCallId`);
   const name = type === "dynamic-tool" ? jsonText(part.toolName) : type.slice("tool-".length);

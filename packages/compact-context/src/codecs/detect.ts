@@ -180,6 +180,11 @@ const ANTHROPIC_BLOCKS: Readonly<Record<string, (block: NativeObject) => Vote>> 
   thinking: (block) => ("thinkingSignature" in block ? -1 : 0.9),
   redacted_thinking: () => 0.9,
   container_upload: () => 0.9,
+  mcp_tool_listing: () => 0.9,
+  tool_addition: () => 0.9,
+  tool_removal: () => 0.9,
+  fallback: () => 0.9,
+  search_result: (block) => (typeof block.source === "string" ? 0.9 : -1),
   image: (block) => (isObject(block.source) ? 0.95 : -1),
   document: (block) => (isObject(block.source) ? 0.95 : -1),
   file: (block) => (typeof block.content === "string" ? 0.9 : -1),
@@ -230,6 +235,7 @@ function aiSdkBlock(block: NativeObject, type: string): Vote {
   if (type === "file") return isObject(block.file) || "content" in block ? -1 : 0.9;
   if (type === "image") return "image" in block ? 0.9 : -1;
   if (type === "reasoning") return typeof block.text === "string" ? 0.9 : -1;
+  if (type === "reasoning-file" || type === "custom") return 0.9;
   return type === "text" ? 0.3 : -1;
 }
 
@@ -258,6 +264,7 @@ function voteOnPlainLangchain(entry: NativeObject): Vote {
 }
 
 function plainLangchainBlock(block: NativeObject, type: string): Vote {
+  if (/^(server_tool_call(_result)?|non_standard|text-plain)$/.test(type)) return 0.9;
   const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
   return isShared && !("source" in block) ? 0.15 : -1;
 }

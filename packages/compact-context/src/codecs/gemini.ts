@@ -93,6 +93,8 @@ function readMedia(block: NativeObject): MediaPart | undefined {
 function readCall(block: NativeObject): Part | undefined {
   const call = field(block, "functionCall");
   if (call !== undefined) return callPart(call.id, jsonText(call.name), call.args ?? {});
+  const served = field(block, "toolCall");
+  if (served !== undefined) return callPart(served.id, jsonText(served.toolType), served.args ?? {}, true);
   const code = field(block, "executableCode");
   return code && callPart(code.id, CODE_TOOL, code, true);
 }
@@ -109,6 +111,8 @@ function readResult(block: NativeObject): Part | undefined {
     const pieces = media.length === 0 ? content : [textPart(content), ...media];
     return resultPart(response.id, pieces, failed, response.name);
   }
+  const served = field(block, "toolResponse");
+  if (served !== undefined) return resultPart(served.id, jsonText(served.response), false, served.toolType);
   const result = field(block, "codeExecutionResult");
   if (result === undefined) return undefined;
   const failed = result.outcome !== undefined && result.outcome !== "OUTCOME_OK";
@@ -130,6 +134,7 @@ function responseKey(response: NativeObject): string | undefined {
 function patch(block: NativeObject, part: Part): unknown {
   if (part.type === "toolCall") return patchField(block, "functionCall", callFields(part));
   if (part.type !== "toolResult") return undefined;
+  if (field(block, "toolResponse") !== undefined) return block;
   if (field(block, "codeExecutionResult") !== undefined)
     return patchField(block, "codeExecutionResult", { output: resultText(part) });
   const old = field(block, "functionResponse")?.response;

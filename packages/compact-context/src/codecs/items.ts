@@ -89,7 +89,8 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
     const content = readOutput(item.output ?? item.tools, `${place}.output`);
     return of("tool", resultPart(item[callId], content, false, item.name));
   }
-  if (type.endsWith("_call")) return of("assistant", ...readCall(item, type, filled(item[callId])));
+  if (type.endsWith("_call") || type === "program")
+    return of("assistant", ...readCall(item, type, filled(item[callId])));
   // Such as the tools that Codex adds in the name of the developer.
   return of(
     isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
@@ -158,7 +159,7 @@ const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries",
 /** Calls that answer themselves carry no call id, or are hosted; what they found stands in the same item. */
 function readCall(item: NativeObject, type: string, callId: string | undefined): readonly Part[] {
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
-  const name = filled(item.name) ?? type.slice(0, -"_call".length);
+  const name = filled(item.name) ?? type.replace(/_call$/, "");
   const call = callPart(callId ?? item.id, name, firstOf(item, ARGUMENT_FIELDS) ?? "", served);
   if (!served) return [call];
   if (type === "image_generation_call" && typeof item.result === "string")
@@ -188,6 +189,8 @@ function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: Dialec
 }
 
 function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
+  // A program's fingerprint holds for its code as it is.
+  if (item.type === "program") return item;
   if (part.type === "toolCall") {
     const field = ARGUMENT_FIELDS.find((key) => key in item) ?? "arguments";
     const value = typeof item[field] === "string" ? argumentsText(part) : part.arguments;
