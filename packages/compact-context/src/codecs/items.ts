@@ -86,7 +86,7 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   });
   if (type === "reasoning" || type.includes("compaction")) return of("assistant", readReasoning(item));
   if (isResult(type)) {
-    const content = readOutput(item.output ?? item.tools, `${place}.output`);
+    const content = readOutput(item.output ?? item.result ?? item.tools, `${place}.output`);
     return of("tool", resultPart(item[callId], content, false, item.name));
   }
   if (type.endsWith("_call") || type === "program")
@@ -197,7 +197,7 @@ function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
     return copyWith(item, { [field]: value });
   }
   if (part.type !== "toolResult") return item;
-  const field = ["output", "outputs", "results", "tools"].find((key) => key in item) ?? "output";
+  const field = ["output", "outputs", "result", "results", "tools"].find((key) => key in item) ?? "output";
   return copyWith(item, { [field]: writeOutput(part, dialect) });
 }
 

@@ -37,6 +37,7 @@ describe("openai-responses", () => {
       { type: "program_output", id: "o", call_id: "c0", result: "1", status: "completed" },
     ]);
     expect(groupUnits(messages)).toEqual([{ kind: "exchange", indexes: [0, 1, 2, 3], calls: 2, open: 0 }]);
+    expect(messages[3]?.parts).toMatchObject([{ type: "toolResult", content: "1" }]);
     const [first] = messages;
     const parts = [{ type: "toolCall", id: "c0", name: "program", arguments: "cut" } as const];
     expect(codec.encode([{ ...first!, parts, edited: true }])).toEqual([program]);
