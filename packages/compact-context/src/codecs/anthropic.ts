@@ -45,7 +45,9 @@ export const anthropicCodec: NativeCodec = createCodec({
 
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES.anthropic, place);
-  const slots = slotsOf(entry.content, `${place}.content`);
+  // A system message may hold nothing but its `output_config`.
+  const content = role === "system" ? (entry.content ?? []) : entry.content;
+  const slots = slotsOf(content, `${place}.content`);
   return {
     role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,
     slots,

@@ -10,6 +10,7 @@ const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/han
 const MESSAGES = 'Claude API reference: "Create a Message", messages';
 const THINKING = 'Claude: "Extended thinking", preserving thinking blocks';
 const COMPACTION = 'Claude: "Compaction"';
+const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
 /** Breakpoints that one request may set. */
@@ -81,10 +82,22 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "anthropic/system-leads",
     explanation:
-      "System text stands behind other messages, where it cannot be lifted without changing the order.",
-    link: MESSAGES,
+      "System text follows an assistant message: it can neither be lifted in order nor be sent there.",
+    link: SYSTEM,
     mend: "The entry is moved to the front, from where the host lifts it into `system`.",
-    check: (list) => trailingSystem(list).map((entry) => atEntry(entry)),
+    check: (list) => strandedSystem(list).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/system-after-user",
+    severity: "warning",
+    explanation: "System text follows a user message: models before Claude Opus 4.8 refuse it.",
+    link: SYSTEM,
+    check: (list) => {
+      const stranded = new Set(strandedSystem(list));
+      return trailingSystem(list)
+        .filter((entry) => !stranded.has(entry))
+        .map((entry) => atEntry(entry));
+    },
   },
   {
     id: "anthropic/thinking-signature",
@@ -233,6 +246,15 @@ export function leadingSystem({ entries }: ReadList): Entry[] {
 export function trailingSystem({ entries }: ReadList): Entry[] {
   const start = entries.findIndex((entry) => !isSystem(entry));
   return start === -1 ? [] : entries.slice(start).filter(isSystem);
+}
+
+/** System entries after an assistant message, other system entries between them skipped. */
+export function strandedSystem({ entries }: ReadList): Entry[] {
+  let speaker: Entry | undefined;
+  return entries.filter((entry) => {
+    if (!isSystem(entry)) speaker = entry;
+    return isSystem(entry) && speaker?.message.role === "assistant";
+  });
 }
 
 /** True for thinking without a signature. */

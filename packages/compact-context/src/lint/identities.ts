@@ -1,6 +1,6 @@
 import { copyWith } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
-import { reusedCalls, startsWrong, trailingSystem } from "./anthropic.ts";
+import { reusedCalls, startsWrong, strandedSystem, trailingSystem } from "./anthropic.ts";
 import {
   createEditor,
   type Editor,
@@ -204,7 +204,8 @@ export const liftSystem: Step = (bench) => {
   const start = list.entries.findIndex((entry) => !isSystem(entry));
   const before = list.entries[start - 1]?.position ?? -1;
   const rule = `${list.format}/system-leads`;
-  for (const entry of trailingSystem(list)) {
+  const astray = list.format === "anthropic" ? strandedSystem(list) : trailingSystem(list);
+  for (const entry of astray) {
     editor.note(entry, { rule, action: "moved", explanation: "the system text leads the list now" });
     editor.replace(entry, undefined);
     editor.insertAfter(before, entry.native, entry);

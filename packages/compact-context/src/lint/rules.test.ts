@@ -607,9 +607,15 @@ const CASES: readonly Case[] = [
   {
     rule: "anthropic/system-leads",
     format: "anthropic",
+    list: [ask, said, { role: "system", content: "rules" }, { role: "system", content: "more" }, ask],
+    at: ["messages[2]", "messages[3]"],
+    mended: [{ role: "system", content: "rules" }, { role: "system", content: "more" }, ask, said, ask],
+  },
+  {
+    rule: "anthropic/system-after-user",
+    format: "anthropic",
     list: [ask, { role: "system", content: "rules" }, said],
     at: ["messages[1]"],
-    mended: [{ role: "system", content: "rules" }, ask, said],
   },
   {
     rule: "anthropic/thinking-signature",
