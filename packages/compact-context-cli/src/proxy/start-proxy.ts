@@ -35,7 +35,8 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
   const tally = createTally(config.models);
   const sessions = createSessions({
-    // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
+    // No user can be asked: content that is too long is truncated rather than refused, unless configured
+    // otherwise.
     config:
       origins["policy.on_overflow"] === undefined
         ? { ...config, policy: { ...config.policy, onOverflow: "elide" } }
@@ -142,7 +143,7 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
   };
 }
 
-/** The same as one JSON record a line, for what collects logs; secrets taken out. */
+/** The same as one JSON record per line, for log collectors; secrets are redacted. */
 function createLog({ stderr, now }: CliPorts): ProxyScreen {
   const say = (level: "info" | "warn", message: string, more: object = {}): void => {
     const words = redact(inCommandWords(message));
@@ -166,20 +167,20 @@ function createLog({ stderr, now }: CliPorts): ProxyScreen {
   };
 }
 
-/** How long answers may go on after the proxy was told to end. */
+/** Milliseconds that answers may continue after a stop signal. */
 const DRAIN_MS = 10_000;
 const MOST_KEPT = 20;
 const NOBODY_CALLED =
   "no model call came through the proxy: the program takes its base URL from elsewhere; `compact proxy` alone prints what to set";
 
-/** Runs a program that has the terminal to itself; 128 and the signal's number where a signal ended it. */
+/** Runs a program that owns the terminal; returns 128 plus the signal's number if a signal ended it. */
 function runProgram(
   program: string,
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   const child = spawn(program, words, { stdio: "inherit", env });
-  // Ctrl-C reaches both: the program decides what it means. Other signals are handed on.
+  // Ctrl-C reaches both processes: the program handles it. Other signals are forwarded.
   const stay = (): void => undefined;
   const hand = (signal: NodeJS.Signals): void => void child.kill(signal);
   process.on("SIGINT", stay);
@@ -211,7 +212,7 @@ function runProgram(
 /** What makes the calls of an agent come here. */
 interface Agent {
   readonly name: string;
-  /** Lines to type, or to put into the agent's settings. */
+  /** Lines to type, or to add to the agent's settings. */
   setting(url: string): readonly string[];
 }
 

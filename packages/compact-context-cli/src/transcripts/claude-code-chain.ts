@@ -11,10 +11,13 @@ export interface ClaudeRecord {
   readonly uuid: string;
   readonly parent: string | null;
   readonly logicalParent?: string;
-  /** The record before it in the file: stands in for a parent that the file does not hold. */
+  /** The previous record in the file: replaces a parent that is missing in the file. */
   readonly previous: string | undefined;
   readonly sidechain: boolean;
-  /** `link`: carries no context, but others hang on it. `summary`: the text that replaced what came before. */
+  /**
+   * `link`: carries no context, but other records refer to it. `summary`: the text that replaced earlier
+   * messages.
+   */
   readonly kind: "user" | "assistant" | "summary" | "boundary" | "link";
   readonly message?: JsonRecord;
   readonly synthetic?: boolean;
@@ -48,7 +51,7 @@ export function claudeSegments(
   return { segments, usage, model: models.at(-1), lastUuid, window: windowOf(all) };
 }
 
-/** Where Claude Code compacted by itself: the most tokens that it lets a session have. */
+/** Tokens at which Claude Code compacted by itself: the maximum of a session. */
 function windowOf(all: readonly ClaudeRecord[]): number | undefined {
   const limits = all.flatMap(({ kind, message }) => {
     const tokens =
@@ -99,8 +102,8 @@ function beforeBoundary(records: Records, boundary: ClaudeRecord): ClaudeRecord 
 }
 
 /**
- * Parallel calls fork the tree: the other blocks of an answer and the results of their calls hang beside the chain
- * and belong to it, as Claude Code itself has it. In file order.
+ * Parallel calls fork the tree: the other blocks of an answer and the results of their calls are outside the
+ * chain but belong to it, as in Claude Code itself. In file order.
  */
 function withSiblings(chain: readonly ClaudeRecord[], all: readonly ClaudeRecord[]): ClaudeRecord[] {
   const live = new Set(chain);
@@ -222,7 +225,7 @@ export function copyOf(id: unknown, copy: string): string {
   return `${stringOf(id)?.split(COPY)[0] ?? "msg"}${COPY}${copy}`;
 }
 
-/** What identifies a message wherever it is copied to: the provider's ids, or what it says. */
+/** Identifies a message across copies: by the provider's ids, or by its content. */
 function marksOf(group: Group): unknown[] {
   if (group.first.kind === "assistant")
     return [stringOf(group.native.id)].flatMap((id) => id?.split(COPY)[0] ?? []);

@@ -100,7 +100,7 @@ function noteUsage(payload: JsonRecord, stretch: Stretch): void {
   answerAt(stretch, stretch.items.length - 1)?.reported.push(usage);
 }
 
-/** The first item of the answer that ends here: results may already stand behind it when the event arrives. */
+/** The first item of the answer that ends here: results may already follow it when the event arrives. */
 function answerAt({ items, carried }: Stretch, end: number): Item | undefined {
   let index = end;
   while (index >= carried && !isAnswer(items[index]?.native)) index -= 1;
@@ -113,7 +113,7 @@ function isAnswer(native: JsonRecord | undefined): boolean {
   return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
 }
 
-/** The person went back: the last turns are no longer part of the conversation. */
+/** The user went back: the last turns are no longer part of the conversation. */
 function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   const starts = stretch.items.flatMap((item, index) => (isTyped(item.native) ? [index] : []));
   const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];

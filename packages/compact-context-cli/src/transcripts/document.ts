@@ -12,35 +12,36 @@ import type {
   WritePorts,
 } from "./transcript.ts";
 
-// A document keeps its session as one list of entries somewhere inside. A format says where, and how an entry is read.
+// A document keeps its session as one list of entries. A format defines where the list is and how an entry is
+// read.
 
 /** Entries that a codec reads. */
 interface CodecList {
   readonly codec: Format;
-  /** What the codec is to read in place of an entry; the entry itself when left out. */
+  /** The entry for the codec to read. Default: the entry itself. */
   readonly translate?: (entry: unknown) => unknown;
 }
 
 /** Entries that the format reads and writes itself. */
 interface OwnList {
   read(entries: readonly JsonRecord[]): readonly Reading[];
-  /** Makes the entry for messages that come from one entry (`original`, some of it changed or missing) or from none. */
+  /** Makes the entry for messages from one entry (`original`, partly changed or missing) or from none. */
   build(group: readonly Message[], original: JsonRecord | undefined, ports: WritePorts): unknown;
-  /** For formats with compactions of their own; all messages are one segment when left out. */
+  /** For formats with their own compactions. Default: all messages are one segment. */
   segmentsOf?(messages: readonly Message[]): readonly Segment[];
 }
 
 type Facts = Pick<Session, "system" | "tools" | "model" | "sessionId" | "title" | "cwd" | "manyAgents">;
 
-/** The list of a document, and what stands beside it. */
+/** The list of a document, and its metadata. */
 export interface Body extends Facts {
   readonly entries: readonly unknown[];
-  /** Where the list stands in the document, for messages about problems. */
+  /** Path of the list in the document, for error messages. */
   readonly path: string;
   readonly list: CodecList | OwnList;
-  /** Where an entry keeps its provider's usage record. */
+  /** The kind of usage record, and how to read it from an entry. */
   readonly usage?: readonly [source: UsageSource, of: (entry: unknown) => unknown];
-  /** The document with these entries in the place of its own; `messages` are what they were made of. */
+  /** The document with these entries instead of its own; `messages` are their sources. */
   rebuild(entries: readonly unknown[], messages: readonly Message[]): unknown;
 }
 

@@ -3,7 +3,7 @@ import { jsonText } from "compact-context/internal/core/message";
 import { defined, isObject } from "compact-context/internal/errors";
 import type { Problem, ReadLog } from "./transcript.ts";
 
-// What a file holds and what a provider sends is looked at the same way.
+// Contents of files and of provider responses are read in the same way.
 export { defined, isObject as isRecord, jsonText as textOf, objectOf as recordOf };
 
 /** A JSON object, keys unknown. */
@@ -25,7 +25,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** ISO 8601 for milliseconds since 1970; undefined for anything that is no time. */
+/** ISO 8601 for milliseconds since 1970; undefined for an invalid time. */
 export function isoTime(value: unknown): string | undefined {
   const date = new Date(numberOf(value) ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -116,9 +116,9 @@ export type Chunks = AsyncIterable<string> | Iterable<string>;
 export interface LineCursor {
   /** The next line without its newline; undefined at the end. */
   next(): Promise<string | undefined>;
-  /** All that is left, the lines not yet taken, as one string. */
+  /** The remaining lines as one string. */
   rest(): Promise<string>;
-  /** True when the last line taken ended with a newline. */
+  /** True if the last line read ended with a newline. */
   endedWithNewline(): boolean;
 }
 
@@ -127,7 +127,7 @@ export function lineCursor(source: Chunks | string): LineCursor {
   const chunks = typeof source === "string" ? [source] : source;
   const iterator =
     Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
-  // The pieces of a line that has not ended yet, joined once: a long line over many chunks stays linear.
+  // The pieces of an unfinished line, joined once, so that a long line over many chunks takes linear time.
   let pieces: string[] = [];
   let buffer = "";
   let position = 0;
@@ -152,7 +152,7 @@ export function lineCursor(source: Chunks | string): LineCursor {
     return line;
   }
 
-  /** What is left after the last newline. */
+  /** The text after the last newline. */
   function takeLast(): string | undefined {
     if (pieces.length === 0) return undefined;
     newline = false;

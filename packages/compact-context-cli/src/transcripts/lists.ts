@@ -42,7 +42,7 @@ export function readEntryLines(format: Format, entries: readonly unknown[], log:
   return readBody(format, body, log, (list) => listOf(list).map((entry) => `${JSON.stringify(entry)}\n`));
 }
 
-/** Where a document keeps its list: under a key, or the document is the list. */
+/** Location of a document's list: under a key, or the document itself. */
 export function listIn(value: unknown): { entries: readonly unknown[]; key: string | undefined } | undefined {
   if (Array.isArray(value)) return { entries: value, key: undefined };
   const key = ["messages", "input", "contents"].find((word) => Array.isArray(recordOf(value)[word]));
@@ -54,7 +54,8 @@ function detectPlainFormat(value: unknown): Format | undefined {
   const found = listIn(value);
   if (found === undefined) return undefined;
   const { entries, key } = found;
-  // Without content blocks an Anthropic list looks like a chat list; only there does `system` stand beside it.
+  // Without content blocks an Anthropic list looks like a chat list; only Anthropic has a `system` field next
+  // to it.
   const outside = key === "messages" && "system" in recordOf(value) && hasOnlyTurns(entries);
   if (outside && codecFor("anthropic").detect(entries) > 0) return "anthropic";
   if (key === "input" && codecFor("openai-responses").detect(entries) > 0) return "openai-responses";
@@ -149,7 +150,7 @@ function snapshotOf(value: unknown): Snapshot | undefined {
 function longestList(container: JsonRecord): Snapshot | undefined {
   const lists = Object.entries(container).filter(([, list]) => isMessageList(list));
   if (lists.length === 0 || lists.length < Object.keys(container).length) return undefined;
-  // A list that was compacted is the one that goes on, although it is shorter now.
+  // The session continues with the compacted list, although it is shorter.
   const compacted = lists.find(([, list]) => JSON.stringify(list).includes('"<COMPACT-SUMMARY v'));
   const longest = lists.reduce((best, one) => (listOf(one[1]).length > listOf(best[1]).length ? one : best));
   const [key, list] = compacted ?? longest;
@@ -168,7 +169,7 @@ function isMessageList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && codecFor("langchain").detect(value) > 0.5;
 }
 
-/** The value with what stands at `path` replaced. */
+/** The value with the content at `path` replaced. */
 function replaced(value: unknown, path: readonly (string | number)[], list: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return list;

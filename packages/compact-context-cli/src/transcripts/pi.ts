@@ -40,7 +40,7 @@ function openPi(log: ReadLog): RecordReader {
   const entries: PiEntry[] = [];
   let header: JsonRecord = {};
   let title: string | undefined;
-  // pi skips lines that hold more than one record, and its indexes count what it read.
+  // pi skips lines with more than one record, and its indexes count the records it read.
   let strictIndex = 0;
   let lastId: string | undefined;
 
@@ -82,7 +82,7 @@ interface Finished {
   readonly title: string | undefined;
   readonly log: ReadLog;
   readonly lastId: string | undefined;
-  /** The index that pi gives the next entry. */
+  /** The index that pi assigns to the next entry. */
   readonly nextIndex: number;
   readonly endsWithNewline: boolean;
 }
@@ -124,15 +124,15 @@ function finish(finished: Finished): Session {
 
 interface PiFile extends Finished {
   readonly isTree: boolean;
-  /** The entry that a live message's native object came from, in order. */
+  /** The entry of each live message's native object, in order. */
   readonly entryOf: ReadonlyMap<unknown, PiEntry>;
 }
 
 const NO_SUMMARY = "Earlier messages were removed from the context; they remain in this session file.";
 
 /**
- * A compaction entry that points at the kept end of the file. Where the kept messages are not that end as it
- * stands (some were cleared, some lie apart), copies of them follow the entry instead.
+ * A compaction entry that points at the kept end of the file. If the kept messages are not that unchanged end
+ * (some were cleared, or are scattered), copies of them follow the entry instead.
  */
 function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts): Iterable<string> {
   if (!file.endsWithNewline) yield "\n";
@@ -164,7 +164,7 @@ function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts):
   }
 }
 
-/** The entry from which on the live messages are exactly the kept ones; undefined when there is none. */
+/** The entry after which the live messages are exactly the kept ones; undefined if there is none. */
 function keptEnd({ entryOf }: PiFile, kept: readonly Message[]): { id: string; index: number } | undefined {
   const live = [...entryOf];
   const end = live.slice(live.findIndex(([native]) => native === kept[0]?.native));
@@ -180,7 +180,7 @@ function keptEnd({ entryOf }: PiFile, kept: readonly Message[]): { id: string; i
     : undefined;
 }
 
-/** pi puts the summary first, so what is kept before it is told in it. */
+/** pi puts the summary first, so messages kept before it become part of its text. */
 function told(messages: readonly Message[]): string[] {
   if (messages.length === 0) return [];
   return ["## Kept word for word from before the summary", ...messages.map(asText)];

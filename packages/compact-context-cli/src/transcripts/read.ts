@@ -26,14 +26,14 @@ import type {
 interface ReadOptions {
   /** What error messages call the file. */
   readonly name?: string;
-  /** Detected when left out. */
+  /** Default: detected. */
   readonly format?: TranscriptFormat;
 }
 
 interface Source extends ReadOptions {
   readonly cursor: LineCursor;
   readonly log: ReadLog;
-  /** Lines already taken to find out what kind of file it is. */
+  /** Lines already read to detect the kind of file. */
   readonly head: readonly string[];
 }
 
@@ -149,7 +149,7 @@ async function wholeText({ head, cursor }: Source): Promise<string> {
   return head.join("\n") + (ended && head.length > 0 ? "\n" : "") + rest;
 }
 
-/** The lines hold the entries of a list; kept in memory, since the list is what is worked on. */
+/** The lines are the entries of a list; kept in memory, since the list is processed. */
 async function readEntries(source: Source): Promise<Session> {
   const entries: unknown[] = [];
   for await (const { value } of valuesOf(source)) entries.push(value);
@@ -229,10 +229,10 @@ function unknownFormat(source: Source): CompactError {
   });
 }
 
-/** Lines looked at before it is decided what kind of file it is. */
+/** Lines read before the kind of file is decided. */
 const HEAD_LINES = 40;
 
-/** What the first lines say: records of a known kind, entries one on a line, or one document over all lines. */
+/** The kind of file by its first lines: records of a known format, one entry per line, or one document. */
 type Layout =
   | { readonly kind: "records"; readonly format: RecordFormat }
   | { readonly kind: "entries" }
@@ -258,7 +258,7 @@ function wholeValues(line: string): readonly unknown[] {
   return rest === "" ? values : [];
 }
 
-/** The JSON value of the text; the text itself when it is no JSON. */
+/** The JSON value of the text; the text itself if it is not JSON. */
 function parseDocument(text: string): unknown {
   try {
     return JSON.parse(text);

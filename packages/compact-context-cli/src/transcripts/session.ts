@@ -22,7 +22,9 @@ import {
 
 // What every reader makes its session of: messages, the stretches between compactions, usage.
 
-/** What a reader says of one message of a format that no codec knows; several may come from one entry of the file. */
+/**
+ * The content of one message of a format without a codec; one entry of the file may hold several messages.
+ */
 export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
   /** The entry's own. */
   readonly id?: string;
@@ -36,13 +38,13 @@ export function messagesFrom(readings: readonly Reading[]): Message[] {
   );
 }
 
-/** The value as a text part; none for an empty text and for what is no string. */
+/** The value as a text part; none for an empty text or another type. */
 export function textParts(value: unknown): Part[] {
   const text = stringOf(value) ?? "";
   return text === "" ? [] : [textPart(text)];
 }
 
-/** An entry that holds an answer and the results of its calls: they are a message of their own behind it. */
+/** An entry with an answer and the results of its calls: the results become a message after it. */
 export function withResults(answer: Reading, results: readonly Part[]): Reading[] {
   if (results.length === 0) return [answer];
   return [answer, { ...answer, role: "tool", parts: results, id: `${answer.id ?? "message"}:results` }];
@@ -68,7 +70,7 @@ interface Decoded {
   readonly unreadable: ReadonlySet<unknown>;
 }
 
-/** Decodes natives of a codec format; those that the codec refuses are reported and left out, the rest is read. */
+/** Decodes natives of a codec format; refused ones are reported and skipped. */
 export function decodeReadable(
   format: Format,
   natives: readonly unknown[],
@@ -103,7 +105,9 @@ export function singleSegment(messages: readonly Message[]): readonly Segment[] 
   return [{ messages: messages.map(withSummaryVersion), carried: 0 }];
 }
 
-/** Puts a segment behind the others; what ended it is placed after all that is new in the segments so far. */
+/**
+ * Appends a segment; the compaction that ended it is placed after all new messages of the segments so far.
+ */
 export function addSegment(
   segments: Segment[],
   segment: Segment,
@@ -131,9 +135,9 @@ export interface Stretch<T extends Item> {
 interface StretchFormat<T extends Item> {
   readonly codec: Format;
   readonly usage: UsageSource;
-  /** Where the items stand in the file, for messages about problems. */
+  /** Path of the items in the file, for error messages. */
   readonly path: string;
-  /** The message with what the file says of it beside its native object. */
+  /** The message with metadata from the file. */
   finish(message: Message, item: T): Message;
 }
 
@@ -168,7 +172,7 @@ export function decodeStretches<T extends Item>(
   return { segments, usage, unreadable };
 }
 
-/** Takes the summary out of the compacted list: its text, what is kept before it and what after. */
+/** Takes the summary out of the compacted list: its text, and the kept messages before and after it. */
 export function splitAtSummary({ messages, summary }: CompactedSession): {
   readonly before: readonly Message[];
   readonly summary: string | undefined;
@@ -198,7 +202,7 @@ export function usageRecord(
   return { ...place, usage, source, promptTokens, outputTokens, dollars: costIn(record) };
 }
 
-/** Agents write zero where they know no price. */
+/** Agents write zero if they know no price. */
 function costIn({ cost }: JsonRecord): number | undefined {
   return (numberOf(cost) ?? numberOf(recordOf(cost).total)) || undefined;
 }
@@ -211,7 +215,7 @@ function sumOf(record: JsonRecord, fields: readonly string[]): number | undefine
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The usage records of all answers; `of` says what the file holds for one. */
+/** The usage records of all answers; `of` reads an answer's record. */
 export function usageOf(
   segments: readonly Segment[],
   source: UsageSource,

@@ -29,7 +29,7 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Where the session itself, not this library, had already replaced what came before. */
+/** A point at which the session itself had already replaced earlier messages. */
 export interface EarlierCompaction {
   /** Messages of the whole history before it, copies carried over by compactions not counted. */
   readonly at: number;
@@ -38,7 +38,7 @@ export interface EarlierCompaction {
   readonly tokensBefore?: number;
 }
 
-/** The stretch between two compactions: what the model was sent grew from `messages[0]` to its end. */
+/** The messages between two compactions: the prompt grew from `messages[0]` to its end. */
 export interface Segment {
   readonly messages: readonly Message[];
   /** How many of the first messages the compaction before it put there (summary and kept ones); 0 in the first. */
@@ -63,7 +63,7 @@ export const USAGE_FIELDS = {
   ],
   cline: [["inputTokens"], ["outputTokens"]],
   "copilot-cli": [[], ["outputTokens"]],
-  // The prompt count leaves out what came from the cache.
+  // The prompt count excludes cached tokens.
   moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
 } as const satisfies Readonly<
   Record<string, readonly [prompt: readonly string[], output: readonly string[]]>
@@ -72,23 +72,23 @@ export const USAGE_FIELDS = {
 /** Names whose record `usage` is. */
 export type UsageSource = keyof typeof USAGE_FIELDS;
 
-/** What a provider reported for one call of the session. */
+/** A provider's usage report for one call of the session. */
 export interface UsageRecord {
   /** Index into `segments`. */
   readonly segment: number;
-  /** Index into that segment's messages of the answer it belongs to; the prompt is what stands before. */
+  /** Index in that segment's messages of the answer; the prompt is everything before it. */
   readonly index: number;
   /** The record as the file holds it. */
   readonly usage: unknown;
   readonly source: UsageSource;
-  /** Tokens of the whole prompt, cached ones included; absent where the record does not say. */
+  /** Tokens of the whole prompt, cached ones included; absent if not recorded. */
   readonly promptTokens?: number;
   readonly outputTokens?: number;
-  /** What the file says that the call cost, in US dollars. */
+  /** Cost of the call in US dollars, as recorded in the file. */
   readonly dollars?: number;
 }
 
-/** What a compaction made of the live messages. */
+/** The result of compacting the live messages. */
 export interface CompactedSession {
   readonly messages: readonly Message[];
   readonly summary?: { readonly text: string; readonly version: number };
@@ -109,10 +109,10 @@ export interface WrittenTranscript {
   readonly chunks: Iterable<string>;
 }
 
-/** What a reader of one format hands over. */
+/** The result of a format's reader. */
 export interface Session {
   readonly format: TranscriptFormat;
-  /** The codec format of the messages' `native` objects, where they are of one. */
+  /** The codec format of the messages' `native` objects, if they have one. */
   readonly list?: Format;
   readonly segments: readonly Segment[];
   /** System prompt kept outside the list. */
@@ -123,27 +123,27 @@ export interface Session {
   readonly title?: string;
   /** Working directory of the session. */
   readonly cwd?: string;
-  /** Tokens of the window that the agent itself went by. */
+  /** Tokens of the window that the agent itself assumed. */
   readonly window?: number;
   readonly usage: readonly UsageRecord[];
-  /** Several agents speak in it: what each says is a model call of its own, also behind another answer. */
+  /** Several agents take part: each message is a separate model call, even directly after another answer. */
   readonly manyAgents?: boolean;
-  /** Records that carry no context, counted by what they are. */
+  /** Records without context, counted by kind. */
   readonly leftOut: Readonly<Record<string, number>>;
   write(compacted: CompactedSession, ports: WritePorts): WrittenTranscript;
 }
 
 /** A session file, read. */
 export interface Transcript extends Session {
-  /** File name or whatever the caller called it. */
+  /** File name, or the caller's name for the input. */
   readonly name?: string;
-  /** What the agent's next call would send: the messages of the last segment. */
+  /** The messages that the agent's next call would send: those of the last segment. */
   readonly messages: readonly Message[];
   readonly compactions: readonly EarlierCompaction[];
   readonly problems: readonly Problem[];
 }
 
-/** Collects what a reader cannot use, so that nothing disappears without a word. */
+/** Collects content that a reader cannot use, so that nothing disappears silently. */
 export interface ReadLog {
   problem(problem: Problem): void;
   leaveOut(kind: string, count?: number): void;
@@ -153,7 +153,7 @@ export interface ReadLog {
 /** A format kept as one JSON value or one text. */
 export interface DocumentFormat {
   readonly format: TranscriptFormat;
-  /** `value` is the parsed JSON, or the text itself where it is no JSON. */
+  /** `value` is the parsed JSON, or the text itself if it is not JSON. */
   recognises(value: unknown): boolean;
   read(document: { readonly value: unknown; readonly text: string }, log: ReadLog): Session;
 }

@@ -267,7 +267,7 @@ function resultFields(part: ToolResultPart | undefined): NativeObject {
     : { state: "output-available", output, errorText: undefined };
 }
 
-/** A UI part has one output value: what is shown there is told in words. */
+/** A UI part has one output value: media are described in words. */
 function contentText(part: ToolResultPart): string {
   const media = typeof part.content === "string" ? [] : part.content.filter((one) => one.type === "media");
   return [resultText(part), ...media.map(mediaWords)].filter((text) => text !== "").join("\n");
@@ -295,7 +295,7 @@ function buildTool(call: ToolCallPart, result: ToolResultPart | undefined): Nati
   return copyWith({ ...tool, input: argumentsValue(call) ?? {} }, resultFields(result));
 }
 
-/** UI messages for neutral ones: results stand in the parts of their calls. */
+/** UI messages for neutral messages; a result is stored in the part of its call. */
 function buildUiMessages(run: readonly Message[]): unknown[] {
   const messages: unknown[] = [];
   const used = new Set<string>();

@@ -110,7 +110,7 @@ function readTool(block: NativeObject, type: string, place: string): Part | unde
   return resultPart(id, content, block.is_error === true);
 }
 
-/** The content of a server tool's result is bound to its call and only accepted as it was given. */
+/** Results whose content may change; the content of a server tool's result is only accepted unchanged. */
 const FREE_RESULTS = new Set<unknown>(["tool_result", "mcp_tool_result"]);
 
 function patch(block: NativeObject, part: Part): unknown {

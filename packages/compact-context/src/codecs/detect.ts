@@ -5,9 +5,7 @@ import { filled, isRole, type NativeObject, ROLES } from "./native.ts";
 // How a format is recognised: every entry of a list votes for or against it. The votes are weighed against each other, so
 // those of all formats stand here together.
 
-/**
- * What one entry says about a format: -1 it cannot be of it, 0 nothing, up to 1 it can be of no other.
- */
+/** An entry's vote on a format: -1 excludes it, 0 is neutral, 1 excludes all others. */
 type Vote = number;
 
 /** How likely the list is in the format: 0 it is not, up to 1 it is in no other. */
@@ -21,7 +19,7 @@ export interface Misfit {
   readonly alone: boolean;
 }
 
-/** Looks through a list that is in no format; undefined where its entries say nothing at all. */
+/** The first entry at which no format remains; undefined if at least one does. */
 export function firstMisfit(list: readonly unknown[]): Misfit | undefined {
   const votes = Object.values(VOTES);
   let fitting = votes;
@@ -48,7 +46,7 @@ const VOTES: Readonly<Record<Format, EntryVote>> = {
 
 const LOOKED_AT = 256;
 
-/** The strongest vote among a bounded number of entries, 0 as soon as one of them speaks against the format. */
+/** The strongest vote among a bounded number of entries; 0 if any vote is negative. */
 export function weighVotes(list: readonly unknown[], vote: EntryVote): number {
   let strongest = 0;
   for (const entry of sample(list)) {
@@ -59,7 +57,7 @@ export function weighVotes(list: readonly unknown[], vote: EntryVote): number {
   return strongest;
 }
 
-/** What is no object, or cannot be read, such as one whose getters throw, is of no format. */
+/** Values that are no objects, or that throw when read, match no format. */
 function voteOn(entry: unknown, vote: EntryVote): Vote {
   try {
     return isObject(entry) ? vote(entry) : -1;
@@ -78,7 +76,7 @@ function sample(list: readonly unknown[]): readonly unknown[] {
   return [...list.slice(0, edge), ...spread, ...list.slice(-edge)];
 }
 
-/** The vote of a message by its content blocks: the strongest, or -1 when one of them is foreign. */
+/** The strongest vote of a message's content blocks; -1 if any block is foreign. */
 function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string) => Vote): Vote {
   if (!Array.isArray(content)) return 0;
   let strongest = 0;
@@ -251,7 +249,7 @@ function voteForLangchain(entry: NativeObject): Vote {
   return LANGCHAIN_KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
 }
 
-/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
+/** Accepts plain `{role, content}`, which matches other formats equally well. */
 function voteOnPlainLangchain(entry: NativeObject): Vote {
   const role = jsonText(entry.role);
   if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
@@ -269,7 +267,7 @@ function plainLangchainBlock(block: NativeObject, type: string): Vote {
   return isShared && !("source" in block) ? 0.15 : -1;
 }
 
-/** What `getType()` of a message instance says; undefined for plain objects. */
+/** The result of a message instance's `getType()`; undefined for plain objects. */
 export function instanceKind(entry: NativeObject): string | undefined {
   for (const name of ["getType", "_getType"]) {
     const method = entry[name];

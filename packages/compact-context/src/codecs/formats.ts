@@ -40,13 +40,13 @@ export function decode(native: readonly unknown[], format: Format, previous?: re
   return codecFor(format).decode(native, previous);
 }
 
-/** The native list in `format`; messages that came from it unedited give back their own objects. */
+/** The native list in `format`; unedited messages of that format return their own objects. */
 export function encode(messages: readonly Message[], format: Format): unknown[] {
   const codec = codecFor(format);
   return codec.encode(messages);
 }
 
-/** What a look at a list says about its format. */
+/** The format detected in a list. */
 interface Detection {
   readonly format: Format;
   /** False while nothing was seen that no other format has: bare texts look the same in several. */
@@ -57,8 +57,8 @@ interface Detection {
 const BARE = 0.6;
 
 /**
- * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
- * A list of nothing but `{role, content: string}` is `openai-chat`, and not certainly.
+ * The most likely format of a list, from a bounded sample; undefined if none matches or the list is empty. A
+ * list of only `{role, content: string}` is `openai-chat`, without certainty.
  */
 function detectList(list: readonly unknown[]): Detection | undefined {
   let best: Format | undefined;
@@ -77,7 +77,7 @@ export function detectListFormat(list: readonly unknown[]): Format | undefined {
   return detectList(list)?.format;
 }
 
-/** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
+/** The format of a list of messages; undefined if none is detected or the value is no list. */
 export function detectFormat(value: unknown): Format | undefined {
   return isList(value) ? detectListFormat(value) : undefined;
 }
@@ -90,7 +90,7 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
   encode: (messages) => [...messages],
 });
 
-/** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
+/** The codec for a list: of the given format, or of the detected one. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
   return readNative("messages", () => codecOf(list, format));
 }
@@ -141,7 +141,7 @@ function strangeRole(entry: unknown): string | undefined {
 
 const MOST_KEYS = 8;
 
-/** What an entry looks like, none of its values told. */
+/** Describes an entry without revealing its values. */
 function shapeOf(entry: unknown): string {
   const keys = isObject(entry) ? Object.keys(entry).slice(0, MOST_KEYS) : [];
   return keys.length === 0 ? kindOf(entry) : `an object with ${keys.join(", ")}`;

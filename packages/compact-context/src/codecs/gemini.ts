@@ -119,7 +119,7 @@ function readResult(block: NativeObject): Part | undefined {
   return resultPart(result.id, jsonText(result.output), failed, CODE_TOOL);
 }
 
-/** `{output}`, `{result}` and `{error}` are the conventions of Google's SDKs; anything else is shown whole. */
+/** `{output}`, `{result}` and `{error}` are conventions of Google's SDKs; other responses are shown whole. */
 function readResponse(response: unknown): { content: string; failed: boolean } {
   const key = isObject(response) ? responseKey(response) : undefined;
   if (!isObject(response) || key === undefined) return { content: jsonText(response), failed: false };

@@ -37,7 +37,7 @@ import {
 } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
-/** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
+/** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
   /** A block of the wire as the dialect spells it. */
@@ -156,7 +156,7 @@ function readReasoning(item: NativeObject): Part {
 
 const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries", "code", "actions"];
 
-/** Calls that answer themselves carry no call id, or are hosted; what they found stands in the same item. */
+/** Hosted calls, and calls without a call id, hold their result in the same item. */
 function readCall(item: NativeObject, type: string, callId: string | undefined): readonly Part[] {
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
   const name = filled(item.name) ?? type.replace(/_call$/, "");
@@ -210,10 +210,10 @@ function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dia
   return copyWith(item, { content: joinedContent(item.content, blocks, `${side}_text`) });
 }
 
-/** Items that a provider takes without an id; hosted calls and requests for approval have to have theirs. */
+/** Items that are accepted without an id; hosted calls and approval requests need theirs. */
 const MAY_LACK_ID: ReadonlySet<unknown> = new Set(["message", "function_call", "custom_tool_call"]);
 
-/** The same item without the id by which the provider would look for its reasoning, where it can be without one. */
+/** The item without the id that links it to its reasoning, if the item is valid without one. */
 function withoutId(item: unknown): unknown {
   if (!isObject(item) || item.id === undefined || !MAY_LACK_ID.has(item.type ?? "message")) return item;
   const { id: _, ...rest } = item;
@@ -236,7 +236,7 @@ function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect):
   );
 }
 
-/** The SDK says `image` where the wire says `image_url`, and `file` for both ways of giving a file. */
+/** The SDK uses `image` for the wire's `image_url`, and `file` for both ways to pass a file. */
 function inSdkSpelling({
   type,
   image_url: image,

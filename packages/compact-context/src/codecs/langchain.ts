@@ -41,8 +41,8 @@ import {
 import { type Step, toSteps } from "./steps.ts";
 
 /**
- * LangChain messages as instances, serialised, or plain; `protected` is read from `additional_kwargs` or
- * `response_metadata`, from a `meta` in one of them, or from `metadata`.
+ * LangChain messages as instances, serialized, or plain. `protected` is read from `metadata`, or from
+ * `additional_kwargs` or `response_metadata` or a `meta` in them.
  */
 export const langchainCodec: NativeCodec = createCodec({
   format: "langchain",
@@ -141,7 +141,7 @@ interface CallList {
   readonly calls: readonly unknown[];
 }
 
-/** Where the calls stand: the message's own lists, else the provider's raw ones. */
+/** Locations of the calls: the message's own lists, otherwise the provider's raw calls. */
 function callLists(fields: NativeObject): CallList[] {
   const own = (["tool_calls", "invalid_tool_calls"] as const).map((field) => {
     const calls: readonly unknown[] = Array.isArray(fields[field]) ? fields[field] : [];

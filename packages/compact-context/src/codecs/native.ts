@@ -4,12 +4,12 @@ import { CompactError, defined, errorMessage, isObject, kindOf, requireList } fr
 /** An object of a provider's format, read field by field. */
 export type NativeObject = Readonly<Record<string, unknown>>;
 
-/** The value's own fields; none where it is no object. */
+/** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): NativeObject {
   return isObject(value) ? value : {};
 }
 
-/** Throws `InvalidMessages` for a list that holds something else than neutral messages. */
+/** Throws `InvalidMessages` unless every entry is a neutral message. */
 export function requireMessages(messages: readonly unknown[]): void {
   requireList(messages);
   const wrong = readNative("messages", () =>
@@ -27,7 +27,7 @@ export function invalidMessages(place: string, problem: string, hint: string): C
 const SHAPE_HINT =
   "Check that the list is in the format you named, or leave the format out to have it detected.";
 
-/** What `read` makes of native entries; what a getter, a proxy or the engine throws there becomes `InvalidMessages`. */
+/** The result of `read`; errors thrown by getters, proxies or the engine become `InvalidMessages`. */
 export function readNative<T>(place: string, read: () => T): T {
   try {
     return read();
@@ -106,7 +106,7 @@ export function inputObject(value: unknown): NativeObject {
   return value === undefined || value === "" ? {} : { input: value };
 }
 
-/** True when one of the bags, or its `meta`, `metadata` or `compact`, has `protected: true`. */
+/** True if the bag, or its `meta`, `metadata` or `compact`, has `protected: true`. */
 function isProtected(bag: unknown): boolean {
   if (!isObject(bag)) return false;
   if (bag.protected === true) return true;
@@ -149,7 +149,7 @@ function details(extra: MediaDetails): { name?: string; detail?: string } {
   return defined({ name, detail });
 }
 
-/** Media whose base64 text is at hand. */
+/** Media with base64 data. */
 export function mediaFromData(data: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
   return { type: "media", mediaType, bytes: data.length, data, ...details(extra) };
 }
@@ -159,7 +159,7 @@ export function mediaReference(mediaType: string, extra: MediaDetails = {}): Med
   return { type: "media", mediaType, bytes: 0, ...details(extra) };
 }
 
-/** Media behind a URL; a `data:` URL gives its content and its own media type. */
+/** Media with a URL; the data and media type of a `data:` URL are extracted. */
 export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
   if (url.startsWith("data:")) {
     const comma = url.indexOf(",");
@@ -169,12 +169,12 @@ export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails
   return { type: "media", mediaType, bytes: 0, url, ...details(extra) };
 }
 
-/** Media that may say how large its picture is: raw bytes are not kept, so their header is read at once. */
+/** Media with the image's size, read from its header, since raw bytes are not kept. */
 export interface SizedMedia extends MediaPart {
   readonly size?: ImageSize;
 }
 
-/** Media from what a field holds: a URL, a `data:` URL, base64 text or raw bytes. */
+/** Media from a field's value: a URL, a `data:` URL, base64 text or raw bytes. */
 export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDetails = {}): SizedMedia {
   if (value instanceof URL) return mediaFromUrl(value.href, mediaType, extra);
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) {
@@ -187,18 +187,18 @@ export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDe
     : mediaFromData(value, mediaType, extra);
 }
 
-/** The URL of the media, its content as a `data:` URL where it has no other; empty for a mere reference. */
+/** The URL of the media, or its data as a `data:` URL; "" for a reference. */
 export function mediaUrl(part: MediaPart): string {
   if (part.url !== undefined) return part.url;
   return part.data === undefined ? "" : `data:${part.mediaType};base64,${part.data}`;
 }
 
-/** Words that stand for media which a provider's format has no place for. */
+/** A text placeholder for media that a format does not support. */
 export function mediaWords(part: MediaPart): string {
   return `[${[part.mediaType, part.name ?? part.url].filter((word) => word !== undefined).join(" ")}]`;
 }
 
-// What the header of an image says of its size.
+// Image sizes from file headers.
 
 /** Width and height in pixels. */
 export interface ImageSize {
@@ -208,7 +208,7 @@ export interface ImageSize {
 
 /** Bytes that hold the header of a PNG, GIF or WebP; a multiple of three, as whole base64 is. */
 const HEADER = 48;
-/** A JPEG's size comes after its metadata; what lies further in is not looked for. */
+/** A JPEG's size follows its metadata; it is not searched for beyond this many bytes. */
 const JPEG_HEADER = 300_000;
 
 /** Width and height from the header of a PNG, JPEG, GIF or WebP: bytes, or base64 with or without a data URL's prefix. */
@@ -223,7 +223,7 @@ export function imageSize(data: string | Uint8Array): ImageSize | undefined {
   return undefined;
 }
 
-/** The first bytes; undefined for text that is no base64. */
+/** The first bytes; undefined if the text is not base64. */
 function startOf(data: string | Uint8Array, length: number): Uint8Array | undefined {
   if (typeof data !== "string") return data.subarray(0, length);
   const start = data.startsWith("data:") ? data.indexOf(",") + 1 : 0;

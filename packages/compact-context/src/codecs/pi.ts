@@ -128,7 +128,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(native, { content: joinedContent(native.content, blocks) });
 }
 
-/** A shell run or summary is one text; changed, it goes into the field that held it. */
+/** A shell run or summary is one text; a changed text is written to its original field. */
 function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
   const [original] = customSlots(native, "message");
   const before = original?.parts[0];
@@ -201,7 +201,7 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
   ];
 }
 
-/** Milliseconds since 1970; 0 where the message does not say. */
+/** Milliseconds since 1970; 0 if the message has no timestamp. */
 function timeOf(message: Message): number {
   const time = Date.parse(message.meta?.timestamp ?? "");
   return Number.isNaN(time) ? 0 : time;

@@ -17,11 +17,11 @@ const VISION = 'Claude: "Vision", image limits';
 export const MOST_CACHE_MARKS = 4;
 
 const MOST_IMAGES = 100;
-/** That many make way at once. */
+/** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
 /** Pixels of the longer side. */
 const MOST_PIXELS = 8_000;
-/** The same where there are more than `MANY_IMAGES`. */
+/** The limit for lists with more than `MANY_IMAGES` images. */
 const MOST_PIXELS_OF_MANY = 2_000;
 export const MANY_IMAGES = 20;
 
@@ -242,7 +242,7 @@ export function leadingSystem({ entries }: ReadList): Entry[] {
   return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
 }
 
-/** System entries behind others. */
+/** System entries that follow other entries. */
 export function trailingSystem({ entries }: ReadList): Entry[] {
   const start = entries.findIndex((entry) => !isSystem(entry));
   return start === -1 ? [] : entries.slice(start).filter(isSystem);
@@ -263,15 +263,15 @@ function isUnsigned({ value }: Cell): boolean {
   return type === "thinking" && (typeof signature !== "string" || signature === "");
 }
 
-/** True for thinking in an entry that begins with something said or called. */
+/** True for thinking in an entry that begins with text or a call. */
 function isLateThinking({ value }: Cell, entry: Entry): boolean {
   if (!/^(redacted_)?thinking$/.test(typeOf(value))) return false;
-  // A blank text is no beginning: it is refused for itself.
+  // Blank text is skipped: another rule reports it.
   const first = entry.cells.find((cell) => !isBlankText(cell.value));
   return /^(text|tool_use)$/.test(typeOf(first?.value));
 }
 
-/** A use may wait for its result in the last message only: the provider then goes on. */
+/** Only the last message may contain a use without its result: the provider then continues. */
 function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
   const type = typeOf(cell.value);
   const [part] = cell.parts;
@@ -323,13 +323,13 @@ function isCompaction(value: unknown): boolean {
   return typeOf(value) === "compaction";
 }
 
-/** True for a block of a user, or with something else before it. */
+/** True for a block in a user message, or after other content. */
 function isLate({ cells, message }: Entry, index: number): boolean {
   return message.role !== "assistant" || cells.slice(0, index).some(({ value }) => !isCompaction(value));
 }
 
 interface FoundImage extends Finding {
-  /** Pixels; undefined where the data is elsewhere, or of another kind. */
+  /** Size in pixels; undefined if the data is not inline or not a known image type. */
   readonly size: ImageSize | undefined;
 }
 

@@ -30,7 +30,7 @@ const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-age
 
 const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
 
-/** What makes a list invalid whoever reads it. */
+/** Rules that hold for every provider. */
 export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "generic/unreadable-entry",
@@ -183,7 +183,7 @@ const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
   "openai-agents": 64,
 };
 
-/** An id that the provider takes: the id itself where it does. */
+/** The id, rewritten if the provider would refuse it. */
 export function acceptedId(format: Format, id: string): string {
   const clean = format === "anthropic" ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_") : id;
   const most = MOST_ID_CHARACTERS[format] ?? Number.POSITIVE_INFINITY;
@@ -214,17 +214,17 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
   });
 }
 
-/** The id that the wire itself gives an entry. */
+/** The entry's id on the wire. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(wireFields(format, native).id);
 }
 
-// What a call was given: an object, or JSON text of one. Answers that were aborted leave neither.
+// Inputs of calls: an object, or its JSON text. Aborted answers may have neither.
 
-/** Under this name a call keeps what it was given and is no object; Anthropic's pages on streamed inputs call it so. */
+/** Key for an input that is not an object; the name is from Anthropic's pages on streamed inputs. */
 const UNREADABLE = "INVALID_JSON";
 
-/** The formats in which a call's input is an object, and where it stands in the block. */
+/** Formats in which a call's input is an object, and its field in the block. */
 const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   anthropic: "input",
   gemini: "args",
@@ -233,7 +233,7 @@ const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   "ai-sdk": "input",
 };
 
-/** Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came. */
+/** Gemini and LangChain accept calls without arguments; AI SDK UI parts have none until they arrive. */
 const MAY_LACK_INPUT: ReadonlySet<Format> = new Set(["gemini", "langchain", "ai-sdk"]);
 
 /** The object in a block that holds the call's input: Gemini's and Chat Completions' blocks hold it one level down. */
@@ -245,7 +245,10 @@ function inputHolder(format: Format, value: unknown): NativeObject | undefined {
   return block.type === "function_call" || block.type === undefined ? block : undefined;
 }
 
-/** True for a call whose input is no object, and no text of one; empty text is an empty object to most parsers. */
+/**
+ * True for a call whose input is neither an object nor JSON text of one; most parsers read empty text as an
+ * empty object.
+ */
 function lacksReadableInput(format: Format, { value, path, parts }: Cell): boolean {
   if (!parts.some((part) => part.type === "toolCall") || path.includes("invalid_tool_calls")) return false;
   const field = OBJECT_FIELDS[format];
@@ -255,7 +258,7 @@ function lacksReadableInput(format: Format, { value, path, parts }: Cell): boole
   return !isObject(input) && !(MAY_LACK_INPUT.has(format) && (input === undefined || input === null));
 }
 
-/** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
+/** A copy of the call's block with an object as input: the parsed text, or the text under `INVALID_JSON`. */
 function withReadableInput(format: Format, value: NativeObject): unknown {
   const holder = inputHolder(format, value);
   if (holder === undefined) return value;

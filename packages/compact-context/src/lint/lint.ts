@@ -125,7 +125,7 @@ function isForeignInTool({ value }: Cell, { message, native }: Entry): boolean {
   return !/^tool-(result|approval-response)$/.test(typeOf(value));
 }
 
-/** Approvals whose request or call is missing, and requests that nobody answered before the list went on. */
+/** Approvals without their request or call, and requests that were never answered. */
 function lonelyApprovals(list: ReadList): Cell[] {
   const cells = list.entries.flatMap((entry) => entry.cells.map((cell) => ({ entry, cell })));
   const { calls } = pairCalls(list);
@@ -150,7 +150,7 @@ function lonelyApprovals(list: ReadList): Cell[] {
     });
 }
 
-/** Reasoning that OpenAI gave an id and that nothing follows before somebody else speaks. */
+/** OpenAI reasoning with an id that no content follows before another role speaks. */
 function danglingItems({ entries }: ReadList): Finding[] {
   return entries.flatMap((entry, position) => {
     if (entry.message.role !== "assistant") return [];
@@ -245,7 +245,7 @@ const GEMINI_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-/** Only the first call of a step carries a signature; models that sign none are left alone. */
+/** Only the first call of a step has a signature; models without signatures are not checked. */
 function unsignedCalls({ entries }: ReadList): Finding[] {
   const start = entries.findLastIndex((entry) => entry.message.role === "user");
   const called = entries.flatMap(({ cells }) => cells.filter(({ value }) => isCall(value)));

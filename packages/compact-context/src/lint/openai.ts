@@ -69,7 +69,7 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
   ],
 );
 
-/** Results that stand elsewhere than where their format wants them. */
+/** Results outside the place that their format requires. */
 export function misplacedResults(list: ReadList): Finding[] {
   return batchesOf(list).flatMap((batch) =>
     batch.calls.flatMap((call) => {
@@ -93,7 +93,7 @@ export function isSpeaker({ message }: Entry): boolean {
   return message.role === "assistant" && !message.parts.some((part) => part.type === "toolCall");
 }
 
-/** Calls and results do not count: what is left must alternate. */
+/** Calls and results are skipped: the remaining messages must alternate. */
 export function unalternating(entries: readonly Entry[]): Entry[] {
   const speakers = entries.filter(isSpeaker);
   return speakers.filter((entry, index) => {

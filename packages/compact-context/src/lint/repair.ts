@@ -39,8 +39,8 @@ const STEPS: readonly Step[] = [
 const MOST_ROUNDS = 100;
 
 /**
- * The list with everything mended that can be without inventing content, and what was done. A valid list comes back
- * with the same objects and no mends. Throws `UnknownFormat` only for a format that does not exist.
+ * Mends everything that can be mended without inventing content, and reports the mends. A valid list returns
+ * the same objects and no mends. Throws `UnknownFormat` for an unknown format.
  */
 export function repair(list: readonly unknown[], format: Format, options: LintOptions = {}): Repaired {
   codecFor(format);
@@ -87,7 +87,7 @@ function firstChange(bench: Workbench): Change | undefined {
   return undefined;
 }
 
-/** Drops or rewrites what the first rule that is broken and says how to mend it finds. */
+/** Applies the fix of the first broken rule that has one. */
 function fixEach(bench: Workbench): Change | undefined {
   for (const rule of rulesFor(bench.list.format)) {
     const change = rule.fix === undefined ? undefined : fixed(bench, rule, rule.fix);
@@ -120,13 +120,13 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
   return editor.finish();
 }
 
-/** The block's place in the list that came in; nothing for a whole entry. */
+/** The block's path in the input list; empty for a whole entry. */
 function blockPath(editor: Editor, entry: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
   if (cell === undefined) return {};
   return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexOf(entry)}]`) };
 }
 
-/** Drops what cannot be read: the one block where the path names it, else the whole entry. */
+/** Drops unreadable content: the block that the path names, otherwise the whole entry. */
 function dropUnreadable(bench: Workbench): Change | undefined {
   const editor = createEditor(bench);
   for (const fault of bench.list.faults) {

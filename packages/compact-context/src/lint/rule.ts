@@ -2,7 +2,7 @@ import type { NativeObject } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import type { Cell, Entry, ReadList } from "./entries.ts";
 
-// What a rule is, what it finds in a list, and what becomes of that.
+// Rules, their findings, and the mends.
 
 export type Severity = "error" | "warning";
 
@@ -14,7 +14,7 @@ export interface Violation {
   readonly severity: Severity;
   /** Index of the native entry. */
   readonly index: number;
-  /** Where in the list, such as `messages[3].content[0]`. */
+  /** Path in the list, such as `messages[3].content[0]`. */
   readonly path: string;
   readonly explanation: string;
   /** Page or title of the provider's own document. */
@@ -26,7 +26,7 @@ export interface LintOptions {
   readonly model?: string;
   /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
   readonly strict?: boolean;
-  /** True unless said otherwise: the list may end with calls that are still being answered. */
+  /** The list may end with calls that are still being answered. Default: true. */
   readonly pendingAllowed?: boolean;
 }
 
@@ -34,15 +34,15 @@ export interface LintOptions {
 export interface Mend {
   /** The rule that was broken. */
   readonly rule: string;
-  /** Index of the entry in the list that came in. */
+  /** Index of the entry in the input list. */
   readonly index: number;
-  /** Where one block of that entry was mended: `messages[1].content[0]`. */
+  /** Path of the mended block: `messages[1].content[0]`. */
   readonly path?: string;
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
   readonly explanation: string;
-  /** The text of what was taken out, so that it is not lost. */
+  /** The removed text, so that it is not lost. */
   readonly removed?: string;
-  /** What was put in and nobody said: a synthetic result or opening. */
+  /** The added synthetic result or opening. */
   readonly added?: unknown;
 }
 
@@ -52,7 +52,7 @@ export interface Repaired {
   readonly mends: readonly Mend[];
 }
 
-/** What the table of rules says of one. */
+/** A row of the public table of rules. */
 export interface RuleInfo {
   readonly id: string;
   readonly formats: readonly Format[];
@@ -63,31 +63,31 @@ export interface RuleInfo {
   readonly mend?: string;
 }
 
-/** One place where a rule is broken. */
+/** One violation of a rule. */
 export interface Finding {
   readonly position: number;
   readonly path: string;
-  /** What is wrong at this place; the rule's own explanation when left out. */
+  /** The problem at this place. Default: the rule's explanation. */
   readonly problem?: string;
   readonly entry?: Entry;
-  /** The block that is wrong; absent where it is the entry. */
+  /** The invalid block; absent if the whole entry is invalid. */
   readonly cell?: Cell;
   /** Index of the block inside of a result that is wrong. */
   readonly inner?: number;
-  /** What the type of the entry would have to be. */
+  /** The type that the entry should have. */
   readonly wanted?: string;
 }
 
 export interface Rule extends RuleInfo {
   readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
   /**
-   * What stands in the place of the block or entry from now on; undefined where it goes. Rules without it are mended by
-   * a step of `repair` that looks at the whole list.
+   * Returns the replacement of the block or entry; undefined drops it. Rules without `fix` are mended by a
+   * step of `repair` that reads the whole list.
    */
   readonly fix?: (value: NativeObject, finding: Finding, format: Format) => unknown;
 }
 
-/** A rule of a table whose rules are all of the same formats; an error unless it says otherwise. */
+/** A rule in a table of rules for the same formats. Default severity: error. */
 type Row = Omit<Rule, "formats" | "severity"> & Partial<Pick<Rule, "formats" | "severity">>;
 
 export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[] {

@@ -2,7 +2,9 @@ import { jsonText } from "../core/message.ts";
 import { defined } from "../errors.ts";
 import { objectOf, textOf } from "./request.ts";
 
-/** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */
+/**
+ * A provider's report of a request that is too long, in its own tokens; fields are absent if not reported.
+ */
 export interface TooLong {
   /** Maximum tokens that it accepts. */
   readonly limit?: number;
@@ -43,7 +45,7 @@ const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 4
 /** Errors are searched up to this length, in characters. */
 const MOST_WORDS = 4_000;
 
-/** Undefined unless a provider's answer says that a request has more tokens, or bytes, than the model takes. */
+/** Undefined unless the error says that a request has more tokens, or bytes, than the model accepts. */
 export function tooLong(error: unknown): TooLong | undefined {
   const { statusCode, status = statusCode } = objectOf(error);
   const words = wordsOf(error);
@@ -54,7 +56,7 @@ export function tooLong(error: unknown): TooLong | undefined {
   return (said.answer ?? 0) >= (said.limit ?? Number.POSITIVE_INFINITY) ? undefined : said;
 }
 
-/** Where clients and servers keep what they say. */
+/** Fields in which clients and servers keep error messages. */
 function wordsOf(error: unknown): string {
   const { code, message, responseBody, error: body } = objectOf(error);
   const held = typeof body === "object" && body !== null ? jsonText(body) : textOf(body);

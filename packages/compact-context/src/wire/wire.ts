@@ -21,7 +21,7 @@ import {
 } from "./calls.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
-// One model call on its way to a provider, as URL, headers and body: whoever it comes from, and in any language.
+// One model call to a provider, as URL, headers and body, from any client in any language.
 
 export interface WireOptions extends HostOptions {
   /** Keeps the sessions; a function if each model has its own manager. */
@@ -48,14 +48,14 @@ export type PassedBy =
   /** Compacting failed, and the list fits. */
   | "failed";
 
-/** One request, looked at. */
+/** One request that was read. */
 export interface WireCall {
   /** The body to send: the same object if nothing changes. */
   readonly body: Json;
   readonly session: string | undefined;
   readonly report: CompactionReport | undefined;
   readonly passedBy: PassedBy | undefined;
-  /** The headers to send the body with: those that were given, and a beta that the body makes use of. */
+  /** The headers to send with the body: the given ones, and a beta header that the body requires. */
   readonly headers: Headers;
   /**
    * Sends the body and returns the provider's answer, byte for byte, reading its usage as it passes. A
@@ -82,7 +82,7 @@ interface Remembered {
   usage?: Json;
   /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
   withoutReasoning?: number;
-  /** Blocks of reasoning that the provider says it dropped since the call before. */
+  /** Reasoning blocks that the provider dropped since the previous call, by its own report. */
   dropped?: number;
 }
 
@@ -385,7 +385,7 @@ class ModelCall {
       return kind.usageOf(piece);
     };
     const body = watchUsage(response, usageOf, (record) => {
-      // A stream tells the input first and the output last.
+      // A stream reports the input first and the output last.
       usage = {
         ...usage,
         ...Object.fromEntries(Object.entries(record).filter(([, value]) => value != null)),
@@ -419,7 +419,7 @@ function withoutMark(entry: unknown): unknown {
   return rest;
 }
 
-/** Entries that say that a block was shown all the same are no drops. */
+/** Entries for blocks that were shown are not counted as dropped. */
 function isDrop({ type, reason }: Json): boolean {
   return textOf(type).includes("dropped") || textOf(reason) === "prefix_mismatch";
 }

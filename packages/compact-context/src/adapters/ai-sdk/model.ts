@@ -134,7 +134,7 @@ async function* piecesOf(stream: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Ids of calls that were given: some servers give none, or the same one twice. */
+/** Ids of given calls: some servers send none, or the same one twice. */
 interface CallNames {
   unique(id: string): string;
 }

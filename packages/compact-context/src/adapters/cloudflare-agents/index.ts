@@ -14,7 +14,7 @@ interface SessionMessage {
   readonly id: string;
 }
 
-/** What a session reads in place of its messages from the first id to the last. */
+/** The text that a session reads instead of its messages from the first id to the last. */
 interface SessionOverlay {
   readonly fromMessageId: string;
   readonly toMessageId: string;

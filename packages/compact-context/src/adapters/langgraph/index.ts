@@ -81,7 +81,9 @@ const OPTIONS: Readonly<Record<keyof SummarizationNodeOptions, true>> = {
   name: true,
 };
 
-/** A node that finds what its summaries replaced: the `source` of `createRecallNode` and `recallTools`. */
+/**
+ * A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`.
+ */
 type SummarizingNode = RunnableNode & RecallSource;
 
 /** Callable with and without `new`. */
@@ -231,7 +233,10 @@ function overLimit(error: unknown): CompactError {
   );
 }
 
-/** What the state holds, in our words or those of Python's langmem, and how to write it in the same words. */
+/**
+ * The state's content, under our names or those of Python's langmem, and how to write it under the same
+ * names.
+ */
 function readRunning(value: unknown): {
   readonly running: RunningSummary | undefined;
   write(running: RunningSummary): object;
@@ -261,7 +266,7 @@ function pythonWords(running: RunningSummary): object {
   };
 }
 
-/** A chat model, a function that makes one with given limits, or a text model of any other origin. */
+/** A chat model, a function that makes one with given limits, or any other text model. */
 export type GraphModel =
   | TextModel
   | LangChainChatModel

@@ -11,7 +11,7 @@ export interface RunnableNode {
   readonly lc_serializable: false;
   readonly lc_namespace: string[];
   invoke<State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
-  /** All at once; `config`: one for all, or one for each. */
+  /** Runs all at once; `config`: one for all, or one per input. */
   batch<State extends object>(states: readonly State[], config?: unknown): Promise<Partial<State>[]>;
   /** One chunk: the whole update. */
   stream<State extends object>(state: State, config?: unknown): Promise<ReadableStream<Partial<State>>>;
@@ -19,7 +19,7 @@ export interface RunnableNode {
     states: AsyncIterable<State>,
     config?: unknown,
   ): AsyncGenerator<Partial<State>>;
-  /** What the other makes of this one's update. */
+  /** The other runnable's result for this one's update. */
   pipe(next: PipedTo): RunnableNode;
   withConfig(config: object): RunnableNode;
   getName(suffix?: string): string;
@@ -30,7 +30,7 @@ export type PipedTo =
   | ((input: never, config?: never) => unknown)
   | { invoke(input: never, config?: never): unknown };
 
-/** Gives work the outside of a Runnable. */
+/** Wraps a function in the interface of a Runnable. */
 export function createRunnable(name: string, work: Work): RunnableNode {
   const invoke: Work = async (state, config) => work(state, config);
   const node = Object.assign((state: object, config?: unknown) => invoke(state, config), {

@@ -1,7 +1,7 @@
 /** The parts of the OpenAI Agents SDK that the adapter touches, seen by their shape: the SDK is never imported. */
 import { objectOf } from "../../providers/request.ts";
 
-/** What the SDK is about to send; `input` holds its `AgentInputItem`s. */
+/** The SDK's next request; `input` holds its `AgentInputItem`s. */
 export interface ModelInput {
   input: unknown[];
   instructions?: string | undefined;
@@ -24,7 +24,7 @@ export interface FilterCall<Data extends ModelInput = ModelInput> {
 /** Fits `callModelInputFilter` of a `Runner` and of a single run. */
 export interface InputFilter {
   <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data>;
-  /** Lets the SDK hand over its own items instead of copies, where it can; they are never written to. */
+  /** Makes the SDK pass its own items instead of copies, if it can; they are never modified. */
   preserveInputIdentity: boolean;
 }
 
@@ -56,8 +56,8 @@ export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unkn
 }
 
 /**
- * True for what the SDK hands over under `conversationId` or `previousResponseId` in the midst of a run: results
- * whose calls only the provider has. The list is then no history, and nothing of it can be compacted here.
+ * True for input with `conversationId` or `previousResponseId` during a run: results whose calls only the
+ * provider has. The list is then not a history, and cannot be compacted here.
  */
 export function isDelta(items: readonly unknown[]): boolean {
   const calls = new Set<unknown>();

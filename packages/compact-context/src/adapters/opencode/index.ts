@@ -87,7 +87,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
   };
 }
 
-/** A message in the shape of the AI SDK's interface, with opencode's own objects beside it. */
+/** A message in the shape of the AI SDK's UI messages, with opencode's own objects attached. */
 interface Entry {
   readonly id?: unknown;
   readonly role: string;
@@ -117,7 +117,10 @@ function asUiPart(part: Json): Json {
 
 const STATES: Readonly<Record<string, string>> = { completed: "output-available", error: "output-error" };
 
-/** Opencode's own object where nothing was changed; `asked` lends a summary what every user message has. */
+/**
+ * opencode's own object if nothing was changed; `asked` provides the fields that every user message has, for
+ * a summary.
+ */
 function fromUiMessage(entry: Entry, asked: object | undefined): OpencodeMessage {
   const { native, parts } = entry;
   if (native === undefined) return summaryMessage(wordsOf(parts), objectOf(asked));
