@@ -14,14 +14,14 @@ import { targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
 
 interface ProxyOptions {
-  /** 0 for one that is free. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly upstreams: Upstreams;
   readonly sessions: Sessions;
   readonly tally: Tally;
   /** What events measured, for Prometheus. */
   metrics(): string;
-  /** How the storage is; never rejects. */
+  /** Health of the storage; never rejects. */
   health(): Promise<Health>;
   /** Sends every call unchanged, and only reports what would be compacted. */
   readonly dryRun: boolean;
@@ -89,7 +89,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
     const { ok, problem } = await options.health();
     return context.json({ status: ok ? "ok" : "degraded", storage: problem ?? "ok" });
   });
-  // Clients ask whether anybody is there before their first call.
+  // Clients probe the server before their first call.
   app.get("/", (context) => context.text("compact proxy\n"));
   app.post("*", bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }), (context) =>
     passOn(context, wire, options),
@@ -222,7 +222,7 @@ function forward(
     // A key is only sent to the provider.
     redirect: "manual",
     customFetch: (request) => {
-      // An answer in plain bytes passes through as it is.
+      // An uncompressed answer passes through unchanged.
       request.headers.set("accept-encoding", "identity");
       return fetch(request);
     },
@@ -275,7 +275,7 @@ function untilCut(
   });
 }
 
-/** The object in a JSON body; undefined for all else. */
+/** The object in a JSON body; undefined for anything else. */
 function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
   if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
   try {
@@ -291,7 +291,7 @@ function tooLarge(context: Context): Response {
   return context.json(errorBody(message, "request_too_large"), 413);
 }
 
-/** An error in a form that the clients of every provider read. */
+/** An error in a form that every provider's clients can read. */
 function errorBody(message: string, type: string) {
   return { type: "error", error: { type, message } };
 }
@@ -313,7 +313,7 @@ function programsOnly(port: () => number): MiddlewareHandler {
     const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
     if (!hosts.includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
-    // What begins with two slashes reads as the name of another server.
+    // A path that begins with two slashes would be parsed as another host.
     if (context.req.path.startsWith("//")) return context.text("This address cannot be read.\n", 400);
     const site = headers.get("sec-fetch-site") ?? "none";
     if (headers.has("origin") || site !== "none")

@@ -22,9 +22,9 @@ const USUAL_WINDOW = 150_000;
 export interface Sessions {
   /** The manager for the calls of a model. */
   managerOf(model: string | undefined): HostManager;
-  /** The window that the calls of a model are held to, in tokens. */
+  /** The window for calls of a model, in tokens. */
   windowOf(model: string | undefined): number;
-  /** Stores what is known of every session. */
+  /** Saves the state of every session. */
   close(): Promise<void>;
 }
 
@@ -33,12 +33,12 @@ interface SessionsOptions {
   /** `--window`. */
   readonly window: number | undefined;
   readonly storage: StorageDriver;
-  /** Hear of every event. */
+  /** Receive every event. */
   readonly exporters?: readonly Exporter[];
   warn(message: string): void;
 }
 
-/** A conversation is rewound now and then; two that share a session change it back and forth. */
+/** A single conversation is rarely rewound; two that share a session alternate between their lists. */
 const REWINDS = 3;
 const MOST_SESSIONS = 1000;
 

@@ -17,10 +17,10 @@ import { startProxy } from "./server.ts";
 import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally, type Tally, tallyLine } from "./tally.ts";
 
-/** A port that agents' settings can name for good. */
+/** A fixed port that agents' settings can name. */
 const USUAL_PORT = 4180;
 
-/** Serves until Ctrl-C, or until the program that was named has ended: its exit code then. */
+/** Serves until Ctrl-C, or until the given program ends; then returns its exit code. */
 export async function runProxy(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;
   const settings = readConfig(invocation);
@@ -46,7 +46,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     exporters: [metrics],
     warn: screen.problem,
   });
-  // A window that no manager takes ends the command, and not each call.
+  // An invalid window ends the command instead of failing every call.
   sessions.managerOf(undefined);
   const server = await startProxy({
     port: portOf(flags.port, program === undefined ? USUAL_PORT : 0),
@@ -61,7 +61,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   });
   try {
     if (program === undefined) {
-      // Listened for before the lines that tell how to end it.
+      // Registered before the lines that explain how to stop are printed.
       const stopped = ports.stopped?.();
       if (asJson) screen.started(server.url);
       else terminal.print(startLines(server.url, terminal, dryRun));
@@ -107,7 +107,7 @@ interface ProxyScreen {
   end(tally: Tally): void;
 }
 
-/** What people see on stderr. While a program runs that has the terminal, nothing is written until it has ended. */
+/** Output on stderr. While a program owns the terminal, output is held back until it ends. */
 function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boolean): ProxyScreen {
   const isLive = stderr.isTerminal && !runsProgram;
   const isQuiet = stderr.isTerminal && runsProgram;
@@ -209,14 +209,14 @@ function runProgram(
   });
 }
 
-/** What makes the calls of an agent come here. */
+/** How an agent is pointed at the proxy. */
 interface Agent {
   readonly name: string;
   /** Lines to type, or to add to the agent's settings. */
   setting(url: string): readonly string[];
 }
 
-/** The agents that need more than a variable, or another one. */
+/** Agents that need more than, or other than, the usual variable. */
 const AGENTS: readonly Agent[] = [
   { name: "Claude Code", setting: (url) => [`ANTHROPIC_BASE_URL=${url} claude`] },
   {
@@ -250,7 +250,7 @@ const AGENTS: readonly Agent[] = [
   },
 ];
 
-/** The variables that make clients of the providers call this address. */
+/** The environment variables that point clients at this address. */
 function clientVariables(url: string): Readonly<Record<string, string>> {
   const named = Object.values(PROVIDERS).map(({ urlVariable, isVersioned, version }) => [
     urlVariable,

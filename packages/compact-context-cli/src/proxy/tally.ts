@@ -29,7 +29,7 @@ interface Totals {
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
-  /** Prompt tokens that were not sent. */
+  /** Prompt tokens saved. */
   savedTokens: number;
   /** Estimated cost of the calls with the full prompt and a warm cache, minus their actual cost. */
   savedDollars: number;
@@ -49,7 +49,7 @@ export interface Tally {
 /** A session's newest call, and its share of the totals. */
 interface Newest {
   call: TalliedCall;
-  /** Prompt tokens of the whole list at the call before. */
+  /** Prompt tokens of the whole list at the previous call. */
   before: number;
   whole: number;
   added: Pick<Totals, "inputTokens" | "cachedTokens" | "outputTokens" | "savedTokens" | "savedDollars">;

@@ -73,7 +73,7 @@ function readBlock(block: Block): Reading[] {
     .trim();
   const parts = textParts(text);
   if (parts.length === 0) return [];
-  // The program's lines answer no call of the model; they are shown to it as part of the conversation.
+  // The program's lines answer no call of the model; the model sees them as part of the conversation.
   const meta = speaker === "program" ? { synthetic: true } : {};
   return [{ role: ROLES[speaker], parts, native: block, meta }];
 }

@@ -13,7 +13,7 @@ import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringO
 import { type Reading, textParts } from "./session.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
-// Runs as benchmarks and published collections keep them.
+// Session formats of benchmarks and published collections.
 
 /** A container around a list of chat messages. */
 function chatBody(run: JsonRecord, body: Omit<Body, "list"> & { translate?(entry: unknown): unknown }): Body {
@@ -22,7 +22,7 @@ function chatBody(run: JsonRecord, body: Omit<Body, "list"> & { translate?(entry
   return { sessionId, ...rest, list: { codec: "openai-chat", translate } };
 }
 
-/** tau-bench's results: one run, or the list of runs of which the first is read. */
+/** tau-bench's results: one run, or a list of runs, of which the first is read. */
 export const tauBench: DocumentFormat = documentFormat(
   "tau-bench",
   (value) => Array.isArray(recordOf(firstOf(value)).traj),
@@ -202,7 +202,7 @@ export const openHands: DocumentFormat = documentFormat(
   },
 );
 
-/** The Who&When collection: agents that talk as equals, some of which only run things. */
+/** The Who&When collection: agents that talk as equals, some of which only execute. */
 export const whoAndWhen: DocumentFormat = documentFormat(
   "who-and-when",
   (value) =>
@@ -387,7 +387,7 @@ export const moatless: DocumentFormat = documentFormat(
   },
 );
 
-/** From the newest node to the root: a search may have gone back to an earlier node. */
+/** From the newest node to the root: a search may have returned to an earlier node. */
 function lastPath(nodes: readonly JsonRecord[]): readonly JsonRecord[] {
   const byId = new Map(nodes.map((node) => [node.node_id, node]));
   const path = new Set<JsonRecord>();

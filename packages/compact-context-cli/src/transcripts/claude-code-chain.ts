@@ -6,7 +6,7 @@ import type { ReadLog, Session } from "./transcript.ts";
 /** Fields that every record of a session repeats. */
 export type ClaudeEnvelope = JsonRecord;
 
-/** A record reduced to its place in the tree and the API message it carries. */
+/** A record reduced to its place in the tree and its API message. */
 export interface ClaudeRecord {
   readonly uuid: string;
   readonly parent: string | null;
@@ -26,7 +26,7 @@ export interface ClaudeRecord {
 
 type Records = ReadonlyMap<string, ClaudeRecord>;
 
-/** The conversation that Claude Code would resume, with the stretches before its compactions. */
+/** The conversation that Claude Code would resume, split at its compactions. */
 export function claudeSegments(
   records: Records,
   log: ReadLog,
@@ -35,7 +35,7 @@ export function claudeSegments(
   const leaf = all.findLast((record) => record.kind !== "link");
   const chains = leaf === undefined ? [] : liveChains(records, leaf, log);
   const stretches = chains.map((chain, index) => {
-    // Copies made by a later compaction carry the ids of the originals: look no further than its boundary.
+    // Copies made by a later compaction have the originals' ids: the search stops at its boundary.
     const end = chains[index + 1]?.at(-1);
     const start = chain.at(-1);
     const from = start?.kind === "boundary" ? all.indexOf(start) : 0;
@@ -65,7 +65,9 @@ function isTurn(record: ClaudeRecord): boolean {
   return record.kind === "user" || record.kind === "assistant" || record.kind === "summary";
 }
 
-/** The chains of records between compactions, oldest chain first; each begins with its newest record and ends with its boundary. */
+/**
+ * The chains of records between compactions, oldest first; each runs from its newest record to its boundary.
+ */
 function liveChains(records: Records, leaf: ClaudeRecord, log: ReadLog): ClaudeRecord[][] {
   const chains: ClaudeRecord[][] = [];
   const seen = new Set<ClaudeRecord>();
@@ -133,7 +135,7 @@ function idsIn({ message }: ClaudeRecord, type: string, field: string): unknown[
   return blocks.filter((block) => block.type === type).map((block) => block[field]);
 }
 
-/** Records that make one API message. */
+/** Records that form one API message. */
 interface Group {
   readonly first: ClaudeRecord;
   native: JsonRecord;
@@ -143,7 +145,7 @@ interface Group {
   readonly reported?: readonly unknown[];
 }
 
-/** The API messages of each stretch, and the compaction that ended it. */
+/** The API messages between compactions, and the compaction that ended each run. */
 function stretchesOf(stretches: readonly (readonly ClaudeRecord[])[]): Stretch<Group>[] {
   const seen = new Set<unknown>();
   return stretches.map((records, index) => {
@@ -210,7 +212,7 @@ export function asBlocks(content: unknown): readonly unknown[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-/** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */
+/** The summary and the leading messages that are copies of an earlier run. */
 function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): number {
   const firstNew = groups.findIndex(
     (group) => group.first.kind !== "summary" && !marksOf(group).some((mark) => seen.has(mark)),
@@ -220,7 +222,7 @@ function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): num
 
 const COPY = "-copy-";
 
-/** The id of an answer's copy. Claude Code joins records of one id, on whichever side of a boundary they stand. */
+/** The id of an answer's copy. Claude Code joins records with equal ids, on either side of a boundary. */
 export function copyOf(id: unknown, copy: string): string {
   return `${stringOf(id)?.split(COPY)[0] ?? "msg"}${COPY}${copy}`;
 }

@@ -119,7 +119,7 @@ function keep(record: JsonRecord): Kept {
   return `${String(type)}${subtype === undefined ? "" : ` ${subtype}`}`;
 }
 
-/** Work of a sub-agent, which the agent itself does not see. */
+/** Work of a sub-agent, which the main agent does not see. */
 function isSidechain(record: JsonRecord): boolean {
   return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
@@ -152,7 +152,7 @@ const NO_USAGE = {
   output_tokens: 0,
 } as const;
 
-/** The lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
+/** Lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
 function* writeClaudeCode(
   { envelope, lastUuid, endsWithNewline }: Place,
   compacted: CompactedSession,
@@ -197,7 +197,7 @@ function* writeClaudeCode(
   }
 }
 
-/** One record for each block of an answer and for each tool result, the shape Claude Code writes. */
+/** One record per block of an answer and per tool result, as Claude Code writes them. */
 function recordsOf(message: Message, ports: WritePorts): JsonRecord[] {
   const natives = codecFor("anthropic").encode([message]).map(recordOf);
   return natives.flatMap((native) =>

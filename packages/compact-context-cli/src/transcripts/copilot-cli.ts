@@ -107,7 +107,7 @@ function resultOf(data: JsonRecord): Part {
   return resultPart(data.toolCallId, textOf(content), data.success === false);
 }
 
-/** Each event follows the one before it. */
+/** Each event refers to the previous one. */
 function* linkedLines(events: unknown): Iterable<string> {
   let parentId: unknown = null;
   for (const event of listOf(events).map(recordOf)) {

@@ -45,7 +45,7 @@ export interface Body extends Facts {
   rebuild(entries: readonly unknown[], messages: readonly Message[]): unknown;
 }
 
-/** A format kept as one JSON document, which is mostly an object; written back with the whitespace that it was read with. */
+/** A format with one JSON document per file, usually an object; written back with its original whitespace. */
 export function documentFormat<F extends TranscriptFormat>(
   format: F,
   recognises: DocumentFormat["recognises"],
@@ -95,7 +95,7 @@ interface ReadEntries {
   encode(messages: readonly Message[], ports: WritePorts): unknown[];
 }
 
-/** The entries that can be walked safely; the others are reported and counted. */
+/** The entries that are not nested too deeply; the others are reported and counted. */
 function readableEntries(entries: readonly unknown[], path: string, log: ReadLog): readonly unknown[] {
   return entries.filter((entry, index) => {
     if (!isTooDeep(entry)) return true;
@@ -139,7 +139,7 @@ function readByFormat(entries: readonly unknown[], list: OwnList): ReadEntries {
   };
 }
 
-/** The list of entries for the compacted messages: untouched entries are the file's own objects. */
+/** The list of entries for the compacted messages: unchanged entries are the file's own objects. */
 export function rebuildEntries<Entry>(
   live: readonly Message[],
   compacted: readonly Message[],

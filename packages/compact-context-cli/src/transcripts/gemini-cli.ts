@@ -41,7 +41,7 @@ function isTurn(entry: JsonRecord): boolean {
   return entry.type === "user" || entry.type === "gemini";
 }
 
-/** Notices, by the turn they follow: they are written back when it is. */
+/** Notices by the turn that they follow: they are written back with it. */
 function noticesAfter(
   entries: readonly JsonRecord[],
   log: ReadLog,

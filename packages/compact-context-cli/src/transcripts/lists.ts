@@ -35,7 +35,7 @@ export function plainFormat(format: Format): DocumentFormat & { readonly format:
   );
 }
 
-/** Entries one on a line: a list kept as JSONL. */
+/** A list stored as JSONL, one entry per line. */
 export function readEntryLines(format: Format, entries: readonly unknown[], log: ReadLog): Session {
   const rebuild = (list: readonly unknown[]): readonly unknown[] => list;
   const body: Body = { entries, path: "messages", list: { codec: format }, usage: USAGE[format], rebuild };
@@ -66,7 +66,7 @@ function hasOnlyTurns(entries: readonly unknown[]): boolean {
   return entries.every((entry) => ["user", "assistant"].includes(String(recordOf(entry).role)));
 }
 
-/** The system prompt of a request body, whichever provider's. */
+/** The system prompt of any provider's request body. */
 function systemOf({ system, instructions, systemInstruction, config }: JsonRecord): string | undefined {
   return (
     wordsOf(system ?? instructions ?? systemInstruction ?? recordOf(config).systemInstruction) || undefined
@@ -136,7 +136,7 @@ interface Snapshot {
   readonly others: number;
 }
 
-/** The longest of the named lists, or the last full values of a stream. */
+/** The longest of the named lists, or the last complete values of a stream. */
 function snapshotOf(value: unknown): Snapshot | undefined {
   if (isRecord(value)) return longestList(value);
   if (!Array.isArray(value)) return undefined;
@@ -189,7 +189,7 @@ function chunkOf(event: unknown): JsonRecord | undefined {
   return isRecord(chunk) && isRecord(chunk.kwargs) && chunk.lc === 1 ? chunk : undefined;
 }
 
-/** The chunks of a stream joined to messages. */
+/** Joins the chunks of a stream to messages. */
 function joinedChunks(events: readonly unknown[]): JsonRecord[] {
   const byId = new Map<unknown, JsonRecord>();
   for (const chunk of events.map(chunkOf).filter((one) => one !== undefined)) {
@@ -216,7 +216,7 @@ function joined(first: JsonRecord, next: JsonRecord): JsonRecord {
   return { ...first, kwargs: { ...a, content, ...more } };
 }
 
-/** Chunks of one call share its index; its name and id come with the first. */
+/** Chunks of one call share its index; the first has its name and id. */
 function callsOf(chunks: readonly JsonRecord[]): JsonRecord[] {
   const calls = new Map<unknown, { id: unknown; name: unknown; text: string }>();
   for (const chunk of chunks) {

@@ -16,7 +16,7 @@ import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf
 import { addSegment, type Reading, textParts, withResults, withSummaryVersion } from "./session.ts";
 import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
 
-/** `opencode export`: messages of parts, a call and its result being one part. */
+/** `opencode export`: messages with parts; a call and its result are one part. */
 export const opencode: DocumentFormat = documentFormat(
   "opencode",
   (value) =>
@@ -149,7 +149,7 @@ function resultOf(part: JsonRecord, id: string): Part[] {
   return [resultPart(id, textOf(state.output ?? state.error), state.status === "error", part.tool)];
 }
 
-/** After a summary OpenCode sends it, with the request for it, and what follows. */
+/** After a summary, OpenCode sends the request for it, the summary, and what follows. */
 function segmentsOf(all: readonly Message[]): readonly Segment[] {
   const messages = all.map(withSummaryVersion);
   const segments: Segment[] = [];
@@ -192,7 +192,7 @@ function freshEntry(
   };
 }
 
-/** The parts that are still there, each with the text or output it has now. */
+/** The remaining parts, with their current texts and outputs. */
 function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
   const parts = group.flatMap((message) => message.parts);
   const now: PartsNow = {

@@ -69,7 +69,7 @@ function openPi(log: ReadLog): RecordReader {
   };
 }
 
-/** Entries that carry no context keep only their place in the tree. */
+/** Entries without context only keep their place in the tree. */
 function reduced(record: JsonRecord): Pick<PiEntry, "type" | "record"> {
   const type = stringOf(record.type) ?? "unknown";
   const needed = ["message", "custom_message", "branch_summary", "compaction", "model_change"].includes(type);
@@ -200,12 +200,12 @@ function asText(message: Message): string {
 interface PiEntry {
   readonly id?: string;
   readonly parent: string | undefined;
-  /** Position of the entry before it, -1 for the first. */
+  /** Position of the parent entry, -1 for the first. */
   readonly previous: number;
-  /** As pi counts entries, the header being 0; undefined when pi cannot read the line. */
+  /** pi's index of the entry, the header being 0; undefined if pi cannot read the line. */
   readonly index: number | undefined;
   readonly type: string;
-  /** Empty when the entry carries no context. */
+  /** Empty if the entry carries no context. */
   readonly record: JsonRecord;
 }
 
@@ -213,7 +213,7 @@ interface Step extends Item {
   readonly entry: PiEntry;
 }
 
-/** From the newest entry to the root, oldest first. */
+/** The branch from the root to the newest entry, oldest first. */
 function branch(entries: readonly PiEntry[], log: ReadLog): PiEntry[] {
   const byId = new Map(
     entries.flatMap((entry) => (entry.id === undefined ? [] : [[entry.id, entry] as const])),
@@ -273,10 +273,10 @@ function nativeOf(entry: PiEntry): JsonRecord | undefined {
   }
 }
 
-/** After a compaction pi sends the summary, then the entries from the first kept one on. */
+/** After a compaction pi sends the summary, then the entries from the first kept one. */
 function cut(path: readonly PiEntry[]): Stretch<Step>[] {
   const stretches: Stretch<Step>[] = [];
-  // Natives made here must be the same object in every stretch that carries the entry.
+  // Natives made here must be the same object in every segment that contains the entry.
   const natives = new Map(path.map((entry) => [entry, nativeOf(entry)]));
   const stepsOf = (entries: readonly PiEntry[]): Step[] =>
     entries.flatMap((entry) => {
@@ -308,7 +308,7 @@ function cut(path: readonly PiEntry[]): Stretch<Step>[] {
   return stretches;
 }
 
-/** How many entries after a compaction of ours are copies of kept messages. */
+/** Number of entries after our compaction that are copies of kept messages. */
 function copiesAfter(compaction: PiEntry | undefined): number {
   return numberOf(recordOf(compaction?.record.details).copies) ?? 0;
 }
@@ -327,7 +327,7 @@ function finishMessage(message: Message, { entry, native }: Step): Message {
     timestamp: stringOf(entry.record.timestamp),
     synthetic: entry.type === "message" ? undefined : true,
   });
-  // The model sees pi's wrapping around a summary; its version mark is inside.
+  // The model sees pi's wrapper around a summary, with the version mark inside.
   if (native.role !== "compactionSummary") return dated;
   const own = withSummaryVersion({ ...dated, parts: [{ type: "text", text: String(native.summary) }] });
   return own.meta === undefined ? dated : { ...dated, meta: own.meta };

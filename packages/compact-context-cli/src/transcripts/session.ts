@@ -20,13 +20,13 @@ import {
   type UsageSource,
 } from "./transcript.ts";
 
-// What every reader makes its session of: messages, the stretches between compactions, usage.
+// The common representation of a session: messages, segments between compactions, usage.
 
 /**
  * The content of one message of a format without a codec; one entry of the file may hold several messages.
  */
 export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
-  /** The entry's own. */
+  /** The entry's own id. */
   readonly id?: string;
 }
 
@@ -50,14 +50,14 @@ export function withResults(answer: Reading, results: readonly Part[]): Reading[
   return [answer, { ...answer, role: "tool", parts: results, id: `${answer.id ?? "message"}:results` }];
 }
 
-/** The message with these facts added to its meta; facts that are undefined are left as they were. */
+/** The message with these facts added to its meta; undefined facts change nothing. */
 export function withMeta(message: Message, facts: MessageMeta): Message {
   const known = defined(facts);
   if (Object.keys(known).length === 0) return message;
   return { ...message, meta: { ...message.meta, ...known } };
 }
 
-/** Notes the version of a summary of ours that is read back. */
+/** Records the version of our summary when it is read back. */
 export function withSummaryVersion(message: Message): Message {
   const first = message.parts[0];
   const summaryVersion = first?.type === "text" ? readSummary(first.text)?.version : undefined;
@@ -65,7 +65,7 @@ export function withSummaryVersion(message: Message): Message {
 }
 
 interface Decoded {
-  /** One for each native that is not in `unreadable`, in order; ids are unique over all of them. */
+  /** One message per native that is not in `unreadable`, in order; ids are unique across them. */
   readonly messages: readonly Message[];
   readonly unreadable: ReadonlySet<unknown>;
 }
@@ -100,7 +100,7 @@ export function decodeReadable(
 
 // ---- segments
 
-/** One segment of everything, for formats that know no compaction of their own. */
+/** A single segment, for formats without compactions of their own. */
 export function singleSegment(messages: readonly Message[]): readonly Segment[] {
   return [{ messages: messages.map(withSummaryVersion), carried: 0 }];
 }
@@ -117,17 +117,17 @@ export function addSegment(
   segments.push(compaction === undefined ? segment : { ...segment, endedBy: { ...compaction, at } });
 }
 
-/** One message of a file of records, as its codec reads it. */
+/** One message of a file of records, for its codec. */
 export interface Item {
   readonly native: JsonRecord;
-  /** Usage records of the provider that belong to it. */
+  /** The provider's usage records for this message. */
   readonly reported?: readonly unknown[];
 }
 
 /** The items between two compactions. */
 export interface Stretch<T extends Item> {
   readonly items: readonly T[];
-  /** How many of the first items the compaction before put there. */
+  /** Number of leading items that the previous compaction added. */
   readonly carried: number;
   readonly endedBy?: Omit<EarlierCompaction, "at">;
 }
@@ -141,7 +141,7 @@ interface StretchFormat<T extends Item> {
   finish(message: Message, item: T): Message;
 }
 
-/** Decodes all stretches as one list, so that ids stay unique over the whole session. */
+/** Decodes all segments as one list, so that ids are unique across the session. */
 export function decodeStretches<T extends Item>(
   stretches: readonly Stretch<T>[],
   { codec, usage: source, path, finish }: StretchFormat<T>,
@@ -190,7 +190,9 @@ export function splitAtSummary({ messages, summary }: CompactedSession): {
 
 // ---- usage
 
-/** A usage record of message `index` in `segment`; undefined when the provider reported nothing or all zeros. */
+/**
+ * A usage record of message `index` in `segment`; undefined if the provider reported nothing or only zeros.
+ */
 export function usageRecord(
   source: UsageSource,
   usage: unknown,

@@ -38,8 +38,8 @@ import {
 import { type Step, toSteps } from "./steps.ts";
 
 /**
- * AI SDK messages, both the model's (`content`) and the interface's (`parts`), decided entry by entry; `protected` is
- * read from `providerOptions.compact` of the first and `metadata` of the second.
+ * AI SDK messages for the model (`content`) and for the UI (`parts`), distinguished entry by entry;
+ * `protected` is read from `providerOptions.compact` of the former and `metadata` of the latter.
  */
 export const aiSdkCodec: NativeCodec = createCodec({
   format: "ai-sdk",
@@ -79,7 +79,7 @@ function slotsOf(entry: NativeObject, place: string): Slot[] {
 
 function readBlock(block: NativeObject, place: string): Part | readonly Part[] | undefined {
   const type = stringAt(block.type, `${place}.type`);
-  // Approvals carry ids only; they travel along with their entry.
+  // Approvals only have ids; they are carried along with their entry.
   if (type.startsWith("tool-approval")) return [];
   switch (type) {
     case "text":
@@ -105,7 +105,7 @@ function reasoning(text: unknown, seal: unknown): Part {
   return isObject(seal) ? { ...said, signed: true } : said;
 }
 
-/** Files and images, also tagged ones (`{type, data}`, `{type, url}`) and those inside of tool outputs. */
+/** Files and images, including tagged ones (`{type, data}`, `{type, url}`) and those in tool outputs. */
 function readMedia(block: NativeObject, type: string): TextPart | MediaPart | undefined {
   if (!/^(image|file|media|reasoning-file)/.test(type)) return undefined;
   const isImage = type.startsWith("image");
@@ -220,8 +220,8 @@ function buildStep(step: Step, context: BuildContext): unknown {
 // ---- messages for the interface
 
 /**
- * A call and its result share one native part and become two neutral ones. Step marks, sources and application data are
- * not sent to a model: they travel along without parts.
+ * A call and its result share one native part and become two neutral parts. Step marks, sources and
+ * application data are not sent to a model: they are carried along without parts.
  */
 function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
   const type = stringAt(part.type, `${place}.type`);

@@ -45,7 +45,7 @@ export const anthropicCodec: NativeCodec = createCodec({
 
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES.anthropic, place);
-  // A system message may hold nothing but its `output_config`.
+  // A system message may consist of its `output_config` only.
   const content = role === "system" ? (entry.content ?? []) : entry.content;
   const slots = slotsOf(content, `${place}.content`);
   return {
@@ -146,7 +146,7 @@ function build(part: Part): unknown {
   }
 }
 
-/** The API refuses ids with other characters than these. */
+/** The API refuses ids with other characters. */
 function acceptedId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, "_");
 }

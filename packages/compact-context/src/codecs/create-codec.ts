@@ -38,7 +38,7 @@ export interface BuildContext {
 /** The parts of a codec that differ from format to format. */
 interface CodecSpec {
   readonly format: Format;
-  /** `place` names the entry, such as `messages[3]`, for errors. */
+  /** `place` is the entry's path, such as `messages[3]`, for errors. */
   readonly read: (entry: NativeObject, place: string) => Reading;
   /** A copy of `native` with these parts, everything else unchanged; never called without parts. */
   readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
@@ -62,7 +62,9 @@ export interface NativeCodec extends Codec {
   ): Message[];
 }
 
-/** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
+/**
+ * The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats.
+ */
 export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,

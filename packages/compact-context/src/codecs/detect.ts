@@ -8,12 +8,15 @@ import { filled, isRole, type NativeObject, ROLES } from "./native.ts";
 /** An entry's vote on a format: -1 excludes it, 0 is neutral, 1 excludes all others. */
 type Vote = number;
 
-/** How likely the list is in the format: 0 it is not, up to 1 it is in no other. */
+/** Likelihood of the format: 0 excludes it, 1 excludes all others. */
 export function likelihood(list: readonly unknown[], format: Format): number {
   return weighVotes(list, VOTES[format]);
 }
 
-/** The first entry that no format has together with those before it; `alone`: nor without them. */
+/**
+ * The first entry that matches no format together with the entries before it; `alone`: it matches none by
+ * itself either.
+ */
 export interface Misfit {
   readonly index: number;
   readonly alone: boolean;
@@ -66,7 +69,7 @@ function voteOn(entry: unknown, vote: EntryVote): Vote {
   }
 }
 
-/** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */
+/** A short list as a whole; of a long list the start, the end, and entries spread evenly between. */
 function sample(list: readonly unknown[]): readonly unknown[] {
   if (list.length <= LOOKED_AT) return list;
   const edge = LOOKED_AT / 4;
@@ -89,7 +92,7 @@ function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string
   return strongest;
 }
 
-/** True when `value` is a list whose first entry is an object with these keys. */
+/** True if `value` is a list whose first entry is an object with these keys. */
 function firstHas(value: unknown, ...keys: readonly string[]): boolean {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return isObject(first) && keys.every((key) => key in first);
@@ -162,7 +165,7 @@ function voteOnAgentsMessage(item: NativeObject): Vote {
   return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
 }
 
-/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
+/** Output texts of the wire have annotations; the SDK stores these in `providerData`. */
 function agentsBlock(block: NativeObject, type: string): Vote {
   if ("providerData" in block) return 1;
   if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
@@ -171,7 +174,7 @@ function agentsBlock(block: NativeObject, type: string): Vote {
 
 // ---- Anthropic
 
-/** How strongly a block type speaks for Anthropic; other providers share the weak ones. */
+/** Strength of a block type as evidence for Anthropic; types shared with other providers are weak. */
 const ANTHROPIC_BLOCKS: Readonly<Record<string, (block: NativeObject) => Vote>> = {
   text: () => 0.45,
   compaction: () => 0.45,
@@ -278,7 +281,7 @@ export function instanceKind(entry: NativeObject): string | undefined {
 
 // ---- pi
 
-/** Of messages that pi alone has. */
+/** Roles that only pi has. */
 export const PI_OWN_ROLES: ReadonlySet<unknown> = new Set([
   "toolResult",
   "bashExecution",

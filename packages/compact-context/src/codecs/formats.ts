@@ -23,10 +23,10 @@ const CODECS: Readonly<Record<Format, NativeCodec>> = {
   pi: piCodec,
 };
 
-/** Every format that has a codec; the first of equally likely ones is what detection answers. */
+/** All formats with a codec; detection prefers the first of equally likely ones. */
 export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
 
-/** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
+/** The codec of a format; throws `UnknownFormat`, with the list of formats, for other names. */
 export function codecFor(format: Format): NativeCodec {
   if (typeof format === "string" && Object.hasOwn(CODECS, format)) return CODECS[format];
   const shown = typeof format === "string" ? JSON.stringify(format) : kindOf(format);
@@ -49,11 +49,11 @@ export function encode(messages: readonly Message[], format: Format): unknown[] 
 /** The format detected in a list. */
 interface Detection {
   readonly format: Format;
-  /** False while nothing was seen that no other format has: bare texts look the same in several. */
+  /** False if no entry is specific to one format: plain texts look the same in several. */
   readonly certain: boolean;
 }
 
-/** Votes up to here are for what several formats have. */
+/** Votes up to this are for content shared by several formats. */
 const BARE = 0.6;
 
 /**
@@ -72,7 +72,7 @@ function detectList(list: readonly unknown[]): Detection | undefined {
   return best && { format: best, certain: bestScore > BARE };
 }
 
-/** The same without its certainty. */
+/** The format without its certainty. */
 export function detectListFormat(list: readonly unknown[]): Format | undefined {
   return detectList(list)?.format;
 }
@@ -133,7 +133,7 @@ function unknownFormat(list: readonly unknown[]): CompactError {
   return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
 }
 
-/** The role of an entry that would be a message with another one. */
+/** The role of an entry that would be a valid message with another role. */
 function strangeRole(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry.role !== "string") return undefined;
   return detectList([{ ...entry, role: "user" }]) === undefined ? undefined : entry.role.slice(0, 40);
@@ -161,7 +161,7 @@ const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
   "media",
 ]);
 
-/** UI messages of the AI SDK look the same while they hold nothing but text: there the format decides. */
+/** UI messages with text only look the same in both shapes: the given format decides. */
 function isNeutralList(list: readonly unknown[], format: Format | undefined): boolean {
   return list.every((entry) => isNeutralMessage(entry) && (format !== "ai-sdk" || "native" in entry));
 }

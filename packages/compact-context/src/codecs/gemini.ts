@@ -67,7 +67,7 @@ function partSlots(entry: NativeObject, place: string): Slot[] {
   );
 }
 
-/** A field in the spelling of the SDKs or of the REST interface. */
+/** A field in the spelling of the SDKs (camelCase) or of the REST interface (snake_case). */
 function field(block: NativeObject, name: string): NativeObject | undefined {
   const value = block[name] ?? block[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
   return isObject(value) ? value : undefined;

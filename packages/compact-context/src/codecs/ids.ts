@@ -2,9 +2,9 @@ import type { Message, Part, ToolCallPart } from "../core/message.ts";
 
 type Identified = Pick<Message, "id" | "role" | "parts">;
 
-/** The ids of a list: messages and calls get those that they lack. */
+/** Generates the ids of a list for messages and calls without one. */
 export interface Ids {
-  /** The wished id, or the next one that is free: `-2`, `-3`. */
+  /** The wished id, or the next free variant: `-2`, `-3`. */
   unique(wished: string): string;
   /**
    * The parts, with ids for calls and results that have none. A call's id derives from its message's id; a

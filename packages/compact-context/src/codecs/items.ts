@@ -40,7 +40,7 @@ import { type Step, toSteps } from "./steps.ts";
 /** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
-  /** A block of the wire as the dialect spells it. */
+  /** A wire block in the dialect's spelling. */
   spelled(block: NativeObject): NativeObject;
   /** New items for a step. */
   build(step: Step, context: BuildContext): unknown[];
@@ -91,7 +91,7 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   }
   if (type.endsWith("_call") || type === "program")
     return of("assistant", ...readCall(item, type, filled(item[callId])));
-  // Such as the tools that Codex adds in the name of the developer.
+  // Other items, such as the tools that Codex adds as developer.
   return of(
     isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
     textPart(jsonText(item)),
@@ -189,7 +189,7 @@ function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: Dialec
 }
 
 function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
-  // A program's fingerprint holds for its code as it is.
+  // A program's fingerprint is only valid for its unchanged code.
   if (item.type === "program") return item;
   if (part.type === "toolCall") {
     const field = ARGUMENT_FIELDS.find((key) => key in item) ?? "arguments";
@@ -220,7 +220,7 @@ function withoutId(item: unknown): unknown {
   return rest;
 }
 
-/** A text or media block for the input or the output side. */
+/** A text or media block for an input or output message. */
 function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect): NativeObject {
   const type = `${side}_text`;
   if (part.type === "text") return { type, text: part.text };

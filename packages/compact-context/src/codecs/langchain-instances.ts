@@ -128,13 +128,13 @@ function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: strin
   };
 }
 
-/** The fields of a message, which lie deeper in a serialised one. */
+/** The fields of a message; a serialized message has them in a nested object. */
 export function fieldsOf(entry: NativeObject): NativeObject {
   if (isObject(entry.kwargs)) return entry.kwargs;
   return isObject(entry.data) && typeof entry.type === "string" ? entry.data : entry;
 }
 
-/** `AIMessageChunk`, `AIMessage` and `ai` are one kind. */
+/** `AIMessageChunk`, `AIMessage` and `ai` are the same kind. */
 function roleOf(word: string, fields: NativeObject, place: string): Role {
   const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
   const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
@@ -155,7 +155,7 @@ function chatRole(word: unknown): Role {
   return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
 }
 
-/** Instances are serialised from `lc_kwargs`, so a copy changes there too. */
+/** Instances are serialized from `lc_kwargs`, so a copy changes these too. */
 function copyInstance(entry: NativeObject, changes: NativeObject): unknown {
   const kwargs = entry.lc_kwargs;
   return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);

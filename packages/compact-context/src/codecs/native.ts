@@ -1,7 +1,7 @@
 import type { MediaPart, MessageMeta, Role } from "../core/message.ts";
 import { CompactError, defined, errorMessage, isObject, kindOf, requireList } from "../errors.ts";
 
-/** An object of a provider's format, read field by field. */
+/** An object in a provider's format. */
 export type NativeObject = Readonly<Record<string, unknown>>;
 
 /** The value if it is an object, otherwise an empty object. */
@@ -56,7 +56,7 @@ export function arrayAt(value: unknown, place: string): readonly unknown[] {
   throw invalidMessages(place, `must be an array, not ${kindOf(value)}`, SHAPE_HINT);
 }
 
-/** True for a list of objects that each name their `type`; tools also return lists of other things. */
+/** True for a list of objects with a `type`; tools also return other lists. */
 export function isBlockList(value: unknown): value is readonly NativeObject[] {
   return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
 }
@@ -66,7 +66,7 @@ type FormatRoles = "openai-chat" | "items" | "anthropic" | "gemini" | "ai-sdk" |
 
 const SPEAKERS: Roles = { system: "system", user: "user", assistant: "assistant" };
 
-/** The roles of each format. `ui`: messages of the AI SDK's interface. LangChain has kinds of messages instead. */
+/** The roles of each format. `ui`: AI SDK UI messages. LangChain has message types instead. */
 export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   "openai-chat": { ...SPEAKERS, developer: "developer", tool: "tool", function: "tool" },
   items: { ...SPEAKERS, developer: "developer" },
@@ -77,12 +77,12 @@ export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   pi: { ...SPEAKERS, toolResult: "tool" },
 };
 
-/** True for a word that is a role of the format. */
+/** True if the word is a role of the format. */
 export function isRole(word: unknown, roles: Roles): boolean {
   return typeof word === "string" && Object.hasOwn(roles, word);
 }
 
-/** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
+/** The neutral role for a provider's role; throws `InvalidMessages` for an unknown role. */
 export function roleAt(value: unknown, roles: Roles, place: string): Role {
   const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;
   if (role !== undefined) return role;
@@ -95,12 +95,15 @@ export function roleAt(value: unknown, roles: Roles, place: string): Role {
   );
 }
 
-/** The value when it is a string that is not empty. */
+/** The value if it is a non-empty string. */
 export function filled(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The input of a call when it is an object, otherwise an object that holds it: for providers that take objects only. */
+/**
+ * The input of a call if it is an object, otherwise an object that contains it: for providers that only
+ * accept objects.
+ */
 export function inputObject(value: unknown): NativeObject {
   if (isObject(value)) return value;
   return value === undefined || value === "" ? {} : { input: value };
@@ -116,7 +119,10 @@ function isProtected(bag: unknown): boolean {
   });
 }
 
-/** Neutral meta from an entry's fields, its `meta`, its `metadata` and other bags; undefined when there is nothing to say. */
+/**
+ * Neutral meta from an entry's fields, its `meta`, its `metadata` and other objects; undefined if there is
+ * none.
+ */
 export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);
@@ -125,9 +131,9 @@ export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): Mess
   return defined({ protected: kept || undefined, timestamp, model });
 }
 
-/** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */
+/** A copy of `native` with `changes`, keeping its prototype; a change to undefined removes the field. */
 export function copyWith(native: NativeObject, changes: NativeObject): Record<string, unknown> {
-  // Assigned to, a field called `__proto__` would become the prototype.
+  // Spread, not assigned: assigning a field named `__proto__` would set the prototype.
   const copy: Record<string, unknown> = { ...native };
   const prototype = Object.getPrototypeOf(native) as object | null;
   if (prototype !== Object.prototype) Object.setPrototypeOf(copy, prototype);
@@ -154,7 +160,7 @@ export function mediaFromData(data: string, mediaType: string, extra: MediaDetai
   return { type: "media", mediaType, bytes: data.length, data, ...details(extra) };
 }
 
-/** Media that is only referenced, by an id or by nothing that can be fetched. */
+/** Media that is only referenced, by an id or not at all. */
 export function mediaReference(mediaType: string, extra: MediaDetails = {}): MediaPart {
   return { type: "media", mediaType, bytes: 0, ...details(extra) };
 }
@@ -206,12 +212,15 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Bytes that hold the header of a PNG, GIF or WebP; a multiple of three, as whole base64 is. */
+/** Bytes that contain the header of a PNG, GIF or WebP; a multiple of three, for whole base64 groups. */
 const HEADER = 48;
 /** A JPEG's size follows its metadata; it is not searched for beyond this many bytes. */
 const JPEG_HEADER = 300_000;
 
-/** Width and height from the header of a PNG, JPEG, GIF or WebP: bytes, or base64 with or without a data URL's prefix. */
+/**
+ * Width and height from the header of a PNG, JPEG, GIF or WebP: bytes or base64, with or without a data URL
+ * prefix.
+ */
 export function imageSize(data: string | Uint8Array): ImageSize | undefined {
   const head = startOf(data, HEADER);
   if (head === undefined) return undefined;
@@ -257,7 +266,7 @@ function webpSize(head: Uint8Array, chunk: string): ImageSize | undefined {
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Walks the segments up to the first start-of-frame marker (C0 to CF but for C4, C8, CC). */
+/** Scans the segments for the first start-of-frame marker (C0 to CF except C4, C8, CC). */
 function jpegSize(bytes: Uint8Array | undefined): ImageSize | undefined {
   if (bytes === undefined) return undefined;
   let at = 2;

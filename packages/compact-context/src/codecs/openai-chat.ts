@@ -38,7 +38,10 @@ import {
 } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
-/** Chat Completions messages and their clones; `protected` is read from the entry's `meta` or `metadata`. */
+/**
+ * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or
+ * `metadata`.
+ */
 export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
@@ -48,7 +51,7 @@ export const openaiChatCodec: NativeCodec = createCodec({
 
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
-/** Most entries lack most fields. */
+/** Shared by all entries without such a field. */
 const NONE: readonly Slot[] = [];
 
 function read(entry: NativeObject, place: string): Reading {

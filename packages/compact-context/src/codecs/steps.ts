@@ -57,7 +57,7 @@ function toStep(message: Message, parts: readonly Piece[]): Step {
   const content = parts.filter((part): part is Content => part.type === "text" || part.type === "media");
   const calls = parts.filter((part): part is ToolCallPart => part.type === "toolCall");
   if (message.role === "assistant" || calls.length > 0) return { type: "assistant", content, calls, message };
-  // A tool message that holds no result has no other place than the user's.
+  // A tool message without a result can only be a user message.
   return { type: "input", role: message.role === "tool" ? "user" : message.role, content, message };
 }
 
@@ -141,7 +141,7 @@ function withoutUnanswered(step: Step & { type: "assistant" }, answers: readonly
   };
 }
 
-/** A result's content as pieces. */
+/** A result's content as a list of parts. */
 export function piecesOf(content: ToolResultPart["content"]): readonly Content[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

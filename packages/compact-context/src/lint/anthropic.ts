@@ -13,13 +13,13 @@ const COMPACTION = 'Claude: "Compaction"';
 const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
-/** Breakpoints that one request may set. */
+/** Cache breakpoints per request. */
 export const MOST_CACHE_MARKS = 4;
 
 const MOST_IMAGES = 100;
 /** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
-/** Pixels of the longer side. */
+/** Maximum pixels of the longer side. */
 const MOST_PIXELS = 8_000;
 /** The limit for lists with more than `MANY_IMAGES` images. */
 const MOST_PIXELS_OF_MANY = 2_000;
@@ -219,7 +219,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-/** Calls whose id an answered call before them had. */
+/** Calls with the id of an earlier, answered call. */
 export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls"][number][] {
   const taken = new Set<string>();
   return pairCalls(list).calls.filter(({ part }) => {
@@ -229,14 +229,17 @@ export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls
   });
 }
 
-/** The first entry that is not system text, when it is neither the user's nor the provider's own compaction; also for Gemini. */
+/**
+ * The first entry after system text, if it is neither a user message nor the provider's own compaction; also
+ * for Gemini.
+ */
 export function startsWrong({ entries }: ReadList): Entry[] {
   const first = entries.find((entry) => !isSystem(entry));
   const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
   return opens ? [] : [first];
 }
 
-/** System entries that the host lifts out. */
+/** Leading system entries, which the host lifts out. */
 export function leadingSystem({ entries }: ReadList): Entry[] {
   const end = entries.findIndex((entry) => !isSystem(entry));
   return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
@@ -248,7 +251,7 @@ export function trailingSystem({ entries }: ReadList): Entry[] {
   return start === -1 ? [] : entries.slice(start).filter(isSystem);
 }
 
-/** System entries after an assistant message, other system entries between them skipped. */
+/** System entries after an assistant message, ignoring system entries between them. */
 export function strandedSystem({ entries }: ReadList): Entry[] {
   let speaker: Entry | undefined;
   return entries.filter((entry) => {
@@ -282,7 +285,7 @@ function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
   return part.type === "toolResult" || entry !== list.entries.at(-1);
 }
 
-/** The entry with the assistant entries next to it, which count as one message. */
+/** The entry and its adjacent assistant entries, which count as one message. */
 function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
   const index = entries.indexOf(entry);
   let start = index;
@@ -292,7 +295,7 @@ function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
   return entries.slice(start, end);
 }
 
-/** True for the last text of a last assistant message that ends in whitespace. */
+/** True for the last text of a final assistant message if it ends in whitespace. */
 function isSpacedEnd({ entries }: ReadList, entry: Entry, cell: Cell): boolean {
   if (entry !== entries.at(-1) || entry.message.role !== "assistant" || cell !== entry.cells.at(-1))
     return false;
@@ -309,7 +312,7 @@ function isEmptyText(block: unknown): boolean {
   return typeOf(block) === "text" && objectOf(block).text === "";
 }
 
-/** True for a result that holds an empty text: many tools print nothing. */
+/** True for a result with an empty text: many tools print nothing. */
 function holdsEmptyText(value: unknown): boolean {
   return blocksOf(value).some(isEmptyText);
 }
@@ -338,7 +341,7 @@ export function marksIn(list: ReadList): Finding[] {
   return badCells(list, ({ value }) => objectOf(value).cache_control != null);
 }
 
-/** Every image, those inside of results included, in order. */
+/** All images in order, including those in results. */
 export function imagesIn({ entries }: ReadList): FoundImage[] {
   return entries.flatMap((entry) =>
     entry.cells.flatMap((cell): FoundImage[] => {
@@ -366,7 +369,7 @@ function withoutImage(value: NativeObject, { inner, problem = "there were too ma
     : copyWith(value, { content: value.content.with(inner, note) });
 }
 
-/** True for an entry that must not be empty and is. */
+/** True for an empty entry that must not be empty. */
 function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
   const { content } = entry.native;
   const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);

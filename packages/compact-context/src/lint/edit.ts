@@ -34,7 +34,7 @@ export interface Change {
   readonly mends: readonly Mend[];
 }
 
-/** One step of the repair; undefined when it finds nothing to mend. */
+/** One step of the repair; undefined if there is nothing to mend. */
 export type Step = (bench: Workbench) => Change | undefined;
 
 type Placed = Pick<Entry, "position">;
@@ -49,7 +49,7 @@ export interface Editor {
   replace(entry: Placed, native: unknown): void;
   /** Reduces an entry to these cells; drops it if there are none. */
   keep(entry: Entry, cells: readonly Cell[]): void;
-  /** Puts another block in the place of an old one; undefined takes it out. */
+  /** Replaces a block; undefined removes it. */
   swap(spot: Spot, value: unknown): void;
   /** The block's current value. */
   valueOf(spot: Spot): unknown;
@@ -111,14 +111,14 @@ export function takeOut(editor: Editor, spot: Spot, reason: Pick<Mend, "rule" | 
   editor.swap(spot, undefined);
 }
 
-/** A copy of the entry that holds these cells. */
+/** A copy of the entry with these cells. */
 export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   const field = blockField(format, entry.native);
   if (field === undefined) {
     const parts = cells.flatMap((cell) => cell.parts);
     return codecFor(format).encode([{ ...entry.message, parts, edited: true }])[0];
   }
-  // The formats that write a whole content as text and also keep blocks call a text block the same.
+  // Formats that allow both a string and blocks as content use the same type for text blocks.
   const blocks = cells.map(({ value }) =>
     typeof value === "string" ? { type: "text", text: value } : value,
   );
@@ -154,7 +154,7 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
 }
 
-/** The block of that entry, for formats in which results are blocks. */
+/** The result block of that entry, for formats in which results are blocks. */
 export function answerBlock(format: Format, call: PlacedCall): unknown {
   const { content, parts } = objectOf(answerEntry(format, call));
   return [content, parts].find(Array.isArray)?.[0];
@@ -188,14 +188,14 @@ function answerItem(format: Format, value: unknown): unknown {
   }
 }
 
-/** A part of the interface's messages that failed instead of waiting on. */
+/** A UI tool part changed from pending to failed. */
 export function failedUiCall(value: unknown): unknown {
   if (!isObject(value)) return value;
   const input = value.input ?? value.rawInput ?? {};
   return copyWith(value, { state: "output-error", input, errorText: NO_RESULT });
 }
 
-/** An entry in which results stand, without any yet. */
+/** An entry for results, still empty. */
 export function emptyHost(format: Format): NativeObject {
   if (format === "gemini") return { role: "user", parts: [] };
   return { role: format === "ai-sdk" ? "tool" : "user", content: [] };

@@ -112,7 +112,7 @@ function toFault(native: unknown, position: number, error: unknown): Fault {
 interface Shape {
   /** The field with an entry's parts as blocks; undefined if parts and blocks do not match one to one. */
   readonly blocks?: (native: NativeObject) => "content" | "parts" | undefined;
-  /** The field of a call, and that of a result, with the call's id. */
+  /** The fields with the call's id, in a call and in a result. */
   readonly callId: string;
   readonly resultId: string;
   /** Whether this call, or this result, needs an id. Default: never. */
@@ -120,7 +120,7 @@ interface Shape {
   readonly needsResultId?: (native: NativeObject) => boolean;
 }
 
-/** Item calls that only the host can answer, so that they need an id. */
+/** Item calls that only the host can answer; they need an id. */
 const CLIENT_ITEM_CALLS = new Set([
   "function_call",
   "custom_tool_call",
@@ -159,7 +159,7 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
   langchain: {
     callId: "id",
     resultId: "tool_call_id",
-    // A block of the Responses API names its call so.
+    // A Responses block has its id in `call_id`.
     needsCallId: ({ call_id }) => filled(call_id) === undefined,
     needsResultId: always,
   },
@@ -177,7 +177,7 @@ export function blockField(format: Format, native: NativeObject): "content" | "p
   return SHAPES[format].blocks?.(native);
 }
 
-/** A native block (or a whole entry) with the neutral parts that were read from it. */
+/** A native block (or a whole entry) with its neutral parts. */
 export interface Cell {
   readonly value: unknown;
   /** Path, such as `messages[3].content[0]`. */
@@ -222,7 +222,7 @@ export function withFields(format: Format, native: NativeObject, changes: Native
 /** Fields that hold blocks or calls. */
 const HOLDERS = ["content", "parts", "tool_calls", "invalid_tool_calls", "function_call"];
 
-/** A copy of the entry in which blocks are replaced: from each old block to the new one. */
+/** A copy of the entry with blocks replaced, by a map from old to new. */
 export function replaceBlocks(
   format: Format,
   native: NativeObject,

@@ -169,14 +169,14 @@ function faultsOf({ faults }: ReadList): Finding[] {
   return faults.map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` }));
 }
 
-/** True for a list without anything that counts as a message. */
+/** True for a list without a message. */
 export function isEmptyList({ format, entries, length }: ReadList): boolean {
   if (!EMPTY_REFUSED.includes(format)) return false;
   const isLifted = format === "anthropic" || format === "gemini";
   return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
 }
 
-/** Characters that ids of calls and of items may have; 64 in the Responses API, 40 in Chat Completions. */
+/** Maximum length of ids of calls and items: 64 in the Responses API, 40 in Chat Completions. */
 const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
   "openai-chat": 40,
   "openai-responses": 64,
@@ -192,7 +192,7 @@ export function acceptedId(format: Format, id: string): string {
   return clean.slice(0, most - mark.length) + mark;
 }
 
-/** Entries whose own id the provider refuses. */
+/** Entries with an own id that the provider refuses. */
 export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
   if (!/^openai-(responses|agents)$/.test(format)) return [];
   return entries.filter((entry) => {
@@ -201,7 +201,7 @@ export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
   });
 }
 
-/** Entries whose own id an entry before them has. */
+/** Entries with the own id of an earlier entry. */
 export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
   if (!/^openai-(responses|agents)|langchain|ai-sdk/.test(format)) return [];
   const start = removals.at(-1)?.position ?? -1;
@@ -236,7 +236,7 @@ const OBJECT_FIELDS: Partial<Record<Format, string>> = {
 /** Gemini and LangChain accept calls without arguments; AI SDK UI parts have none until they arrive. */
 const MAY_LACK_INPUT: ReadonlySet<Format> = new Set(["gemini", "langchain", "ai-sdk"]);
 
-/** The object in a block that holds the call's input: Gemini's and Chat Completions' blocks hold it one level down. */
+/** The object that holds the call's input: nested one level in Gemini's and Chat Completions' blocks. */
 function inputHolder(format: Format, value: unknown): NativeObject | undefined {
   const block = objectOf(value);
   const inner = format === "gemini" ? (block.functionCall ?? block.function_call) : block.function;
@@ -350,7 +350,7 @@ function resultFault(id: string, index: number, isAnswered: boolean): Malformati
   return { kind: "orphan result", index, explanation: `no call before it has the id "${id}"` };
 }
 
-/** Calls without a result; those of an exchange at the end of the list are still open and not a fault. */
+/** Calls without a result; those of a final open exchange are not a fault. */
 function unansweredCalls(messages: readonly Message[], all: readonly Unit[]): Malformation[] {
   const units = all.filter((unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1));
   return units.flatMap(({ indexes }) => {

@@ -304,7 +304,7 @@ function otherSpeaker({ message }: Entry): unknown {
   return message.role === "user" ? { role: "assistant", content: NO_REPLY } : openingEntry("openai-chat");
 }
 
-/** The first entry with the contents of all. */
+/** The first entry with the contents of all entries. */
 function merged(entries: readonly Entry[]): unknown {
   const [first] = entries;
   const contents = entries.map((entry) => entry.native.content ?? "");

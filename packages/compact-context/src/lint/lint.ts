@@ -25,7 +25,7 @@ import {
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';
 
-/** The AI SDK, both for the model and for the interface. */
+/** The AI SDK, model and UI messages. */
 const AI_SDK_RULES: readonly Rule[] = rulesOf(
   ["ai-sdk"],
   [
@@ -162,7 +162,7 @@ function danglingItems({ entries }: ReadList): Finding[] {
   });
 }
 
-/** The SDK leaves empty texts and what only the interface shows out of a request. */
+/** The SDK omits empty texts and UI-only parts from requests. */
 function isFollower(value: unknown): boolean {
   const { text } = objectOf(value);
   if (typeof value === "string") return value !== "";
@@ -265,7 +265,7 @@ function isSigned(value: unknown): boolean {
   return typeof (thoughtSignature ?? other) === "string";
 }
 
-/** Every rule, the ones for all formats first. */
+/** Every rule, those for all formats first. */
 const RULES: readonly Rule[] = [
   ...GENERIC_RULES,
   ...OPENAI_CHAT_RULES,
@@ -277,19 +277,19 @@ const RULES: readonly Rule[] = [
   ...PI_RULES,
 ];
 
-/** The rules that hold for a format. */
+/** The rules of a format. */
 export function rulesFor(format: Format): Rule[] {
   return RULES.filter((rule) => rule.formats.includes(format));
 }
 
-/** Every rule in words, in the order of the documentation. */
+/** Descriptions of all rules, in the order of the documentation. */
 export function describeRules(): RuleInfo[] {
   return RULES.map(({ check: _check, fix: _fix, ...info }) => ({ ...info }));
 }
 
 /**
- * Every rule of the format that the list breaks, in order of place. Entries of the wrong shape are violations too;
- * throws `UnknownFormat` only for a format that does not exist.
+ * Every violation of the format's rules, by position. Entries of the wrong shape are violations too; throws
+ * `UnknownFormat` for an unknown format.
  */
 export function lint(list: readonly unknown[], format: Format, options: LintOptions = {}): Violation[] {
   codecFor(format);

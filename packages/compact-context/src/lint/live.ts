@@ -11,7 +11,7 @@ import type { Mend } from "./rule.ts";
 
 /** The growing list of a conversation; only new entries are checked. */
 export interface GrowingList {
-  /** The first error that `repair` would mend. */
+  /** The first error that `repair` would fix. */
   check(list: readonly unknown[], format: ShownFormat): Steps<LiveError | undefined>;
   /** The list without such errors; the same array if it has none. */
   mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>>;
@@ -35,7 +35,7 @@ export interface LiveRepair<T> {
   readonly mends: readonly Mend[];
 }
 
-/** A list that was found without errors, or mended. */
+/** A list without errors, or after mending. */
 interface Known {
   readonly format: Format;
   /** The list as received, and after mending; the same array if nothing was mended. */
@@ -85,7 +85,7 @@ export function createGrowingList(): GrowingList {
     return error;
   };
 
-  /** Whether the list is known now, because nothing is wrong with it. */
+  /** True if the list has no errors; it is then the known one. */
   const isSound = (list: readonly unknown[], format: ShownFormat): boolean => {
     if (goesOn(list)) return true;
     const found = formatOf(list, format);
@@ -106,7 +106,7 @@ export function createGrowingList(): GrowingList {
   return {
     *check(list, format) {
       if (staysUnsure(list, format)) return undefined;
-      // A list that was mended has the errors that it had.
+      // A mended list still has its original errors.
       if (known?.clean === known?.given) {
         yield* readAhead(list, format);
         if (goesOn(list)) return undefined;
@@ -132,7 +132,7 @@ export function createGrowingList(): GrowingList {
 /** The state of a list without errors; undefined for a list that must always be checked as a whole. */
 function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unknown[]): Known | undefined {
   const { format } = read;
-  // Orders to remove messages reach back.
+  // Removal orders affect earlier entries.
   if (read.removals.length > 0 || read.faults.length > 0) return undefined;
   const own = [...given];
   const cut = cutOf(read);
@@ -147,7 +147,7 @@ function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unkn
   };
 }
 
-/** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
+/** True if the list begins with the known entries, or with equal ones, which then replace them. */
 function begins(list: readonly unknown[], { given, clean }: Known): boolean {
   if (startsWith(list, given)) return true;
   if (clean !== given || list.length < given.length) return false;
@@ -275,11 +275,11 @@ export interface LiveListsOptions {
 
 interface LiveList {
   readonly list: GrowingList;
-  /** Rules that were reported. */
+  /** Rules already reported. */
   readonly reported: Set<string>;
 }
 
-/** No more sessions are in a manager's memory: those that leave it are forgotten here too. */
+/** The maximum of sessions in a manager's memory: evicted ones are dropped here too. */
 const MAX_SESSIONS = 4096;
 
 /**
@@ -296,7 +296,7 @@ export class LiveLists {
     this.#options = options;
   }
 
-  /** The list to send: mended, or as it is. */
+  /** The list to send: mended, or unchanged. */
   async prepare<T>(
     sessionId: string,
     list: readonly T[],
@@ -321,7 +321,7 @@ export class LiveLists {
     return messages;
   }
 
-  /** Lints the lists that wait for it, and resolves when it is done. */
+  /** Lints the pending lists; resolves when done. */
   lintWaiting(): Promise<void> {
     this.#linting = this.#linting.then(() => this.#lintNow());
     return this.#linting;

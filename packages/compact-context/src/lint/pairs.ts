@@ -20,18 +20,18 @@ export interface PlacedCall extends Spot {
   readonly result?: PlacedResult;
   /** The result precedes the call. */
   readonly early: boolean;
-  /** No result is expected of the host: the provider runs it, or an approval speaks for it. */
+  /** The host owes no result: the provider runs the call, or an approval stands in for it. */
   readonly excused: boolean;
-  /** Without a result, and the list ends with the exchange it belongs to. */
+  /** Unanswered, and part of the exchange that ends the list. */
   readonly pending: boolean;
 }
 
 export interface Pairs {
   readonly calls: readonly PlacedCall[];
   readonly orphans: readonly PlacedResult[];
-  /** Results of calls that are answered already. */
+  /** Results of calls that are already answered. */
   readonly duplicates: readonly PlacedResult[];
-  /** Calls with the id of a call that is still open. */
+  /** Calls with the id of an open call. */
   readonly doubles: readonly Spot[];
 }
 
@@ -57,7 +57,7 @@ export function isDead(call: PlacedCall, { pendingAllowed = true }: LintOptions)
 
 const known = new WeakMap<ReadList, Pairs>();
 
-/** Every call with its result, and what has no partner. */
+/** All calls with their results, and everything without a partner. */
 export function pairCalls(list: ReadList): Pairs {
   const before = known.get(list);
   if (before !== undefined) return before;
@@ -116,7 +116,7 @@ function noteResult(pairing: Pairing, result: PlacedResult): void {
   else if (answered.part.providerExecuted !== true) pairing.duplicates.push(result);
 }
 
-/** Without ids the names pair calls and results: a result of another name was only guessed to be the answer. */
+/** Without ids, names pair calls and results: a result with another name was only a guess. */
 function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): boolean {
   const { functionResponse, function_response: other } = objectOf(cell.value);
   const response = functionResponse ?? other;
@@ -145,7 +145,7 @@ function finish(drafts: readonly Draft[], list: ReadList): PlacedCall[] {
   });
 }
 
-/** The entries of the exchange that ends the list, when it is still open. */
+/** The entries of the exchange that ends the list, if it is open. */
 function lastExchange({ entries }: ReadList): Set<Entry> {
   const last = entries.length - 1;
   const units = groupUnits(entries.map((entry) => entry.message));
@@ -153,7 +153,7 @@ function lastExchange({ entries }: ReadList): Set<Entry> {
   return new Set((unit?.indexes ?? []).flatMap((index) => entries[index] ?? []));
 }
 
-/** Ids of calls whose approval was answered: the SDK runs or denies them itself. */
+/** Ids of calls with an answered approval: the SDK runs or denies them itself. */
 function approvedCalls({ entries }: ReadList): Set<string> {
   const blocks = entries.flatMap((entry) => entry.cells.map((cell) => cell.value)).filter(isObject);
   const answered = new Set(
@@ -169,7 +169,7 @@ function approvedCalls({ entries }: ReadList): Set<string> {
 export interface Batch {
   /** Calls that the host answers, in order. */
   readonly calls: readonly PlacedCall[];
-  /** The entries that call. */
+  /** The entries with the calls. */
   readonly callers: readonly Entry[];
   /** Entries in which the format expects the results. */
   readonly hosts: readonly Entry[];
@@ -244,7 +244,7 @@ interface Stretch {
   readonly end: number;
 }
 
-/** The longest runs of entries of these roles. */
+/** The longest runs of entries with these roles. */
 function stretches(entries: readonly Entry[], roles: readonly string[]): Stretch[] {
   const found: Stretch[] = [];
   for (let start = 0; start < entries.length; ) {
@@ -262,7 +262,7 @@ function runOf(entries: readonly Entry[], start: number, roles: readonly string[
   return entries.slice(start, end);
 }
 
-/** The entries of `hosts` that hold results of the batch. */
+/** The entries of `hosts` with results of the batch. */
 export function holdersOf(batch: Batch): Entry[] {
   const holding = new Set(batch.calls.flatMap((call) => (isInPlace(batch, call) ? call.result?.entry : [])));
   return batch.hosts.filter((entry) => holding.has(entry));

@@ -18,7 +18,7 @@ import { rulesFor } from "./lint.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
 import type { LintOptions, Mend, Repaired, Rule } from "./rule.ts";
 
-/** In the order in which one makes way for the next. */
+/** Ordered so that each step prepares for the next. */
 const STEPS: readonly Step[] = [
   dropUnreadable,
   partTwins,
@@ -35,7 +35,7 @@ const STEPS: readonly Step[] = [
   alternate,
 ];
 
-/** Far more rounds than any list has needed; a bound against mends that would undo each other. */
+/** Far more rounds than any list has needed; a guard against mends that undo each other. */
 const MOST_ROUNDS = 100;
 
 /**
@@ -103,7 +103,7 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
     const { entry, cell, problem } = finding;
     if (entry === undefined) continue;
     const spot = cell && { entry, cell };
-    // Several images of one result are each a finding.
+    // Several images of one result are separate findings.
     const before = spot === undefined ? entry.native : editor.valueOf(spot);
     const after = fix(before as NativeObject, finding, list.format);
     if (spot === undefined) editor.replace(entry, after);
@@ -143,7 +143,7 @@ function dropUnreadable(bench: Workbench): Change | undefined {
   return editor.finish();
 }
 
-/** Blocks around the one that cannot be read are worth keeping. */
+/** The entry without its unreadable block, and the block. */
 function withoutBlock({
   native,
   path,

@@ -45,7 +45,7 @@ function noteMoved(editor: Editor, rule: string, { entry, part }: PlacedResult):
   editor.note(entry, { rule, action: "moved", explanation });
 }
 
-/** Records that a call was answered by us. */
+/** Records a synthetic answer to a call. */
 function noteAnswered(editor: Editor, { entry, part }: PlacedCall, added: unknown): void {
   const explanation = `call "${part.id}" (${part.name}): ${NO_RESULT}`;
   editor.note(entry, { rule: "generic/dead-call", action: "answered", explanation, added });
@@ -237,7 +237,7 @@ function cellIn(call: PlacedCall): Cell {
   return call.result?.cell ?? call.cell;
 }
 
-/** An entry that holds just these results and can be moved as it is. */
+/** An entry that holds exactly these results and can be moved unchanged. */
 function wholeEntry(gathered: readonly Cell[], holders: ReadonlySet<Entry>): Entry | undefined {
   return [...holders].find(
     (entry) =>

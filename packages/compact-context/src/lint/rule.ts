@@ -6,31 +6,36 @@ import type { Cell, Entry, ReadList } from "./entries.ts";
 
 export type Severity = "error" | "warning";
 
-/** One rule of a provider that a list breaks. */
+/** One violation of a provider's rule. */
 export interface Violation {
   /** Stable id, such as `anthropic/result-in-next-message`. */
   readonly rule: string;
-  /** `error`: the provider refuses the list or loses something; `warning`: it is accepted, but costs or surprises. */
+  /**
+   * `error`: the provider refuses the list or loses content; `warning`: it is accepted, at a cost or with a
+   * side effect.
+   */
   readonly severity: Severity;
   /** Index of the native entry. */
   readonly index: number;
   /** Path in the list, such as `messages[3].content[0]`. */
   readonly path: string;
   readonly explanation: string;
-  /** Page or title of the provider's own document. */
+  /** Page or title of the provider's documentation. */
   readonly link: string;
 }
 
 export interface LintOptions {
-  /** The model that the list is to be sent to; sealed reasoning of another one is then reported. */
+  /** The model that receives the list; sealed reasoning of other models is then reported. */
   readonly model?: string;
-  /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
+  /**
+   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
+   */
   readonly strict?: boolean;
   /** The list may end with calls that are still being answered. Default: true. */
   readonly pendingAllowed?: boolean;
 }
 
-/** One change that `repair` made. */
+/** One change made by `repair`. */
 export interface Mend {
   /** The rule that was broken. */
   readonly rule: string;
@@ -47,7 +52,7 @@ export interface Mend {
 }
 
 export interface Repaired {
-  /** A new array; entries that needed no change are the caller's own objects. */
+  /** A new array; unchanged entries are the caller's own objects. */
   readonly messages: unknown[];
   readonly mends: readonly Mend[];
 }
@@ -59,7 +64,7 @@ export interface RuleInfo {
   readonly severity: Severity;
   readonly explanation: string;
   readonly link: string;
-  /** What `repair` does about it; absent when it can only be reported. */
+  /** What `repair` does; absent if the rule is only reported. */
   readonly mend?: string;
 }
 
@@ -72,7 +77,7 @@ export interface Finding {
   readonly entry?: Entry;
   /** The invalid block; absent if the whole entry is invalid. */
   readonly cell?: Cell;
-  /** Index of the block inside of a result that is wrong. */
+  /** Index of the invalid block inside a result. */
   readonly inner?: number;
   /** The type that the entry should have. */
   readonly wanted?: string;
@@ -94,7 +99,7 @@ export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[
   return rows.map((row) => ({ formats, severity: "error", ...row }));
 }
 
-/** The fix of what has no place in a list. */
+/** The fix for content that is not allowed. */
 export const drop = (): undefined => undefined;
 
 /** A finding at an entry. */
@@ -112,7 +117,7 @@ export function atCell(entry: Entry, cell: Cell, problem?: string): Finding {
   return { ...at(entry, cell.path, problem), cell };
 }
 
-/** A finding for every cell that `isWrong`. */
+/** A finding for every cell that matches. */
 export function badCells(
   list: ReadList,
   isWrong: (cell: Cell, entry: Entry, index: number) => boolean,

@@ -69,10 +69,10 @@ const chat: TextApi = {
   },
 };
 
-/** Responses take no smaller limit. */
+/** Responses accept no smaller limit. */
 const LEAST_OUTPUT = 16;
 
-/** Responses know no seed, and nothing is stored at the provider. */
+/** Responses have no seed; the provider stores nothing. */
 const responses: TextApi = {
   format: "openai-responses",
   body(model, { messages, prefix }) {
@@ -109,7 +109,7 @@ interface TextModelOptions {
   readonly model: string | ((signal: AbortSignal | undefined) => Promise<string>);
   /** Tokens of input and output together. Default: looked up by the model's name. */
   readonly window: number | undefined;
-  /** Further parameters of every request. */
+  /** Additional parameters of every request. */
   readonly parameters: Readonly<Record<string, unknown>> | undefined;
   readonly limit?: ChatLimit;
   send(body: Json, request: TextModelRequest): PromiseLike<unknown>;
@@ -135,7 +135,7 @@ export function textModelOver(
   };
 }
 
-/** The system text of a request that has no prefix. */
+/** The system text of a request without a prefix. */
 export function systemIn(messages: readonly TextModelMessage[]): string | undefined {
   const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
   return system.length === 0 ? undefined : system.join("\n\n");
@@ -155,7 +155,7 @@ function behind(
   return [...prefix, ...own];
 }
 
-/** The words of a content: a text, or those of its blocks of this type. */
+/** The text of a content: a string, or its blocks of this type. */
 export function wordsIn(content: unknown, textType = "text"): string {
   if (typeof content === "string") return content;
   return objectsIn(content)
@@ -172,7 +172,7 @@ export function answerOf(text: string, stop: TextModelAnswer["stop"], usage: unk
   return { text: spoken, stop, usage: usage ?? undefined };
 }
 
-/** Why models stop, in the words of every provider and SDK. */
+/** Stop reasons of all providers and SDKs. */
 const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
   end_turn: "end",
   stop_sequence: "end",

@@ -6,7 +6,7 @@ export interface Endpoint {
   readonly fetch: typeof globalThis.fetch;
   /** Sent with every request; values never appear in errors. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Most bytes of an answer. */
+  /** Maximum bytes of an answer. */
   readonly maxBytes: number;
 }
 
@@ -86,7 +86,7 @@ function bodyOf(text: string): unknown {
   }
 }
 
-/** A server that repeats a header does not get it into a log. */
+/** Redacts a header that the server repeats, so that it is not logged. */
 function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
   const values = Object.values(headers).flatMap((value) => [value, value.replace(/^Bearer /i, "")]);
   return values
@@ -94,7 +94,7 @@ function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
     .reduce((left, value) => left.replaceAll(value, "<REDACTED>"), text);
 }
 
-/** Words by which servers say that they do not take a parameter, rather than that its value is wrong. */
+/** Words by which servers reject a parameter itself, rather than its value. */
 const REFUSED =
   /unsupported|not supported|does not support|unrecognized|unknown|unexpected|deprecated|extra (?:inputs|fields)|not permitted|not allowed|may only be set/i;
 
@@ -135,7 +135,7 @@ export function createTolerantCall(renames: Readonly<Record<string, string>> = {
   };
 }
 
-/** Which of the sent parameters an error of an SDK or of `fetchJson` refuses. */
+/** The sent parameter that an error of an SDK or of `fetchJson` rejects. */
 function refusedParameter(error: unknown, sent: readonly string[]): string | undefined {
   const { status, statusCode, message, responseBody, error: body } = objectOf(error);
   const code = status ?? statusCode;

@@ -15,13 +15,13 @@ export interface CallKind {
   readonly path: RegExp;
   /** The body's field with the list. */
   readonly field: "messages" | "input" | "contents";
-  /** Counts tokens and answers nothing else. */
+  /** Only counts tokens. */
   readonly counts?: true;
   /** Content that is sent next to the list. */
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
   /** Fields by which the provider itself stores or compacts the conversation; empty if it does not. */
   serverManaged(body: Json): readonly string[];
-  /** The body of a list that is whole, without the wish that the provider keep the conversation from now on. */
+  /** The body for a complete list, without asking the provider to keep the conversation. */
   keptHere?(body: Json): Json;
   /** How the provider compacts on demand, if it does. */
   readonly compaction?: CompactionCall;
@@ -42,7 +42,7 @@ export interface CompactionCall {
     readonly header: readonly [name: string, value: string];
     opens(list: readonly unknown[]): boolean;
   };
-  /** The body that asks for it, from that of the call under way. */
+  /** The body of the compaction call, derived from the current call's. */
   bodyOf(body: Json, list: readonly unknown[]): Json;
   /** The resulting compaction; undefined if there is none. */
   read(answer: Json): Omit<ProviderCompaction, "model"> | undefined;
@@ -50,7 +50,7 @@ export interface CompactionCall {
 
 /** A request that is over its budget. */
 export interface Exceeded {
-  /** Tokens of the request, and the most that it may have. */
+  /** Tokens of the request, and the maximum. */
   readonly tokens: number;
   readonly limit: number;
   readonly message: string;
@@ -76,7 +76,7 @@ const anthropic: Omit<CallKind, "path"> = {
       ...(objectOf(thread).type === "continue" ? ["thread"] : []),
     ];
   },
-  // Clients whose thread is not found send the whole list again, or go on without one.
+  // If a thread is not found, clients resend the whole list, or continue without one.
   keptHere: (body) => {
     const { thread, ...others } = body;
     return thread === undefined ? body : others;
@@ -124,7 +124,7 @@ const gemini: Omit<CallKind, "path"> = {
   }),
 };
 
-/** Least tokens that the provider may take for a summary, its thinking among them. */
+/** Minimum tokens for the provider's summary, including its thinking. */
 const MIN_ANSWER = 8_192;
 
 /**
@@ -232,13 +232,13 @@ export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
 }
 
-/** The same URL with a longer path. */
+/** The same URL with a suffix added to its path. */
 export function below(url: string | URL, path: string): string {
   const [address = "", ...query] = String(url).split(/(?=[?#])/);
   return `${address}${path}${query.join("")}`;
 }
 
-/** The model that a call names, in its body or in its path. */
+/** The model of a call, from its body or its path. */
 export function modelOf(url: string | URL, body: Json): string | undefined {
   const inPath = /\/models\/([^/:]+)(?::|$)/.exec(pathOf(url))?.[1];
   return textOf(body.model) || (inPath === undefined ? undefined : decodeURIComponent(inPath));
@@ -270,7 +270,7 @@ function present(fields: Json): string[] {
 
 // The session of a request, if the caller does not name one.
 
-/** Headers that name a conversation; the first that is there counts. */
+/** Headers that name a conversation, by priority. */
 const SESSION_HEADERS = [
   "x-compact-session",
   "x-claude-code-session-id",
@@ -282,9 +282,9 @@ const SESSION_HEADERS = [
 ];
 /** Headers that name an agent within a conversation. */
 const AGENT_HEADERS = ["x-compact-agent", "x-claude-code-agent-id", "x-agent-id"];
-/** Headers that hold the caller's key. */
+/** Headers with the caller's key. */
 const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
-/** Tokens of a login are renewed while a session runs: unlike a key, they do not tell who calls. */
+/** Login tokens are renewed during a session: unlike a key, they do not identify the caller. */
 const LOGIN = /^bearer (?:sk-ant-oat|ey)/i;
 
 /**

@@ -80,7 +80,7 @@ export type Wire = (
 /** State kept for a session between its calls. */
 interface Remembered {
   usage?: Json;
-  /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
+  /** Entries of the client's list before this index are sent without reasoning: the provider refused it. */
   withoutReasoning?: number;
   /** Reasoning blocks that the provider dropped since the previous call, by its own report. */
   dropped?: number;
@@ -93,7 +93,7 @@ interface Sent {
 }
 
 const MAX_SESSIONS = 256;
-/** Lists are large; only those of the newest sessions are kept, to answer for them when their tokens are counted. */
+/** Lists are large: only those of the newest sessions are kept, to answer token counts. */
 const MAX_LISTS = 16;
 /** Maximum number of cache breakpoints in a request to Anthropic. */
 const MAX_BREAKPOINTS = 4;
@@ -167,7 +167,7 @@ function pass({ body, headers }: Sendable, session: string | undefined, passedBy
 
 type Sendable = Pick<Request, "body" | "headers">;
 
-/** The headers for a list, with the beta by which the provider knows its own compaction. */
+/** The headers for a list, with the beta that the provider's own compaction requires. */
 function headersFor(headers: Headers, { compaction }: CallKind, list: readonly unknown[]): Headers {
   const beta = compaction?.beta;
   return beta?.opens(list) === true ? withHeader(headers, beta.header) : headers;
@@ -180,7 +180,7 @@ function withHeader(headers: Headers, [name, value]: readonly [string, string]):
   return own;
 }
 
-/** Counts what would be sent: a client that sees its own list counted would compact it by itself. */
+/** Counts the list that would be sent: with the count of its own list, the client would compact by itself. */
 function countAsSent(
   { lists }: Shared,
   request: Request,
@@ -306,7 +306,7 @@ class ModelCall {
     return this.#shared.compactionOf(this.#found.manager);
   }
 
-  /** Keeps a compacted list, for the count of its tokens. */
+  /** Keeps a compacted list, to answer token counts. */
   #remember(sent: readonly unknown[]): void {
     const { session, list } = this.#found;
     if (sent === list) this.#shared.lists.delete(session);
@@ -408,7 +408,7 @@ class ModelCall {
   }
 }
 
-/** True for an entry with our own mark, `meta: { protected: true }`: providers refuse fields that they do not know. */
+/** True for an entry with our own mark, `meta: { protected: true }`: providers refuse unknown fields. */
 function isMarked(entry: unknown): boolean {
   return typeof objectOf(objectOf(entry).meta).protected === "boolean";
 }

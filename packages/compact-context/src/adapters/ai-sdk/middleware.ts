@@ -41,7 +41,7 @@ export interface CompactLanguageModelMiddleware {
   }): Promise<Result>;
 }
 
-/** A call with what was sent for it. */
+/** A call and the list that was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
 
 /** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */

@@ -9,7 +9,7 @@ export interface CompactionFunctionOptions extends HostOptions {
   readonly sessionId: string;
 }
 
-/** One message of a `Session`; those of the AI SDK's interface are such. */
+/** One message of a `Session`, such as an AI SDK UI message. */
 interface SessionMessage {
   readonly id: string;
 }

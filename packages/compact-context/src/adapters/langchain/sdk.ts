@@ -1,8 +1,8 @@
 import { describedTool, objectOf, positiveOf } from "../../providers/request.ts";
 
-/** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
+/** The parts of LangChain that the adapter uses, typed structurally: LangChain is never imported. */
 
-/** What `wrapModelCall` is called with. */
+/** The argument of `wrapModelCall`. */
 export interface ModelCall {
   readonly messages: unknown[];
   readonly systemMessage?: unknown;
@@ -16,7 +16,7 @@ export interface ModelCall {
 /** Passes a request to the next middleware, and finally to the model. */
 export type Handler<Request, Answer> = (request: Request) => Answer | Promise<Answer>;
 
-/** LangGraph's word for "take everything out first", as a plain message. */
+/** LangGraph's order to remove all messages first, as a plain message. */
 export const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
 
 /**
@@ -28,7 +28,7 @@ export function threadOf(runtime: unknown): string | undefined {
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 
-/** The run's own signal, in the same places. */
+/** The run's own signal, from the same places. */
 export function signalOf(runtime: unknown): AbortSignal | undefined {
   const { signal } = objectOf(runtime);
   return signal instanceof AbortSignal ? signal : undefined;

@@ -248,7 +248,7 @@ function readRunning(value: unknown): {
   if (typeof summary !== "string") return { running: undefined, write };
   const ids = isPython ? held.summarized_message_ids : held.summarizedMessageIds;
   const last = isPython ? held.last_summarized_message_id : held.lastSummarizedMessageId;
-  // Another writer may have put a Set there.
+  // Another writer may have stored a Set there.
   const list: unknown[] = Array.isArray(ids) || ids instanceof Set ? [...(ids as Iterable<unknown>)] : [];
   const running = {
     summary,
@@ -272,7 +272,9 @@ export type GraphModel =
   | LangChainChatModel
   | ((settings: LangChainSettings) => LangChainChatModel);
 
-/** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
+/**
+ * LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams.
+ */
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
 function textModelOf(model: GraphModel): TextModel {

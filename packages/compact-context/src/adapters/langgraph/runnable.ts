@@ -1,9 +1,9 @@
-/** Work on a graph's state. */
+/** The work of a node: an update for a state. */
 type Work = (state: object, config?: unknown) => Promise<object>;
 
 /**
- * A LangGraph node: a function that is a LangChain `Runnable` as well, so that graphs, sequences and people may
- * use it either way. Nothing of LangChain is needed for it.
+ * A LangGraph node: a function that is also a LangChain `Runnable`, usable either way in graphs, sequences
+ * and code. Does not depend on LangChain.
  */
 export interface RunnableNode {
   <State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
@@ -25,7 +25,7 @@ export interface RunnableNode {
   getName(suffix?: string): string;
 }
 
-/** What may follow a node: a function, or anything that is invoked. */
+/** A next step: a function, or an object with `invoke`. */
 export type PipedTo =
   | ((input: never, config?: never) => unknown)
   | { invoke(input: never, config?: never): unknown };

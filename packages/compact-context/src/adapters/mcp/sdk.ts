@@ -1,12 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { CompactError } from "../../errors.ts";
 
-/** The parts of `@modelcontextprotocol/server` (2.x) that are used, seen by their shape. */
+/** The parts of `@modelcontextprotocol/server` (2.x) that are used, typed structurally. */
 export interface McpSdk {
   readonly Server: new (info: McpServerInfo, options: McpServerOptions) => McpServer;
   readonly ProtocolError: new (code: number, message: string) => Error;
   readonly StdioServerTransport: new (stdin?: Readable, stdout?: Writable) => McpTransport;
-  /** Takes what `Server` constructs; its own type of that cannot be written by shape. */
+  /** Accepts an instance of `Server`; its own type cannot be written structurally. */
   serveStdio(factory: () => never, options: McpServeOptions): { close(): Promise<void> };
 }
 

@@ -116,7 +116,7 @@ function createCompaction<Store extends SessionLike>(
     try {
       await compactOnce(sessionId, force);
     } catch (error) {
-      // The turn is stored and answered: a failure now must not discard its answer.
+      // The turn is already stored and answered: a failure must not discard its answer.
       if (force || options.onFailure === "throw") throw error;
       manager.warn(sessionId, "session_not_compacted", `the stored items stay as they are: ${String(error)}`);
     }

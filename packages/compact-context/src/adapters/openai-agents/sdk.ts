@@ -1,4 +1,6 @@
-/** The parts of the OpenAI Agents SDK that the adapter touches, seen by their shape: the SDK is never imported. */
+/**
+ * The parts of the OpenAI Agents SDK that the adapter uses, typed structurally: the SDK is never imported.
+ */
 import { objectOf } from "../../providers/request.ts";
 
 /** The SDK's next request; `input` holds its `AgentInputItem`s. */
@@ -14,7 +16,7 @@ interface AgentLike {
   readonly modelSettings?: unknown;
 }
 
-/** What `callModelInputFilter` is called with. */
+/** The argument of `callModelInputFilter`. */
 export interface FilterCall<Data extends ModelInput = ModelInput> {
   readonly modelData: Data;
   readonly agent: AgentLike;
@@ -37,14 +39,14 @@ export interface SessionLike {
   clearSession(): Promise<void>;
 }
 
-/** A span of the SDK's tracing, or the stand-in that it makes while tracing is off. */
+/** A span of the SDK's tracing, or its placeholder while tracing is off. */
 export interface SpanLike {
   start(): void;
   end(): void;
   setError(error: { message: string; data?: Record<string, unknown> }): void;
 }
 
-/** The SDK's tracing functions; `import * as agents from "@openai/agents"` fits as a whole. */
+/** The SDK's tracing functions, such as `import * as agents from "@openai/agents"`. */
 export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unknown> {
   createCustomSpan(
     options: { data: { name: string; data: Record<string, unknown> } },

@@ -4,11 +4,11 @@ import type { SpanLike, TracingFunctions } from "./sdk.ts";
 
 /** Turns events into custom spans of the SDK's own trace. */
 export interface SpanExporter extends Exporter {
-  /** From now on the session's events belong under the span that is current at this moment. */
+  /** Attaches the session's later events to the current span. */
   attach(sessionId: string): void;
 }
 
-/** Sessions whose place in a trace is remembered; the oldest is forgotten first. */
+/** Sessions whose span is remembered; the oldest is evicted first. */
 const MAX_PLACES = 256;
 
 /**

@@ -7,7 +7,7 @@ export interface OpencodePluginOptions extends HostOptions {
   readonly manager: HostManager;
 }
 
-/** One of opencode's messages. */
+/** A message of opencode. */
 interface OpencodeMessage {
   info: object;
   parts: object[];
@@ -67,7 +67,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         if (sent === entries) return;
         const asked = messages.find(({ info }) => objectOf(info).role === "user");
         const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));
-        // opencode continues with the array that it passed in.
+        // opencode continues with the array that it passed.
         messages.splice(0, messages.length, ...ours);
         const summary = sent.find(({ native }) => native === undefined);
         if (summary !== undefined) summaries.set(sessionId, wordsOf(summary.parts));
@@ -102,7 +102,7 @@ function asUiMessage(native: OpencodeMessage): Entry {
   return { id, role: textOf(role), parts, native };
 }
 
-/** Parts that are not sent to the model become data, which no model sees either. */
+/** Parts that are not sent to the model become data parts, which no model sees either. */
 function asUiPart(part: Json): Json {
   const { type, text, ignored } = part;
   if (type === "text" && ignored !== true) return { type, text };

@@ -18,7 +18,7 @@ export interface PiMemoryOptions {
   readonly workspaceDir?: string;
 }
 
-/** The conversation as pi showed it last. */
+/** The conversation that pi passed most recently. */
 export type NewestList = () =>
   | { readonly sessionId: string; readonly messages: readonly unknown[] }
   | undefined;
