@@ -161,13 +161,7 @@ export function breakList(
   return list;
 }
 
-const SETTINGS: readonly LintOptions[] = [
-  {},
-  { strict: true },
-  { pendingAllowed: false },
-  { thinkingBound: true },
-  { thinkingBound: true, editedAt: 3 },
-];
+const SETTINGS: readonly LintOptions[] = [{}, { strict: true }, { pendingAllowed: false }];
 const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
 
 /** What is wrong with how a broken list is mended; empty where it passes, once and for all. */
@@ -178,12 +172,11 @@ export function faultsOfRepair(format: Format, seed: number): string[] {
   const isRefused = lint(list, format, options).some(
     ({ rule, severity }) => severity === "error" && mendable.has(rule),
   );
-  const { messages, mends, editedAt } = repair(list, format, options);
-  const now = { ...options, editedAt };
-  const left = lint(messages, format, now).filter(
+  const { messages, mends } = repair(list, format, options);
+  const left = lint(messages, format, options).filter(
     ({ rule, severity }) => severity === "error" || mendable.has(rule),
   );
-  const again = repair(messages, format, now);
+  const again = repair(messages, format, options);
   return [
     ...left.map(({ rule, path }) => `left: ${rule} ${path}`),
     ...again.mends.map(({ rule, index }) => `mended again: ${rule} ${index}`),

@@ -204,7 +204,7 @@ function usageError(error: CommanderError, place: Place, argv: readonly string[]
   if (error.code === "commander.excessArguments") return tooMany(place);
   if (error.code === "commander.missingArgument") {
     return misuse(
-      `${name} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted}`,
+      `${name} needs ${/^[aeiou]/.test(quoted) ? "an" : "a"} ${quoted.replace("-", " ")}`,
       `Such as: ${command.examples[0] ?? name}. See ${name} --help.`,
     );
   }

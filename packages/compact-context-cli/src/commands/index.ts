@@ -310,7 +310,7 @@ export const COMMANDS: Command = {
     },
     {
       name: "diff",
-      words: "<before> <after>",
+      words: "<transcript> <second-one>",
       summary: "compares two transcripts message by message, with the tokens by layer",
       flags: ["model", "window", "format", "config", "all", "json"],
       examples: ["compact diff session.json smaller.json"],

@@ -14,31 +14,31 @@ import { targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
 
 interface ProxyOptions {
-  /** 0 for one that is free. */
+  /** 0 chooses a free port. */
   readonly port: number;
   readonly upstreams: Upstreams;
   readonly sessions: Sessions;
   readonly tally: Tally;
   /** What events measured, for Prometheus. */
   metrics(): string;
-  /** How the storage is; never rejects. */
+  /** Health of the storage; never rejects. */
   health(): Promise<Health>;
-  /** Sends every call as it came, and only tells what would be compacted. */
+  /** Sends every call unchanged, and only reports what would be compacted. */
   readonly dryRun: boolean;
-  /** Told that the tally has changed, with the report of a call that was compacted. */
+  /** Called when the tally changes, with the report of a compacted call. */
   changed(report?: CompactionReport): void;
-  /** Told what a person should know, in a line. */
+  /** Called with a line for the user. */
   problem(message: string): void;
 }
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Twice what the providers take. */
+/** Twice the providers' limit. */
 const MOST_BODY_BYTES = 64 * 1024 * 1024;
-/** Milliseconds that a compaction may hold up a call; then the call goes on as it came. */
+/** Milliseconds a compaction may delay a call; after that the call is sent unchanged. */
 const COMPACTION_MS = 60_000;
 
-/** Starts the server that model calls pass through; rejects with `InvalidUsage` for a port that is taken. */
+/** Starts the proxy server; rejects with `InvalidUsage` if the port is in use. */
 export async function startProxy(options: ProxyOptions): Promise<LocalServer> {
   let port = 0;
   const app = createApp(options, () => port);
@@ -83,12 +83,13 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
       "content-type": "text/plain; version=0.0.4",
     });
   });
-  // Calls go on also while the storage is down: this says so and stays 200, so that nobody restarts what works.
+  // Calls pass through even while the storage is down: reports this with status 200, so that no supervisor
+  // restarts a working proxy.
   app.get("/healthz", async (context) => {
     const { ok, problem } = await options.health();
     return context.json({ status: ok ? "ok" : "degraded", storage: problem ?? "ok" });
   });
-  // Clients ask whether anybody is there before their first call.
+  // Clients probe the server before their first call.
   app.get("/", (context) => context.text("compact proxy\n"));
   app.post("*", bodyLimit({ maxSize: MOST_BODY_BYTES, onError: tooLarge }), (context) =>
     passOn(context, wire, options),
@@ -98,14 +99,14 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
     return forward(context, options, { method: raw.method, body: raw.body });
   });
   app.onError((error, context) => {
-    // The client has left: nobody reads an answer.
+    // The client disconnected: no one reads an answer.
     if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
     return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
   });
   return app;
 }
 
-/** One call: looked at, sent on, and its answer streamed back as it comes. */
+/** Handles one call: compacts, forwards, and streams the answer back. */
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
   const bytes = new Uint8Array(await raw.arrayBuffer());
@@ -157,7 +158,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
   return isChanged ? marked(response, "compacted") : response;
 }
 
-/** The call as it came; what is read of its usage is no measure of what would have been sent. */
+/** Sends the call unchanged; its usage is not recorded, since it does not measure the compacted request. */
 async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
   tell(one, options, one.bytes.length);
   const response = await one.send(one.bytes);
@@ -201,7 +202,7 @@ function marked(response: Response, word: string): Response {
   return new Response(response.body, { status, statusText, headers });
 }
 
-/** Sends a request on, its headers as they came but for those of this connection. */
+/** Forwards a request with its headers, except those of this connection. */
 function forward(
   { req: { raw } }: Context,
   { upstreams }: ProxyOptions,
@@ -218,10 +219,10 @@ function forward(
     headers,
     body,
     signal: raw.signal,
-    // A key goes to nobody but the provider.
+    // A key is only sent to the provider.
     redirect: "manual",
     customFetch: (request) => {
-      // An answer in plain bytes passes through as it is.
+      // An uncompressed answer passes through unchanged.
       request.headers.set("accept-encoding", "identity");
       return fetch(request);
     },
@@ -232,14 +233,17 @@ function forward(
 const OF_CONNECTION =
   "connection content-length expect host keep-alive proxy-authorization proxy-connection te trailer transfer-encoding upgrade";
 
-/** Without the headers of the connection that a request came by. */
+/** Removes the headers of the incoming connection. */
 function passedOn(headers: Headers): Headers {
   const named = (headers.get("connection") ?? "").toLowerCase().split(/[\s,]+/);
   for (const name of [...named, ...OF_CONNECTION.split(" ")]) if (name !== "") headers.delete(name);
   return headers;
 }
 
-/** What a client's own address may hold besides the path is a secret: a key in the query, a password before the host. */
+/**
+ * Everything in a client's own address except the path may be secret: a key in the query, a password before
+ * the host.
+ */
 function withoutSecrets(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -247,7 +251,10 @@ function withoutSecrets(text: string): string {
   });
 }
 
-/** The same bytes; where their source fails, `cut` is told and they end: the client must see that its connection broke. */
+/**
+ * The same bytes; if their source fails, `cut` is called and the stream ends: the client must see a broken
+ * connection.
+ */
 function untilCut(
   body: ReadableStream<Uint8Array>,
   cut: (error: unknown) => void,
@@ -268,7 +275,7 @@ function untilCut(
   });
 }
 
-/** The object in a JSON body; undefined for all else. */
+/** The object in a JSON body; undefined for anything else. */
 function jsonIn(headers: Headers, bytes: Uint8Array): Json | undefined {
   if (!/json/.test(headers.get("content-type") ?? "")) return undefined;
   try {
@@ -284,12 +291,12 @@ function tooLarge(context: Context): Response {
   return context.json(errorBody(message, "request_too_large"), 413);
 }
 
-/** An error in a form that the clients of every provider read. */
+/** An error in a form that every provider's clients can read. */
 function errorBody(message: string, type: string) {
   return { type: "error", error: { type, message } };
 }
 
-/** `fetch` says why only in the cause. */
+/** `fetch` reports the reason only in `cause`. */
 function reasonOf(error: unknown): string {
   const { cause } = error as { readonly cause?: unknown };
   const words = cause === undefined ? [error] : [error, cause];
@@ -297,8 +304,8 @@ function reasonOf(error: unknown): string {
 }
 
 /**
- * Lets programs of this computer in and web pages out. The address must be the server's own, which a name that was
- * rebound to it is not; browsers name an origin or a site with what they send to another one, programs do neither.
+ * Admits programs on this computer and rejects web pages. The host must be the server's own, which excludes
+ * DNS rebinding; browsers send an origin or a site with cross-origin requests, programs send neither.
  */
 function programsOnly(port: () => number): MiddlewareHandler {
   return async (context, next) => {
@@ -306,12 +313,12 @@ function programsOnly(port: () => number): MiddlewareHandler {
     const hosts = ["127.0.0.1", "localhost"].map((name) => `${name}:${port()}`);
     if (!hosts.includes(headers.get("host") ?? ""))
       return context.text("This server answers to its own address only.\n", 421);
-    // What begins with two slashes reads as the name of another server.
+    // A path that begins with two slashes would be parsed as another host.
     if (context.req.path.startsWith("//")) return context.text("This address cannot be read.\n", 400);
     const site = headers.get("sec-fetch-site") ?? "none";
     if (headers.has("origin") || site !== "none")
       return context.text("This server is for programs, not for web pages.\n", 403);
-    // A client that is refused a web socket goes on with plain requests.
+    // Clients fall back to plain requests if a web socket is refused.
     if (headers.has("upgrade")) return context.text("There are no web sockets here.\n", 426);
     return next();
   };

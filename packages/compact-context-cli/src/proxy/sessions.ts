@@ -14,17 +14,17 @@ import { lookUpModel } from "compact-context/internal/tokens/models";
 import { PROVIDERS, type ProviderName } from "../providers.ts";
 
 /**
- * Used where nobody names a window. Clients compact by themselves from about 160,000 tokens on, whatever the model
- * could hold; what they have done cannot be undone here.
+ * Default window. Clients compact by themselves at about 160,000 tokens, whatever the model's window; the
+ * proxy cannot undo that.
  */
 const USUAL_WINDOW = 150_000;
 
 export interface Sessions {
   /** The manager for the calls of a model. */
   managerOf(model: string | undefined): HostManager;
-  /** The window that the calls of a model are held to, in tokens. */
+  /** The window for calls of a model, in tokens. */
   windowOf(model: string | undefined): number;
-  /** Stores what is known of every session. */
+  /** Saves the state of every session. */
   close(): Promise<void>;
 }
 
@@ -33,16 +33,16 @@ interface SessionsOptions {
   /** `--window`. */
   readonly window: number | undefined;
   readonly storage: StorageDriver;
-  /** Hear of every event. */
+  /** Receive every event. */
   readonly exporters?: readonly Exporter[];
   warn(message: string): void;
 }
 
-/** A conversation is rewound now and then; two that share a session change it back and forth. */
+/** A single conversation is rarely rewound; two that share a session alternate between their lists. */
 const REWINDS = 3;
 const MOST_SESSIONS = 1000;
 
-/** Tells, once for each session, that two conversations seem to share it. */
+/** Reports, once per session, that two conversations seem to share it. */
 function mixedSessions(warn: (message: string) => void): Exporter {
   const changed = createLruMap<number>(MOST_SESSIONS);
   return {
@@ -59,7 +59,7 @@ function mixedSessions(warn: (message: string) => void): Exporter {
   };
 }
 
-/** One manager for each model: counting, window and what becomes of reasoning differ. All share one storage. */
+/** One manager per model: counting, window and reasoning differ. All share one storage. */
 export function createSessions({ config, window, storage, exporters = [], warn }: SessionsOptions): Sessions {
   const managers = new Map<string, CompactManager>();
   const heard = [...exporters, mixedSessions(warn)];
@@ -88,8 +88,8 @@ export function createSessions({ config, window, storage, exporters = [], warn }
 }
 
 /**
- * The window is what the list may fill; the answer needs room in it only where the model's own window ends. Agents
- * ask for answers of 64,000 tokens, which is more than a small window as a whole: half of it is the most that they get.
+ * The window limits the list; the answer only needs room in it near the model's own window. Agents request
+ * answers of 64,000 tokens, more than a small window: they get at most half of it.
  */
 class ProxyManager extends CompactManager {
   readonly #window: number;
@@ -119,12 +119,12 @@ class ProxyManager extends CompactManager {
   }
 }
 
-/** Where calls go on to, without `/v1`. */
+/** Base address of the upstream, without `/v1`. */
 export type Upstreams = Readonly<Record<ProviderName, URL>>;
 
 /**
- * One upstream for everything where `--upstream` names it, else each provider's own or the one that the environment
- * names. Throws `InvalidUsage` for what is no URL of a server.
+ * One upstream for all calls if `--upstream` is set, otherwise each provider's own or the one from the
+ * environment. Throws `InvalidUsage` for an invalid URL.
  */
 export function upstreamsOf(
   flag: string | undefined,
@@ -150,7 +150,7 @@ function baseUrl(text: string, place: string): URL {
   return url;
 }
 
-/** The provider's address for a call that came here: by its path, else by the header with its key. */
+/** The provider's address for an incoming call: by its path, otherwise by the header with its key. */
 export function targetOf(upstreams: Upstreams, here: URL, headers: Headers): URL {
   const base = upstreams[providerOf(here.pathname, headers)];
   const target = new URL(base);

@@ -17,10 +17,10 @@ import { startProxy } from "./server.ts";
 import { createSessions, upstreamsOf } from "./sessions.ts";
 import { createTally, type Tally, tallyLine } from "./tally.ts";
 
-/** A port that agents' settings can name for good. */
+/** A fixed port that agents' settings can name. */
 const USUAL_PORT = 4180;
 
-/** Serves until Ctrl-C, or until the program that was named has ended: its exit code then. */
+/** Serves until Ctrl-C, or until the given program ends; then returns its exit code. */
 export async function runProxy(invocation: Invocation): Promise<number> {
   const { words, flags, ports, terminal } = invocation;
   const settings = readConfig(invocation);
@@ -35,7 +35,8 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   const storage = dryRun ? createMemoryDriver() : driverOf(invocation, settings);
   const tally = createTally(config.models);
   const sessions = createSessions({
-    // Nobody is there to be asked: what is too long is cut rather than refused, unless the settings say otherwise.
+    // No user can be asked: content that is too long is truncated rather than refused, unless configured
+    // otherwise.
     config:
       origins["policy.on_overflow"] === undefined
         ? { ...config, policy: { ...config.policy, onOverflow: "elide" } }
@@ -45,7 +46,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
     exporters: [metrics],
     warn: screen.problem,
   });
-  // A window that no manager takes ends the command, and not each call.
+  // An invalid window ends the command instead of failing every call.
   sessions.managerOf(undefined);
   const server = await startProxy({
     port: portOf(flags.port, program === undefined ? USUAL_PORT : 0),
@@ -60,7 +61,7 @@ export async function runProxy(invocation: Invocation): Promise<number> {
   });
   try {
     if (program === undefined) {
-      // Listened for before the lines that tell how to end it.
+      // Registered before the lines that explain how to stop are printed.
       const stopped = ports.stopped?.();
       if (asJson) screen.started(server.url);
       else terminal.print(startLines(server.url, terminal, dryRun));
@@ -106,7 +107,7 @@ interface ProxyScreen {
   end(tally: Tally): void;
 }
 
-/** What people see on stderr. While a program runs that has the terminal, nothing is written until it has ended. */
+/** Output on stderr. While a program owns the terminal, output is held back until it ends. */
 function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boolean): ProxyScreen {
   const isLive = stderr.isTerminal && !runsProgram;
   const isQuiet = stderr.isTerminal && runsProgram;
@@ -142,7 +143,7 @@ function createScreen({ stderr }: CliPorts, terminal: Terminal, runsProgram: boo
   };
 }
 
-/** The same as one JSON record a line, for what collects logs; secrets taken out. */
+/** The same as one JSON record per line, for log collectors; secrets are redacted. */
 function createLog({ stderr, now }: CliPorts): ProxyScreen {
   const say = (level: "info" | "warn", message: string, more: object = {}): void => {
     const words = redact(inCommandWords(message));
@@ -166,20 +167,20 @@ function createLog({ stderr, now }: CliPorts): ProxyScreen {
   };
 }
 
-/** How long answers may go on after the proxy was told to end. */
+/** Milliseconds that answers may continue after a stop signal. */
 const DRAIN_MS = 10_000;
 const MOST_KEPT = 20;
 const NOBODY_CALLED =
   "no model call came through the proxy: the program takes its base URL from elsewhere; `compact proxy` alone prints what to set";
 
-/** Runs a program that has the terminal to itself; 128 and the signal's number where a signal ended it. */
+/** Runs a program that owns the terminal; returns 128 plus the signal's number if a signal ended it. */
 function runProgram(
   program: string,
   words: readonly string[],
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<number> {
   const child = spawn(program, words, { stdio: "inherit", env });
-  // Ctrl-C reaches both: the program decides what it means. Other signals are handed on.
+  // Ctrl-C reaches both processes: the program handles it. Other signals are forwarded.
   const stay = (): void => undefined;
   const hand = (signal: NodeJS.Signals): void => void child.kill(signal);
   process.on("SIGINT", stay);
@@ -208,14 +209,14 @@ function runProgram(
   });
 }
 
-/** What makes the calls of an agent come here. */
+/** How an agent is pointed at the proxy. */
 interface Agent {
   readonly name: string;
-  /** Lines to type, or to put into the agent's settings. */
+  /** Lines to type, or to add to the agent's settings. */
   setting(url: string): readonly string[];
 }
 
-/** The agents that need more than a variable, or another one. */
+/** Agents that need more than, or other than, the usual variable. */
 const AGENTS: readonly Agent[] = [
   { name: "Claude Code", setting: (url) => [`ANTHROPIC_BASE_URL=${url} claude`] },
   {
@@ -249,7 +250,7 @@ const AGENTS: readonly Agent[] = [
   },
 ];
 
-/** The variables that make clients of the providers call this address. */
+/** The environment variables that point clients at this address. */
 function clientVariables(url: string): Readonly<Record<string, string>> {
   const named = Object.values(PROVIDERS).map(({ urlVariable, isVersioned, version }) => [
     urlVariable,

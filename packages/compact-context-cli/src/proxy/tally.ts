@@ -8,48 +8,48 @@ import {
 import { normalizeUsage } from "compact-context/internal/tokens/usage";
 import { formatCount, formatPercent, formatShort, plural } from "../render/text.ts";
 
-/** One call on its way, as the tally is told of it. */
+/** One call, as it is recorded in the tally. */
 interface TalliedCall {
   readonly session: string;
   readonly model: string | undefined;
   readonly compacted: boolean;
-  /** Bytes of the body as it came and as it went out. */
+  /** Bytes of the body before and after compaction. */
   readonly bytesGiven: number;
   readonly bytesSent: number;
 }
 
-/** What came of the calls so far. Figures of usage are the provider's own; what was saved is estimated. */
+/** Totals of all calls. Usage is the provider's own; savings are estimated. */
 interface Totals {
   requests: number;
   compactions: number;
-  /** Calls that went out as they came because compacting failed. */
+  /** Calls sent unchanged because compaction failed. */
   unmodified: number;
   /** Calls that the provider answered with 400 or 413. */
   refused: number;
   inputTokens: number;
   cachedTokens: number;
   outputTokens: number;
-  /** Prompt tokens that were not sent. */
+  /** Prompt tokens saved. */
   savedTokens: number;
-  /** What the calls would have cost with everything in the prompt and a warm cache, less what they cost. */
+  /** Estimated cost of the calls with the full prompt and a warm cache, minus their actual cost. */
   savedDollars: number;
 }
 
 export interface Tally {
   readonly totals: Readonly<Totals>;
   readonly sessions: number;
-  /** A call goes out. */
+  /** Records a call that is sent. */
   sent(call: TalliedCall): void;
-  /** The provider says what the session's newest call used; said again, the later record counts. */
+  /** Records the usage of the session's newest call; a later record of the same call replaces it. */
   used(session: string, usage: unknown): void;
   unmodified(): void;
   refused(): void;
 }
 
-/** The newest call of a session, and what it added to the totals. */
+/** A session's newest call, and its share of the totals. */
 interface Newest {
   call: TalliedCall;
-  /** Prompt tokens of the whole list at the call before. */
+  /** Prompt tokens of the whole list at the previous call. */
   before: number;
   whole: number;
   added: Pick<Totals, "inputTokens" | "cachedTokens" | "outputTokens" | "savedTokens" | "savedDollars">;
@@ -89,7 +89,7 @@ export function createTally(models: ModelOverrides): Tally {
     used(session, usage) {
       const entry = newest.get(session);
       const read = normalizeUsage(usage);
-      // More than any model takes, or more from the cache than in all, is no report.
+      // Usage above any model's limit, or with more cached tokens than total tokens, is ignored.
       if (entry === undefined || read === undefined || read.input > MOST_TOKENS) return;
       if (read.cacheRead + read.cacheWrite > read.input || read.output > MOST_TOKENS) return;
       const { bytesGiven, bytesSent, model = "" } = entry.call;
@@ -113,7 +113,7 @@ export function createTally(models: ModelOverrides): Tally {
         cachedTokens: read.cacheRead,
         outputTokens: read.output,
         savedTokens: saved,
-        // A call that nothing was taken from costs what it costs.
+        // A call that was not compacted costs the same either way.
         savedDollars: saved === 0 || kept === undefined || paid === undefined ? 0 : kept - paid,
       };
       change(entry.added, 1);
@@ -142,7 +142,7 @@ export function tallyLine({ totals }: Tally): string {
   ].join(" · ");
 }
 
-/** The same for Prometheus, text format 0.0.4; what is called a total only grows. */
+/** The same for Prometheus, text format 0.0.4; totals only grow. */
 export function tallyMetrics({ totals, sessions }: Tally, storageUp: boolean): string {
   const { inputTokens, cachedTokens } = totals;
   const share = inputTokens === 0 ? 0 : cachedTokens / inputTokens;

@@ -6,7 +6,7 @@ import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
 
 const HEADER = /^\s*# aider chat started at/;
 
-/** Aider's `.aider.chat.history.md`: `#### ` the person, `> ` the program, anything else the model. */
+/** Aider's `.aider.chat.history.md`: `#### ` marks the user, `> ` the program, the rest is the model. */
 export const aider: DocumentFormat = {
   format: "aider",
   recognises: (value) => typeof value === "string" && HEADER.test(value.slice(0, 1000)),
@@ -73,7 +73,7 @@ function readBlock(block: Block): Reading[] {
     .trim();
   const parts = textParts(text);
   if (parts.length === 0) return [];
-  // The program's lines answer no call of the model; they are shown to it as part of the conversation.
+  // The program's lines answer no call of the model; the model sees them as part of the conversation.
   const meta = speaker === "program" ? { synthetic: true } : {};
   return [{ role: ROLES[speaker], parts, native: block, meta }];
 }
@@ -87,7 +87,7 @@ function* writeBlocks(
   const blocks = rebuildEntries(live, compacted, freshBlock);
   let before: Speaker | undefined;
   for (const block of blocks) {
-    // Only a session header tells apart two blocks of one speaker.
+    // Two consecutive blocks of one speaker can only be separated by a session header.
     if (block.speaker === before) yield `${title ?? "# aider chat started at"}\n\n`;
     yield `${block.lines.join("\n").trimEnd()}\n\n`;
     before = block.speaker;
@@ -105,7 +105,7 @@ function speakerFor(message: Message | undefined): Speaker {
   return message?.meta?.synthetic === true ? "program" : "person";
 }
 
-/** A line of the model that begins like one of the others is told apart by a space. */
+/** A line of the model that begins like another speaker's is marked with a space. */
 function prefixed(line: string, speaker: Speaker): string {
   if (line.trim() === "") return line;
   if (speaker === "model") return speakerOf(line) === "model" ? line : ` ${line}`;

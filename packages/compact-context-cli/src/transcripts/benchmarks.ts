@@ -13,7 +13,7 @@ import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringO
 import { type Reading, textParts } from "./session.ts";
 import type { DocumentFormat } from "./transcript.ts";
 
-// Runs as benchmarks and published collections keep them.
+// Session formats of benchmarks and published collections.
 
 /** A container around a list of chat messages. */
 function chatBody(run: JsonRecord, body: Omit<Body, "list"> & { translate?(entry: unknown): unknown }): Body {
@@ -22,7 +22,7 @@ function chatBody(run: JsonRecord, body: Omit<Body, "list"> & { translate?(entry
   return { sessionId, ...rest, list: { codec: "openai-chat", translate } };
 }
 
-/** tau-bench's results: one run, or the list of runs of which the first is read. */
+/** tau-bench's results: one run, or a list of runs, of which the first is read. */
 export const tauBench: DocumentFormat = documentFormat(
   "tau-bench",
   (value) => Array.isArray(recordOf(firstOf(value)).traj),
@@ -42,7 +42,7 @@ function firstOf(value: unknown): unknown {
   return Array.isArray(value) ? value[0] : value;
 }
 
-/** tau2-bench: the simulated user calls tools too, which are none of the agent's. */
+/** tau2-bench: the simulated user also calls tools; these are not the agent's. */
 export const tau2Bench: DocumentFormat = documentFormat(
   "tau2-bench",
   (value) => tau2Simulation(value) !== undefined,
@@ -72,7 +72,7 @@ function tau2Simulation(value: unknown): JsonRecord | undefined {
   return isRun ? run : undefined;
 }
 
-/** What the user's own tools did is part of what the user experienced, told as text. */
+/** Results of the user's own tools are part of the user's experience and become text. */
 function withoutUserTools(entry: unknown): unknown {
   const message = recordOf(entry);
   if (message.role === "user" && Array.isArray(message.tool_calls)) {
@@ -105,7 +105,7 @@ export const agentDojo: DocumentFormat = documentFormat(
     }),
 );
 
-/** Ids can be null, and errors stand beside an empty content. */
+/** Ids can be null, and errors can accompany an empty content. */
 function dojoEntry(entry: unknown): unknown {
   const message = recordOf(entry);
   if (message.role !== "tool" || typeof message.error !== "string") return entry;
@@ -119,7 +119,7 @@ function dojoText(content: unknown): string {
     .join("\n");
 }
 
-/** Inspect's evaluation logs; the first sample is read, long strings are looked up among its attachments. */
+/** Inspect's evaluation logs; the first sample is read, long strings are looked up in its attachments. */
 export const inspectAi: DocumentFormat = documentFormat(
   "inspect-ai",
   (value) => isRecord(value) && isRecord(value.eval) && Array.isArray(value.samples),
@@ -141,7 +141,7 @@ export const inspectAi: DocumentFormat = documentFormat(
   },
 );
 
-/** The value with every `attachment://hash` replaced by what it stands for; itself when there is none. */
+/** The value with every `attachment://hash` resolved; the value itself if there is none. */
 function resolved(value: unknown, attachments: JsonRecord): unknown {
   if (typeof value === "string") {
     if (!value.startsWith("attachment://")) return value;
@@ -202,7 +202,7 @@ export const openHands: DocumentFormat = documentFormat(
   },
 );
 
-/** The Who&When collection: agents that talk as equals, some of which only run things. */
+/** The Who&When collection: agents that talk as equals, some of which only execute. */
 export const whoAndWhen: DocumentFormat = documentFormat(
   "who-and-when",
   (value) =>
@@ -220,7 +220,7 @@ export const whoAndWhen: DocumentFormat = documentFormat(
         read(entries) {
           const said = entries.map(readSpeech);
           if (said.some(({ role }) => role === "user")) return said;
-          // Where no person speaks in the history, the task is told to the agents beside it.
+          // If no person speaks in the history, the task was given to the agents outside it.
           const parts = textParts(container.question);
           return [{ role: "user", parts, native: container, id: "question" }, ...said];
         },
@@ -242,7 +242,7 @@ function speakerOf({ name, role }: JsonRecord): string {
   return stringOf(name) ?? stringOf(role) ?? "";
 }
 
-/** Nobody calls anybody: what an executor says answers no call, so it stays text under its name. */
+/** No agent calls another: an executor's message answers no call and stays text under its name. */
 function readSpeech(entry: JsonRecord): Reading {
   const speaker = speakerOf(entry);
   const text = textOf(entry.content);
@@ -262,7 +262,7 @@ function writeSpeech(group: readonly Message[], original: JsonRecord | undefined
   return { ...original, content: content.startsWith(mark) ? content.slice(mark.length) : content };
 }
 
-/** SWE-agent's `.traj`: the prompt history beside a trajectory that tells the same in other words. */
+/** SWE-agent's `.traj`: the prompt history, and a trajectory with the same content in other words. */
 export const sweAgent: DocumentFormat = documentFormat(
   "swe-agent",
   (value) => isRecord(value) && Array.isArray(value.trajectory) && Array.isArray(value.history),
@@ -288,7 +288,7 @@ export const sweAgent: DocumentFormat = documentFormat(
   },
 );
 
-/** Solved examples shown before the work begins are no part of it. */
+/** Solved examples before the work begins are skipped. */
 function isDemonstration(entry: JsonRecord): boolean {
   return entry.is_demo === true || entry.isDemo === true || entry.agent === "demo";
 }
@@ -387,7 +387,7 @@ export const moatless: DocumentFormat = documentFormat(
   },
 );
 
-/** From the newest node to the root: a search may have gone back to an earlier node. */
+/** From the newest node to the root: a search may have returned to an earlier node. */
 function lastPath(nodes: readonly JsonRecord[]): readonly JsonRecord[] {
   const byId = new Map(nodes.map((node) => [node.node_id, node]));
   const path = new Set<JsonRecord>();
@@ -420,7 +420,7 @@ function actionParts(action: JsonRecord, id: string): Part[] {
   return [...textParts(thought), callPart(id, name, input)];
 }
 
-/** What is said without an action becomes a message node. */
+/** Content without an action becomes a message node. */
 function writeNode(group: readonly Message[], original: JsonRecord | undefined): JsonRecord {
   const said = group.filter(({ role }) => role !== "tool").map(messageText);
   if (original === undefined) return { message: said.join("\n") };
@@ -440,7 +440,7 @@ function withThought(action: JsonRecord, thought: string): JsonRecord {
   return "scratch_pad" in action || thought !== "" ? { ...action, scratch_pad: thought } : action;
 }
 
-/** Gives new nodes an id and makes every node the child of the one before it. */
+/** Assigns ids to new nodes and makes every node the child of the previous one. */
 function chained(nodes: readonly unknown[]): JsonRecord[] {
   const records = nodes.map(recordOf);
   let next = records.reduce((most, node) => Math.max(most, numberOf(node.node_id) ?? -1), -1) + 1;

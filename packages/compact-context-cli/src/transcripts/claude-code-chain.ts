@@ -6,15 +6,18 @@ import type { ReadLog, Session } from "./transcript.ts";
 /** Fields that every record of a session repeats. */
 export type ClaudeEnvelope = JsonRecord;
 
-/** A record reduced to its place in the tree and the API message it carries. */
+/** A record reduced to its place in the tree and its API message. */
 export interface ClaudeRecord {
   readonly uuid: string;
   readonly parent: string | null;
   readonly logicalParent?: string;
-  /** The record before it in the file: stands in for a parent that the file does not hold. */
+  /** The previous record in the file: replaces a parent that is missing in the file. */
   readonly previous: string | undefined;
   readonly sidechain: boolean;
-  /** `link`: carries no context, but others hang on it. `summary`: the text that replaced what came before. */
+  /**
+   * `link`: carries no context, but other records refer to it. `summary`: the text that replaced earlier
+   * messages.
+   */
   readonly kind: "user" | "assistant" | "summary" | "boundary" | "link";
   readonly message?: JsonRecord;
   readonly synthetic?: boolean;
@@ -23,7 +26,7 @@ export interface ClaudeRecord {
 
 type Records = ReadonlyMap<string, ClaudeRecord>;
 
-/** The conversation that Claude Code would resume, with the stretches before its compactions. */
+/** The conversation that Claude Code would resume, split at its compactions. */
 export function claudeSegments(
   records: Records,
   log: ReadLog,
@@ -32,7 +35,7 @@ export function claudeSegments(
   const leaf = all.findLast((record) => record.kind !== "link");
   const chains = leaf === undefined ? [] : liveChains(records, leaf, log);
   const stretches = chains.map((chain, index) => {
-    // Copies made by a later compaction carry the ids of the originals: look no further than its boundary.
+    // Copies made by a later compaction have the originals' ids: the search stops at its boundary.
     const end = chains[index + 1]?.at(-1);
     const start = chain.at(-1);
     const from = start?.kind === "boundary" ? all.indexOf(start) : 0;
@@ -48,7 +51,7 @@ export function claudeSegments(
   return { segments, usage, model: models.at(-1), lastUuid, window: windowOf(all) };
 }
 
-/** Where Claude Code compacted by itself: the most tokens that it lets a session have. */
+/** Tokens at which Claude Code compacted by itself: the maximum of a session. */
 function windowOf(all: readonly ClaudeRecord[]): number | undefined {
   const limits = all.flatMap(({ kind, message }) => {
     const tokens =
@@ -62,7 +65,9 @@ function isTurn(record: ClaudeRecord): boolean {
   return record.kind === "user" || record.kind === "assistant" || record.kind === "summary";
 }
 
-/** The chains of records between compactions, oldest chain first; each begins with its newest record and ends with its boundary. */
+/**
+ * The chains of records between compactions, oldest first; each runs from its newest record to its boundary.
+ */
 function liveChains(records: Records, leaf: ClaudeRecord, log: ReadLog): ClaudeRecord[][] {
   const chains: ClaudeRecord[][] = [];
   const seen = new Set<ClaudeRecord>();
@@ -99,8 +104,8 @@ function beforeBoundary(records: Records, boundary: ClaudeRecord): ClaudeRecord 
 }
 
 /**
- * Parallel calls fork the tree: the other blocks of an answer and the results of their calls hang beside the chain
- * and belong to it, as Claude Code itself has it. In file order.
+ * Parallel calls fork the tree: the other blocks of an answer and the results of their calls are outside the
+ * chain but belong to it, as in Claude Code itself. In file order.
  */
 function withSiblings(chain: readonly ClaudeRecord[], all: readonly ClaudeRecord[]): ClaudeRecord[] {
   const live = new Set(chain);
@@ -130,7 +135,7 @@ function idsIn({ message }: ClaudeRecord, type: string, field: string): unknown[
   return blocks.filter((block) => block.type === type).map((block) => block[field]);
 }
 
-/** Records that make one API message. */
+/** Records that form one API message. */
 interface Group {
   readonly first: ClaudeRecord;
   native: JsonRecord;
@@ -140,7 +145,7 @@ interface Group {
   readonly reported?: readonly unknown[];
 }
 
-/** The API messages of each stretch, and the compaction that ended it. */
+/** The API messages between compactions, and the compaction that ended each run. */
 function stretchesOf(stretches: readonly (readonly ClaudeRecord[])[]): Stretch<Group>[] {
   const seen = new Set<unknown>();
   return stretches.map((records, index) => {
@@ -207,7 +212,7 @@ export function asBlocks(content: unknown): readonly unknown[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
 }
 
-/** The summary and the run of messages at the beginning that an earlier stretch already holds: copies. */
+/** The summary and the leading messages that are copies of an earlier run. */
 function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): number {
   const firstNew = groups.findIndex(
     (group) => group.first.kind !== "summary" && !marksOf(group).some((mark) => seen.has(mark)),
@@ -217,12 +222,12 @@ function carriedCount(groups: readonly Group[], seen: ReadonlySet<unknown>): num
 
 const COPY = "-copy-";
 
-/** The id of an answer's copy. Claude Code joins records of one id, on whichever side of a boundary they stand. */
+/** The id of an answer's copy. Claude Code joins records with equal ids, on either side of a boundary. */
 export function copyOf(id: unknown, copy: string): string {
   return `${stringOf(id)?.split(COPY)[0] ?? "msg"}${COPY}${copy}`;
 }
 
-/** What identifies a message wherever it is copied to: the provider's ids, or what it says. */
+/** Identifies a message across copies: by the provider's ids, or by its content. */
 function marksOf(group: Group): unknown[] {
   if (group.first.kind === "assistant")
     return [stringOf(group.native.id)].flatMap((id) => id?.split(COPY)[0] ?? []);

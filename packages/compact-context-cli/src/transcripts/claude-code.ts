@@ -43,7 +43,7 @@ function openClaudeCode(log: ReadLog): RecordReader {
   let title: string | undefined;
   let last: string | undefined;
 
-  /** What the record says about the whole session: the newest word counts. */
+  /** Session-wide fields of the record; the newest value wins. */
   function noteSession(record: JsonRecord): void {
     title = stringOf(record.summary) ?? stringOf(record.customTitle) ?? stringOf(record.aiTitle) ?? title;
     if (typeof record.sessionId === "string" && record.isSidechain !== true) {
@@ -51,11 +51,11 @@ function openClaudeCode(log: ReadLog): RecordReader {
     }
   }
 
-  /** A record that others may hang on; what it carries is kept with it. */
+  /** A record that others may refer to; its content is kept with it. */
   function place(record: JsonRecord, uuid: string, kept: Kept): void {
     const sidechain = isSidechain(record);
     const carried = typeof kept === "string" ? { kind: "link" as const } : kept;
-    // What the command line streams has no parents: every record follows the one before it.
+    // Streamed output of the command line has no parents: every record follows the previous one.
     const parent = "parentUuid" in record ? stringOf(record.parentUuid) : last;
     records.set(uuid, {
       uuid,
@@ -97,7 +97,7 @@ function openClaudeCode(log: ReadLog): RecordReader {
   };
 }
 
-/** What of a record is worth memory; a string names the kind of record that is left out. */
+/** The part of a record that is kept in memory; a string names the kind of a skipped record. */
 type Kept = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> | string;
 
 function keep(record: JsonRecord): Kept {
@@ -119,7 +119,7 @@ function keep(record: JsonRecord): Kept {
   return `${String(type)}${subtype === undefined ? "" : ` ${subtype}`}`;
 }
 
-/** Work of a sub-agent, which the agent itself does not see. */
+/** Work of a sub-agent, which the main agent does not see. */
 function isSidechain(record: JsonRecord): boolean {
   return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
@@ -141,7 +141,10 @@ interface Place {
   readonly endsWithNewline: boolean;
 }
 
-/** Copies must not report the old prompt: Claude Code reads the last usage as the size of the context and would compact at once. */
+/**
+ * Copies must not report the old prompt: Claude Code reads the last usage as the size of the context and
+ * would compact immediately.
+ */
 const NO_USAGE = {
   input_tokens: 0,
   cache_creation_input_tokens: 0,
@@ -149,7 +152,7 @@ const NO_USAGE = {
   output_tokens: 0,
 } as const;
 
-/** The lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
+/** Lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
 function* writeClaudeCode(
   { envelope, lastUuid, endsWithNewline }: Place,
   compacted: CompactedSession,
@@ -194,7 +197,7 @@ function* writeClaudeCode(
   }
 }
 
-/** One record for each block of an answer and for each tool result, the shape Claude Code writes. */
+/** One record per block of an answer and per tool result, as Claude Code writes them. */
 function recordsOf(message: Message, ports: WritePorts): JsonRecord[] {
   const natives = codecFor("anthropic").encode([message]).map(recordOf);
   return natives.flatMap((native) =>

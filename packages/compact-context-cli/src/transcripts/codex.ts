@@ -30,16 +30,16 @@ export const codex: RecordFormat = {
 interface Item {
   readonly native: JsonRecord;
   readonly timestamp: string | undefined;
-  /** Usage records of the answer that begins with it. */
+  /** Usage records of the answer that begins with this item. */
   readonly reported: unknown[];
 }
 
 interface Stretch {
   readonly items: Item[];
   carried: number;
-  /** How it ended. */
+  /** How the segment ended. */
   endedBy?: { readonly kind: "summary" | "opaque"; readonly tokensBefore?: number };
-  /** Of the newest call. */
+  /** Usage of the newest call. */
   usage?: unknown;
 }
 
@@ -91,7 +91,7 @@ function sessionFacts(payload: JsonRecord): Facts {
   });
 }
 
-/** Codex reports the tokens of a call after its items, in an event. */
+/** Codex reports a call's tokens after its items, in an event. */
 function noteUsage(payload: JsonRecord, stretch: Stretch): void {
   if (payload.type !== "token_count") return;
   const usage = recordOf(payload.info).last_token_usage;
@@ -100,7 +100,7 @@ function noteUsage(payload: JsonRecord, stretch: Stretch): void {
   answerAt(stretch, stretch.items.length - 1)?.reported.push(usage);
 }
 
-/** The first item of the answer that ends here: results may already stand behind it when the event arrives. */
+/** The first item of the answer that ends here: results may already follow it when the event arrives. */
 function answerAt({ items, carried }: Stretch, end: number): Item | undefined {
   let index = end;
   while (index >= carried && !isAnswer(items[index]?.native)) index -= 1;
@@ -113,7 +113,7 @@ function isAnswer(native: JsonRecord | undefined): boolean {
   return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
 }
 
-/** The person went back: the last turns are no longer part of the conversation. */
+/** The user went back: the last turns are no longer part of the conversation. */
 function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   const starts = stretch.items.flatMap((item, index) => (isTyped(item.native) ? [index] : []));
   const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];
@@ -123,14 +123,20 @@ function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   stretch.usage = stretch.items.flatMap(({ reported }) => reported).at(-1);
 }
 
-/** A user message that a person typed; Codex puts its own context into user messages, each wrapped in a tag or headed. */
+/**
+ * A user message that was typed; Codex also sends its own context as user messages, in tags or with a
+ * heading.
+ */
 function isTyped(native: JsonRecord): boolean {
   if (native.type !== "message" || native.role !== "user") return false;
   const first = stringOf(recordOf(listOf(native.content)[0]).text) ?? "";
   return !/^\s*(<[a-z_]+>|# AGENTS\.md instructions)/.test(first);
 }
 
-/** What Codex continues with: the replacement it wrote down, or, in older files, instructions and user messages with the summary. */
+/**
+ * The context with which Codex continues: the recorded replacement, or, in older files, instructions and user
+ * messages with the summary.
+ */
 function afterCompaction(before: Stretch, payload: JsonRecord, timestamp: string | undefined): Stretch {
   const summary = textOf(payload.message);
   const replacement = payload.replacement_history;
@@ -158,7 +164,7 @@ function userItem(text: string): JsonRecord {
 interface Ending {
   readonly log: ReadLog;
   readonly endsWithNewline: boolean;
-  /** Of the last record, in files whose records are numbered. */
+  /** Number of the last record, in files with numbered records. */
   readonly ordinal: number | undefined;
 }
 

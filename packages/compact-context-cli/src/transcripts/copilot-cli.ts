@@ -12,7 +12,9 @@ import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf 
 import { type Reading, textParts } from "./session.ts";
 import type { ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
 
-/** Events of the Copilot CLI; what is compacted is written as a new file of the events that carry context. */
+/**
+ * Events of the Copilot CLI; a compacted session is written as a new file with the events that carry context.
+ */
 export const copilotCli: RecordFormat = {
   format: "copilot-cli",
   recognises: (record) =>
@@ -24,7 +26,7 @@ export const copilotCli: RecordFormat = {
 
 function openCopilot(log: ReadLog): RecordReader {
   const events: JsonRecord[] = [];
-  /** Events about the session as a whole, written back before the messages. */
+  /** Session-wide events, written back before the messages. */
   const frame: JsonRecord[] = [];
   return {
     add(value) {
@@ -105,7 +107,7 @@ function resultOf(data: JsonRecord): Part {
   return resultPart(data.toolCallId, textOf(content), data.success === false);
 }
 
-/** Each event follows the one before it. */
+/** Each event refers to the previous one. */
 function* linkedLines(events: unknown): Iterable<string> {
   let parentId: unknown = null;
   for (const event of listOf(events).map(recordOf)) {

@@ -12,39 +12,40 @@ import type {
   WritePorts,
 } from "./transcript.ts";
 
-// A document keeps its session as one list of entries somewhere inside. A format says where, and how an entry is read.
+// A document keeps its session as one list of entries. A format defines where the list is and how an entry is
+// read.
 
 /** Entries that a codec reads. */
 interface CodecList {
   readonly codec: Format;
-  /** What the codec is to read in place of an entry; the entry itself when left out. */
+  /** The entry for the codec to read. Default: the entry itself. */
   readonly translate?: (entry: unknown) => unknown;
 }
 
 /** Entries that the format reads and writes itself. */
 interface OwnList {
   read(entries: readonly JsonRecord[]): readonly Reading[];
-  /** Makes the entry for messages that come from one entry (`original`, some of it changed or missing) or from none. */
+  /** Makes the entry for messages from one entry (`original`, partly changed or missing) or from none. */
   build(group: readonly Message[], original: JsonRecord | undefined, ports: WritePorts): unknown;
-  /** For formats with compactions of their own; all messages are one segment when left out. */
+  /** For formats with their own compactions. Default: all messages are one segment. */
   segmentsOf?(messages: readonly Message[]): readonly Segment[];
 }
 
 type Facts = Pick<Session, "system" | "tools" | "model" | "sessionId" | "title" | "cwd" | "manyAgents">;
 
-/** The list of a document, and what stands beside it. */
+/** The list of a document, and its metadata. */
 export interface Body extends Facts {
   readonly entries: readonly unknown[];
-  /** Where the list stands in the document, for messages about problems. */
+  /** Path of the list in the document, for error messages. */
   readonly path: string;
   readonly list: CodecList | OwnList;
-  /** Where an entry keeps its provider's usage record. */
+  /** The kind of usage record, and how to read it from an entry. */
   readonly usage?: readonly [source: UsageSource, of: (entry: unknown) => unknown];
-  /** The document with these entries in the place of its own; `messages` are what they were made of. */
+  /** The document with these entries instead of its own; `messages` are their sources. */
   rebuild(entries: readonly unknown[], messages: readonly Message[]): unknown;
 }
 
-/** A format kept as one JSON document, which is mostly an object; written back with the whitespace that it was read with. */
+/** A format with one JSON document per file, usually an object; written back with its original whitespace. */
 export function documentFormat<F extends TranscriptFormat>(
   format: F,
   recognises: DocumentFormat["recognises"],
@@ -94,7 +95,7 @@ interface ReadEntries {
   encode(messages: readonly Message[], ports: WritePorts): unknown[];
 }
 
-/** The entries that can be walked safely; the others are reported and counted. */
+/** The entries that are not nested too deeply; the others are reported and counted. */
 function readableEntries(entries: readonly unknown[], path: string, log: ReadLog): readonly unknown[] {
   return entries.filter((entry, index) => {
     if (!isTooDeep(entry)) return true;
@@ -138,7 +139,7 @@ function readByFormat(entries: readonly unknown[], list: OwnList): ReadEntries {
   };
 }
 
-/** The list of entries for the compacted messages: untouched entries are the file's own objects. */
+/** The list of entries for the compacted messages: unchanged entries are the file's own objects. */
 export function rebuildEntries<Entry>(
   live: readonly Message[],
   compacted: readonly Message[],

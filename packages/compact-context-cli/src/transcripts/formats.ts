@@ -18,10 +18,13 @@ import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import type { DocumentFormat, RecordFormat, TranscriptFormat } from "./transcript.ts";
 
-/** Formats of records, one a line. */
+/** Formats with one record per line. */
 export const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli];
 
-/** Formats of one document; the first that recognises it reads it, so plain lists come last. */
+/**
+ * Formats with one document per file; the first that recognizes the document reads it, so plain lists come
+ * last.
+ */
 export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
   aider,
   geminiCli,
@@ -46,7 +49,7 @@ export const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
   plainFormat("pi"),
 ];
 
-/** Every name that `readTranscript` takes. */
+/** Every name that `readTranscript` accepts. */
 export const TRANSCRIPT_FORMATS: readonly TranscriptFormat[] = [
   ...new Set([...RECORD_FORMATS, ...DOCUMENT_FORMATS].map((one) => one.format)),
 ];

@@ -36,12 +36,12 @@ export const geminiCli: DocumentFormat = documentFormat(
   },
 );
 
-/** Notices of the program (`info`, `error`, `warning`) stand in the list but are shown to the person only. */
+/** Notices of the program (`info`, `error`, `warning`) are in the list but only shown to the user. */
 function isTurn(entry: JsonRecord): boolean {
   return entry.type === "user" || entry.type === "gemini";
 }
 
-/** Notices, by the turn they follow: they are written back when it is. */
+/** Notices by the turn that they follow: they are written back with it. */
 function noticesAfter(
   entries: readonly JsonRecord[],
   log: ReadLog,
@@ -84,7 +84,7 @@ interface IdentifiedCall {
   readonly id: string;
 }
 
-/** The calls of an answer; one without an id is told by its place. */
+/** The calls of an answer; a call without an id is identified by its position. */
 function callsOf(entry: JsonRecord): IdentifiedCall[] {
   const calls = listOf(entry.toolCalls).map(recordOf);
   const answer = stringOf(entry.id) ?? "message";

@@ -3,16 +3,16 @@ import { jsonText } from "compact-context/internal/core/message";
 import { defined, isObject } from "compact-context/internal/errors";
 import type { Problem, ReadLog } from "./transcript.ts";
 
-// What a file holds and what a provider sends is looked at the same way.
+// Contents of files and of provider responses are read in the same way.
 export { defined, isObject as isRecord, jsonText as textOf, objectOf as recordOf };
 
 /** A JSON object, keys unknown. */
 export type JsonRecord = Readonly<Record<string, unknown>>;
 
-/** Levels of nesting read; deeper values are refused, because code that walks them would overflow the stack. */
+/** Maximum nesting; deeper values are refused, because recursive code would overflow the stack. */
 export const MAX_DEPTH = 500;
 
-/** The value as a list; an empty one when it is anything else. */
+/** The value if it is a list, otherwise an empty list. */
 export function listOf(value: unknown): readonly unknown[] {
   return Array.isArray(value) ? value : [];
 }
@@ -25,7 +25,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === "number" && Number.isFinite(value) ? value : undefined;
 }
 
-/** ISO 8601 for milliseconds since 1970; undefined for anything that is no time. */
+/** ISO 8601 for milliseconds since 1970; undefined for an invalid time. */
 export function isoTime(value: unknown): string | undefined {
   const date = new Date(numberOf(value) ?? Number.NaN);
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
@@ -54,7 +54,7 @@ function childrenOf(values: readonly unknown[]): object[] {
 
 interface ParsedLine {
   readonly values: readonly unknown[];
-  /** What follows the last value that could be read. */
+  /** The text after the last readable value. */
   readonly rest: string;
 }
 
@@ -84,7 +84,7 @@ function parseGlued(line: string): ParsedLine {
   return { values, rest: line.slice(start) };
 }
 
-/** Index after the object or list that starts at `start`; undefined when it does not end. */
+/** Index after the object or list that starts at `start`; undefined if it does not end. */
 function endOfValue(line: string, start: number): number | undefined {
   const marks = /["{}[\]]/g;
   marks.lastIndex = start;
@@ -110,24 +110,27 @@ function isEscaped(line: string, index: number): boolean {
   return slashes % 2 === 1;
 }
 
-/** Text in pieces of any size; a file of any length need not be one string. */
+/** Text in chunks of any size; a file need not fit into one string. */
 export type Chunks = AsyncIterable<string> | Iterable<string>;
 
 export interface LineCursor {
   /** The next line without its newline; undefined at the end. */
   next(): Promise<string | undefined>;
-  /** All that is left, the lines not yet taken, as one string. */
+  /** The remaining lines as one string. */
   rest(): Promise<string>;
-  /** True when the last line taken ended with a newline. */
+  /** True if the last line read ended with a newline. */
   endedWithNewline(): boolean;
 }
 
-/** Splits at `\n` alone, since U+2028 and its kin are ordinary text in JSON; a leading byte order mark is dropped. */
+/**
+ * Splits only at `\n`, since U+2028 and similar characters are ordinary text in JSON; a leading byte order
+ * mark is dropped.
+ */
 export function lineCursor(source: Chunks | string): LineCursor {
   const chunks = typeof source === "string" ? [source] : source;
   const iterator =
     Symbol.asyncIterator in chunks ? chunks[Symbol.asyncIterator]() : chunks[Symbol.iterator]();
-  // The pieces of a line that has not ended yet, joined once: a long line over many chunks stays linear.
+  // The pieces of an unfinished line, joined once, so that a long line over many chunks takes linear time.
   let pieces: string[] = [];
   let buffer = "";
   let position = 0;
@@ -152,7 +155,7 @@ export function lineCursor(source: Chunks | string): LineCursor {
     return line;
   }
 
-  /** What is left after the last newline. */
+  /** The text after the last newline. */
   function takeLast(): string | undefined {
     if (pieces.length === 0) return undefined;
     newline = false;
@@ -187,7 +190,7 @@ export function lineCursor(source: Chunks | string): LineCursor {
   return { next, rest, endedWithNewline: () => newline };
 }
 
-/** A log that collects problems in the order they are met. */
+/** A log of problems in the order they occur. */
 export function createReadLog(problems: Problem[]): ReadLog {
   // A map, not an object: record types come from the file and may be called `__proto__`.
   const counts = new Map<string, number>();
@@ -202,13 +205,13 @@ export function createReadLog(problems: Problem[]): ReadLog {
   };
 }
 
-/** The whitespace that a JSON document is written with. */
+/** The whitespace of a JSON document. */
 interface Layout {
   readonly indent: string | undefined;
   readonly end: string;
 }
 
-/** The layout of a JSON text, so that a rewritten document looks like the one that was read. */
+/** The layout of a JSON text, so that a rewritten document keeps it. */
 export function layoutOf(text: string): Layout {
   const indent = /^\s*[[{]\r?\n([ \t]+)/.exec(text.slice(0, 200))?.[1];
   return { indent, end: text.endsWith("\n") ? "\n" : "" };

@@ -35,14 +35,14 @@ export function plainFormat(format: Format): DocumentFormat & { readonly format:
   );
 }
 
-/** Entries one on a line: a list kept as JSONL. */
+/** A list stored as JSONL, one entry per line. */
 export function readEntryLines(format: Format, entries: readonly unknown[], log: ReadLog): Session {
   const rebuild = (list: readonly unknown[]): readonly unknown[] => list;
   const body: Body = { entries, path: "messages", list: { codec: format }, usage: USAGE[format], rebuild };
   return readBody(format, body, log, (list) => listOf(list).map((entry) => `${JSON.stringify(entry)}\n`));
 }
 
-/** Where a document keeps its list: under a key, or the document is the list. */
+/** Location of a document's list: under a key, or the document itself. */
 export function listIn(value: unknown): { entries: readonly unknown[]; key: string | undefined } | undefined {
   if (Array.isArray(value)) return { entries: value, key: undefined };
   const key = ["messages", "input", "contents"].find((word) => Array.isArray(recordOf(value)[word]));
@@ -54,7 +54,8 @@ function detectPlainFormat(value: unknown): Format | undefined {
   const found = listIn(value);
   if (found === undefined) return undefined;
   const { entries, key } = found;
-  // Without content blocks an Anthropic list looks like a chat list; only there does `system` stand beside it.
+  // Without content blocks an Anthropic list looks like a chat list; only Anthropic has a `system` field next
+  // to it.
   const outside = key === "messages" && "system" in recordOf(value) && hasOnlyTurns(entries);
   if (outside && codecFor("anthropic").detect(entries) > 0) return "anthropic";
   if (key === "input" && codecFor("openai-responses").detect(entries) > 0) return "openai-responses";
@@ -65,7 +66,7 @@ function hasOnlyTurns(entries: readonly unknown[]): boolean {
   return entries.every((entry) => ["user", "assistant"].includes(String(recordOf(entry).role)));
 }
 
-/** The system prompt of a request body, whichever provider's. */
+/** The system prompt of any provider's request body. */
 function systemOf({ system, instructions, systemInstruction, config }: JsonRecord): string | undefined {
   return (
     wordsOf(system ?? instructions ?? systemInstruction ?? recordOf(config).systemInstruction) || undefined
@@ -135,7 +136,7 @@ interface Snapshot {
   readonly others: number;
 }
 
-/** The longest of the named lists, or the last full values of a stream. */
+/** The longest of the named lists, or the last complete values of a stream. */
 function snapshotOf(value: unknown): Snapshot | undefined {
   if (isRecord(value)) return longestList(value);
   if (!Array.isArray(value)) return undefined;
@@ -149,7 +150,7 @@ function snapshotOf(value: unknown): Snapshot | undefined {
 function longestList(container: JsonRecord): Snapshot | undefined {
   const lists = Object.entries(container).filter(([, list]) => isMessageList(list));
   if (lists.length === 0 || lists.length < Object.keys(container).length) return undefined;
-  // A list that was compacted is the one that goes on, although it is shorter now.
+  // The session continues with the compacted list, although it is shorter.
   const compacted = lists.find(([, list]) => JSON.stringify(list).includes('"<COMPACT-SUMMARY v'));
   const longest = lists.reduce((best, one) => (listOf(one[1]).length > listOf(best[1]).length ? one : best));
   const [key, list] = compacted ?? longest;
@@ -168,7 +169,7 @@ function isMessageList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && codecFor("langchain").detect(value) > 0.5;
 }
 
-/** The value with what stands at `path` replaced. */
+/** The value with the content at `path` replaced. */
 function replaced(value: unknown, path: readonly (string | number)[], list: unknown): unknown {
   const [key, ...rest] = path;
   if (key === undefined) return list;
@@ -188,7 +189,7 @@ function chunkOf(event: unknown): JsonRecord | undefined {
   return isRecord(chunk) && isRecord(chunk.kwargs) && chunk.lc === 1 ? chunk : undefined;
 }
 
-/** The chunks of a stream joined to messages. */
+/** Joins the chunks of a stream to messages. */
 function joinedChunks(events: readonly unknown[]): JsonRecord[] {
   const byId = new Map<unknown, JsonRecord>();
   for (const chunk of events.map(chunkOf).filter((one) => one !== undefined)) {
@@ -215,7 +216,7 @@ function joined(first: JsonRecord, next: JsonRecord): JsonRecord {
   return { ...first, kwargs: { ...a, content, ...more } };
 }
 
-/** Chunks of one call share its index; its name and id come with the first. */
+/** Chunks of one call share its index; the first has its name and id. */
 function callsOf(chunks: readonly JsonRecord[]): JsonRecord[] {
   const calls = new Map<unknown, { id: unknown; name: unknown; text: string }>();
   for (const chunk of chunks) {

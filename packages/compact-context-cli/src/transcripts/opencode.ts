@@ -16,7 +16,7 @@ import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf
 import { addSegment, type Reading, textParts, withResults, withSummaryVersion } from "./session.ts";
 import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
 
-/** `opencode export`: messages of parts, a call and its result being one part. */
+/** `opencode export`: messages with parts; a call and its result are one part. */
 export const opencode: DocumentFormat = documentFormat(
   "opencode",
   (value) =>
@@ -47,7 +47,7 @@ export const opencode: DocumentFormat = documentFormat(
   },
 );
 
-/** The cost of an answer stands beside its tokens. */
+/** The cost of an answer is next to its tokens. */
 function usageIn(entry: unknown): JsonRecord {
   const { tokens, cost } = recordOf(recordOf(entry).info);
   return { ...recordOf(tokens), cost };
@@ -93,7 +93,7 @@ function readPart(part: JsonRecord, log: ReadLog): Part[] {
   }
 }
 
-/** What a part says or shows; none for an empty text. */
+/** Text or media of a part; none for an empty text. */
 function saidBy(part: JsonRecord): Part[] {
   if (part.type === "file") return [fileOf(part)];
   return textParts(part.type === "text" ? part.text : part.prompt);
@@ -128,7 +128,7 @@ function partsOf(entry: JsonRecord): readonly JsonRecord[] {
   return listOf(entry.parts).filter(isRecord);
 }
 
-/** The id of each call of a message. Published sessions have ids blotted out, so the same one can stand twice. */
+/** The id of each call of a message. Published sessions have redacted ids, so one id can occur twice. */
 function callIds(entry: JsonRecord): ReadonlyMap<JsonRecord, string> {
   const ids = new Map<JsonRecord, string>();
   const taken = new Set<string>();
@@ -149,7 +149,7 @@ function resultOf(part: JsonRecord, id: string): Part[] {
   return [resultPart(id, textOf(state.output ?? state.error), state.status === "error", part.tool)];
 }
 
-/** After a summary OpenCode sends it, with the request for it, and what follows. */
+/** After a summary, OpenCode sends the request for it, the summary, and what follows. */
 function segmentsOf(all: readonly Message[]): readonly Segment[] {
   const messages = all.map(withSummaryVersion);
   const segments: Segment[] = [];
@@ -170,7 +170,7 @@ function asksForSummary(message: Message): boolean {
   return partsOf(recordOf(message.native)).some((part) => part.type === "compaction");
 }
 
-/** A message of ours takes what the tool expects to find in `info` from its neighbours of the same role. */
+/** A new message copies the `info` fields that opencode expects from a neighbour of the same role. */
 function freshEntry(
   entries: readonly JsonRecord[],
   group: readonly Message[],
@@ -192,7 +192,7 @@ function freshEntry(
   };
 }
 
-/** The parts that are still there, each with the text or output it has now. */
+/** The remaining parts, with their current texts and outputs. */
 function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
   const parts = group.flatMap((message) => message.parts);
   const now: PartsNow = {
@@ -208,7 +208,7 @@ function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[
 
 interface PartsNow {
   readonly ids: ReadonlyMap<JsonRecord, string>;
-  /** Taken one by one as parts come up that show something. */
+  /** Consumed in order by parts with visible content. */
   readonly said: (TextPart | MediaPart)[];
   readonly results: ReadonlyMap<string, ToolResultPart>;
   readonly calls: ReadonlyMap<string, ToolCallPart>;
@@ -234,7 +234,7 @@ function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
   }
 }
 
-/** The part with the text it has now; a file that was left out gives way to the words for it. */
+/** The part with its current text; a removed file is replaced by a text. */
 function rewriteSaid(part: JsonRecord, now: TextPart | MediaPart | undefined): JsonRecord[] {
   if (now === undefined) return [];
   if (now.type === "media") return [part];

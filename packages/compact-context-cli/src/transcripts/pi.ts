@@ -40,7 +40,7 @@ function openPi(log: ReadLog): RecordReader {
   const entries: PiEntry[] = [];
   let header: JsonRecord = {};
   let title: string | undefined;
-  // pi skips lines that hold more than one record, and its indexes count what it read.
+  // pi skips lines with more than one record, and its indexes count the records it read.
   let strictIndex = 0;
   let lastId: string | undefined;
 
@@ -69,7 +69,7 @@ function openPi(log: ReadLog): RecordReader {
   };
 }
 
-/** Entries that carry no context keep only their place in the tree. */
+/** Entries without context only keep their place in the tree. */
 function reduced(record: JsonRecord): Pick<PiEntry, "type" | "record"> {
   const type = stringOf(record.type) ?? "unknown";
   const needed = ["message", "custom_message", "branch_summary", "compaction", "model_change"].includes(type);
@@ -82,7 +82,7 @@ interface Finished {
   readonly title: string | undefined;
   readonly log: ReadLog;
   readonly lastId: string | undefined;
-  /** The index that pi gives the next entry. */
+  /** The index that pi assigns to the next entry. */
   readonly nextIndex: number;
   readonly endsWithNewline: boolean;
 }
@@ -124,15 +124,15 @@ function finish(finished: Finished): Session {
 
 interface PiFile extends Finished {
   readonly isTree: boolean;
-  /** The entry that a live message's native object came from, in order. */
+  /** The entry of each live message's native object, in order. */
   readonly entryOf: ReadonlyMap<unknown, PiEntry>;
 }
 
 const NO_SUMMARY = "Earlier messages were removed from the context; they remain in this session file.";
 
 /**
- * A compaction entry that points at the kept end of the file. Where the kept messages are not that end as it
- * stands (some were cleared, some lie apart), copies of them follow the entry instead.
+ * A compaction entry that points at the kept end of the file. If the kept messages are not that unchanged end
+ * (some were cleared, or are scattered), copies of them follow the entry instead.
  */
 function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts): Iterable<string> {
   if (!file.endsWithNewline) yield "\n";
@@ -164,7 +164,7 @@ function* writePi(file: PiFile, compacted: CompactedSession, ports: WritePorts):
   }
 }
 
-/** The entry from which on the live messages are exactly the kept ones; undefined when there is none. */
+/** The entry after which the live messages are exactly the kept ones; undefined if there is none. */
 function keptEnd({ entryOf }: PiFile, kept: readonly Message[]): { id: string; index: number } | undefined {
   const live = [...entryOf];
   const end = live.slice(live.findIndex(([native]) => native === kept[0]?.native));
@@ -180,7 +180,7 @@ function keptEnd({ entryOf }: PiFile, kept: readonly Message[]): { id: string; i
     : undefined;
 }
 
-/** pi puts the summary first, so what is kept before it is told in it. */
+/** pi puts the summary first, so messages kept before it become part of its text. */
 function told(messages: readonly Message[]): string[] {
   if (messages.length === 0) return [];
   return ["## Kept word for word from before the summary", ...messages.map(asText)];
@@ -200,12 +200,12 @@ function asText(message: Message): string {
 interface PiEntry {
   readonly id?: string;
   readonly parent: string | undefined;
-  /** Position of the entry before it, -1 for the first. */
+  /** Position of the parent entry, -1 for the first. */
   readonly previous: number;
-  /** As pi counts entries, the header being 0; undefined when pi cannot read the line. */
+  /** pi's index of the entry, the header being 0; undefined if pi cannot read the line. */
   readonly index: number | undefined;
   readonly type: string;
-  /** Empty when the entry carries no context. */
+  /** Empty if the entry carries no context. */
   readonly record: JsonRecord;
 }
 
@@ -213,7 +213,7 @@ interface Step extends Item {
   readonly entry: PiEntry;
 }
 
-/** From the newest entry to the root, oldest first. */
+/** The branch from the root to the newest entry, oldest first. */
 function branch(entries: readonly PiEntry[], log: ReadLog): PiEntry[] {
   const byId = new Map(
     entries.flatMap((entry) => (entry.id === undefined ? [] : [[entry.id, entry] as const])),
@@ -273,10 +273,10 @@ function nativeOf(entry: PiEntry): JsonRecord | undefined {
   }
 }
 
-/** After a compaction pi sends the summary, then the entries from the first kept one on. */
+/** After a compaction pi sends the summary, then the entries from the first kept one. */
 function cut(path: readonly PiEntry[]): Stretch<Step>[] {
   const stretches: Stretch<Step>[] = [];
-  // Natives made here must be the same object in every stretch that carries the entry.
+  // Natives made here must be the same object in every segment that contains the entry.
   const natives = new Map(path.map((entry) => [entry, nativeOf(entry)]));
   const stepsOf = (entries: readonly PiEntry[]): Step[] =>
     entries.flatMap((entry) => {
@@ -308,7 +308,7 @@ function cut(path: readonly PiEntry[]): Stretch<Step>[] {
   return stretches;
 }
 
-/** How many entries after a compaction of ours are copies of kept messages. */
+/** Number of entries after our compaction that are copies of kept messages. */
 function copiesAfter(compaction: PiEntry | undefined): number {
   return numberOf(recordOf(compaction?.record.details).copies) ?? 0;
 }
@@ -327,7 +327,7 @@ function finishMessage(message: Message, { entry, native }: Step): Message {
     timestamp: stringOf(entry.record.timestamp),
     synthetic: entry.type === "message" ? undefined : true,
   });
-  // The model sees pi's wrapping around a summary; its version mark is inside.
+  // The model sees pi's wrapper around a summary, with the version mark inside.
   if (native.role !== "compactionSummary") return dated;
   const own = withSummaryVersion({ ...dated, parts: [{ type: "text", text: String(native.summary) }] });
   return own.meta === undefined ? dated : { ...dated, meta: own.meta };

@@ -24,22 +24,22 @@ import type {
 } from "./transcript.ts";
 
 interface ReadOptions {
-  /** What error messages call the file. */
+  /** The file's name in error messages. */
   readonly name?: string;
-  /** Detected when left out. */
+  /** Default: detected. */
   readonly format?: TranscriptFormat;
 }
 
 interface Source extends ReadOptions {
   readonly cursor: LineCursor;
   readonly log: ReadLog;
-  /** Lines already taken to find out what kind of file it is. */
+  /** Lines already read to detect the kind of file. */
   readonly head: readonly string[];
 }
 
 /**
- * Reads a session file of any known format. Broken lines are reported in `problems` and the rest is read; throws
- * `UnknownFormat` or `InvalidTranscript` when nothing can be.
+ * Reads a session file of any known format. Broken lines are reported in `problems` and the rest is read;
+ * throws `UnknownFormat` or `InvalidTranscript` if nothing can be read.
  */
 export async function readTranscript(
   chunks: Chunks | string,
@@ -89,7 +89,7 @@ interface Line {
   readonly cutOff: boolean;
 }
 
-/** The lines of the file, the head first. */
+/** The lines of the file, starting with those already read. */
 async function* linesOf({ head, cursor }: Source): AsyncGenerator<Line> {
   let number = 0;
   let before: string | undefined;
@@ -105,7 +105,7 @@ async function* linesOf({ head, cursor }: Source): AsyncGenerator<Line> {
   if (before !== undefined) yield { text: before, number, cutOff: !cursor.endedWithNewline() };
 }
 
-/** Every JSON value of the file with its line; what cannot be read is reported. */
+/** Every JSON value of the file with its line; unreadable content is reported. */
 async function* valuesOf(source: Source): AsyncGenerator<{ value: unknown; line: SourceLine }> {
   for await (const line of linesOf(source)) {
     if (line.text.trim() === "") continue;
@@ -149,7 +149,7 @@ async function wholeText({ head, cursor }: Source): Promise<string> {
   return head.join("\n") + (ended && head.length > 0 ? "\n" : "") + rest;
 }
 
-/** The lines hold the entries of a list; kept in memory, since the list is what is worked on. */
+/** The lines are the entries of a list; kept in memory, since the list is processed. */
 async function readEntries(source: Source): Promise<Session> {
   const entries: unknown[] = [];
   for await (const { value } of valuesOf(source)) entries.push(value);
@@ -161,7 +161,7 @@ async function readEntries(source: Source): Promise<Session> {
   return guarded(source, () => readEntryLines(asked, entries, source.log));
 }
 
-/** The documents that may be meant. */
+/** The candidate documents. */
 function documentsOf({ format }: Source): readonly DocumentFormat[] {
   return DOCUMENT_FORMATS.filter((one) => format === undefined || one.format === format);
 }
@@ -181,13 +181,16 @@ function readDocument(text: string, source: Source): Session {
   throw unknownFormat(source);
 }
 
-/** The format of a value that is itself an entry, the only line of its file; undefined for one that holds a list. */
+/**
+ * The format of a value that is itself an entry, in a file with one line; undefined for a value that holds a
+ * list.
+ */
 function formatOfEntry(value: unknown, { format: asked }: Source): Format | undefined {
   if (!isRecord(value) || listIn(value) !== undefined) return undefined;
   return asked === undefined ? detectListFormat([value]) : FORMATS.find((format) => format === asked);
 }
 
-/** Names the file in errors of the codecs. */
+/** Adds the file's name to errors of the codecs. */
 function guarded(source: Source, read: () => Session): Session {
   try {
     return read();
@@ -229,10 +232,10 @@ function unknownFormat(source: Source): CompactError {
   });
 }
 
-/** Lines looked at before it is decided what kind of file it is. */
+/** Lines read before the kind of file is decided. */
 const HEAD_LINES = 40;
 
-/** What the first lines say: records of a known kind, entries one on a line, or one document over all lines. */
+/** The kind of file by its first lines: records of a known format, one entry per line, or one document. */
 type Layout =
   | { readonly kind: "records"; readonly format: RecordFormat }
   | { readonly kind: "entries" }
@@ -243,11 +246,11 @@ function layoutOf(lines: readonly string[]): Layout {
   const filled = lines.filter((line) => line.trim() !== "");
   const values = filled.map(wholeValues);
   const format = RECORD_FORMATS.find((one) => values.flat().some((value) => one.recognises(value)));
-  // In a document over many lines, a record that happens to fill one line is only a part of it.
+  // In a document that spans lines, a record on a line of its own is only a part.
   if (format !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) return { kind: "records", format };
   const readable = values.filter((list) => list.some(isRecord)).length;
   const several = filled.length > 1 || lines.length === HEAD_LINES;
-  // A session of two lines, of which the second is only half written.
+  // A session of two lines, the second of which is truncated.
   const isTorn = filled.length === 2 && readable === 1 && values[1]?.length === 0;
   const areEntries = isTorn || (readable > 1 && readable * 2 > filled.length);
   return { kind: several && areEntries ? "entries" : "document" };
@@ -258,7 +261,7 @@ function wholeValues(line: string): readonly unknown[] {
   return rest === "" ? values : [];
 }
 
-/** The JSON value of the text; the text itself when it is no JSON. */
+/** The JSON value of the text; the text itself if it is not JSON. */
 function parseDocument(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -20,11 +20,13 @@ import {
   type UsageSource,
 } from "./transcript.ts";
 
-// What every reader makes its session of: messages, the stretches between compactions, usage.
+// The common representation of a session: messages, segments between compactions, usage.
 
-/** What a reader says of one message of a format that no codec knows; several may come from one entry of the file. */
+/**
+ * The content of one message of a format without a codec; one entry of the file may hold several messages.
+ */
 export interface Reading extends Pick<Message, "role" | "parts" | "native" | "meta"> {
-  /** The entry's own. */
+  /** The entry's own id. */
   readonly id?: string;
 }
 
@@ -36,26 +38,26 @@ export function messagesFrom(readings: readonly Reading[]): Message[] {
   );
 }
 
-/** The value as a text part; none for an empty text and for what is no string. */
+/** The value as a text part; none for an empty text or another type. */
 export function textParts(value: unknown): Part[] {
   const text = stringOf(value) ?? "";
   return text === "" ? [] : [textPart(text)];
 }
 
-/** An entry that holds an answer and the results of its calls: they are a message of their own behind it. */
+/** An entry with an answer and the results of its calls: the results become a message after it. */
 export function withResults(answer: Reading, results: readonly Part[]): Reading[] {
   if (results.length === 0) return [answer];
   return [answer, { ...answer, role: "tool", parts: results, id: `${answer.id ?? "message"}:results` }];
 }
 
-/** The message with these facts added to its meta; facts that are undefined are left as they were. */
+/** The message with these facts added to its meta; undefined facts change nothing. */
 export function withMeta(message: Message, facts: MessageMeta): Message {
   const known = defined(facts);
   if (Object.keys(known).length === 0) return message;
   return { ...message, meta: { ...message.meta, ...known } };
 }
 
-/** Notes the version of a summary of ours that is read back. */
+/** Records the version of our summary when it is read back. */
 export function withSummaryVersion(message: Message): Message {
   const first = message.parts[0];
   const summaryVersion = first?.type === "text" ? readSummary(first.text)?.version : undefined;
@@ -63,12 +65,12 @@ export function withSummaryVersion(message: Message): Message {
 }
 
 interface Decoded {
-  /** One for each native that is not in `unreadable`, in order; ids are unique over all of them. */
+  /** One message per native that is not in `unreadable`, in order; ids are unique across them. */
   readonly messages: readonly Message[];
   readonly unreadable: ReadonlySet<unknown>;
 }
 
-/** Decodes natives of a codec format; those that the codec refuses are reported and left out, the rest is read. */
+/** Decodes natives of a codec format; refused ones are reported and skipped. */
 export function decodeReadable(
   format: Format,
   natives: readonly unknown[],
@@ -98,12 +100,14 @@ export function decodeReadable(
 
 // ---- segments
 
-/** One segment of everything, for formats that know no compaction of their own. */
+/** A single segment, for formats without compactions of their own. */
 export function singleSegment(messages: readonly Message[]): readonly Segment[] {
   return [{ messages: messages.map(withSummaryVersion), carried: 0 }];
 }
 
-/** Puts a segment behind the others; what ended it is placed after all that is new in the segments so far. */
+/**
+ * Appends a segment; the compaction that ended it is placed after all new messages of the segments so far.
+ */
 export function addSegment(
   segments: Segment[],
   segment: Segment,
@@ -113,17 +117,17 @@ export function addSegment(
   segments.push(compaction === undefined ? segment : { ...segment, endedBy: { ...compaction, at } });
 }
 
-/** One message of a file of records, as its codec reads it. */
+/** One message of a file of records, for its codec. */
 export interface Item {
   readonly native: JsonRecord;
-  /** Usage records of the provider that belong to it. */
+  /** The provider's usage records for this message. */
   readonly reported?: readonly unknown[];
 }
 
 /** The items between two compactions. */
 export interface Stretch<T extends Item> {
   readonly items: readonly T[];
-  /** How many of the first items the compaction before put there. */
+  /** Number of leading items that the previous compaction added. */
   readonly carried: number;
   readonly endedBy?: Omit<EarlierCompaction, "at">;
 }
@@ -131,13 +135,13 @@ export interface Stretch<T extends Item> {
 interface StretchFormat<T extends Item> {
   readonly codec: Format;
   readonly usage: UsageSource;
-  /** Where the items stand in the file, for messages about problems. */
+  /** Path of the items in the file, for error messages. */
   readonly path: string;
-  /** The message with what the file says of it beside its native object. */
+  /** The message with metadata from the file. */
   finish(message: Message, item: T): Message;
 }
 
-/** Decodes all stretches as one list, so that ids stay unique over the whole session. */
+/** Decodes all segments as one list, so that ids are unique across the session. */
 export function decodeStretches<T extends Item>(
   stretches: readonly Stretch<T>[],
   { codec, usage: source, path, finish }: StretchFormat<T>,
@@ -168,7 +172,7 @@ export function decodeStretches<T extends Item>(
   return { segments, usage, unreadable };
 }
 
-/** Takes the summary out of the compacted list: its text, what is kept before it and what after. */
+/** Takes the summary out of the compacted list: its text, and the kept messages before and after it. */
 export function splitAtSummary({ messages, summary }: CompactedSession): {
   readonly before: readonly Message[];
   readonly summary: string | undefined;
@@ -186,7 +190,9 @@ export function splitAtSummary({ messages, summary }: CompactedSession): {
 
 // ---- usage
 
-/** A usage record of message `index` in `segment`; undefined when the provider reported nothing or all zeros. */
+/**
+ * A usage record of message `index` in `segment`; undefined if the provider reported nothing or only zeros.
+ */
 export function usageRecord(
   source: UsageSource,
   usage: unknown,
@@ -198,7 +204,7 @@ export function usageRecord(
   return { ...place, usage, source, promptTokens, outputTokens, dollars: costIn(record) };
 }
 
-/** Agents write zero where they know no price. */
+/** Agents write zero if they know no price. */
 function costIn({ cost }: JsonRecord): number | undefined {
   return (numberOf(cost) ?? numberOf(recordOf(cost).total)) || undefined;
 }
@@ -211,7 +217,7 @@ function sumOf(record: JsonRecord, fields: readonly string[]): number | undefine
   return values.length === 0 ? undefined : values.reduce((sum, value) => sum + value, 0);
 }
 
-/** The usage records of all answers; `of` says what the file holds for one. */
+/** The usage records of all answers; `of` reads an answer's record. */
 export function usageOf(
   segments: readonly Segment[],
   source: UsageSource,

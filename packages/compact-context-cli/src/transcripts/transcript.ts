@@ -1,6 +1,6 @@
 import type { Format, Message } from "compact-context";
 
-/** The shapes of session files that are read and written back. */
+/** Types of session files that are read and written back. */
 export type TranscriptFormat =
   | "claude-code"
   | "codex"
@@ -20,7 +20,7 @@ export type TranscriptFormat =
   | "openhands-sdk"
   | Exclude<Format, "pi">;
 
-/** Something in the file that could not be read; the rest was. */
+/** A part of the file that could not be read. */
 export interface Problem {
   /** 1-based, in files of lines. */
   readonly line?: number;
@@ -29,24 +29,27 @@ export interface Problem {
   readonly message: string;
 }
 
-/** Where the session itself, not this library, had already replaced what came before. */
+/** A point at which the session itself had already replaced earlier messages. */
 export interface EarlierCompaction {
-  /** Messages of the whole history before it, copies carried over by compactions not counted. */
+  /** Number of messages before it in the whole history, without copies made by compactions. */
   readonly at: number;
-  /** `opaque`: the replacement is encrypted, only its provider can read it. */
+  /** `opaque`: the replacement is encrypted; only its provider can read it. */
   readonly kind: "summary" | "opaque";
   readonly tokensBefore?: number;
 }
 
-/** The stretch between two compactions: what the model was sent grew from `messages[0]` to its end. */
+/** The messages between two compactions: the prompt grew from `messages[0]` to its end. */
 export interface Segment {
   readonly messages: readonly Message[];
-  /** How many of the first messages the compaction before it put there (summary and kept ones); 0 in the first. */
+  /**
+   * Number of leading messages that the previous compaction added (summary and kept ones); 0 in the first
+   * segment.
+   */
   readonly carried: number;
   readonly endedBy?: EarlierCompaction;
 }
 
-/** Which fields of a provider's record make up the prompt (added together) and the output. */
+/** Fields of a provider's record: those that sum up to the prompt, and those that sum up to the output. */
 export const USAGE_FIELDS = {
   anthropic: [["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"], ["output_tokens"]],
   "openai-chat": [["prompt_tokens"], ["completion_tokens"]],
@@ -55,7 +58,7 @@ export const USAGE_FIELDS = {
   langchain: [["input_tokens"], ["output_tokens"]],
   codex: [["input_tokens"], ["output_tokens"]],
   pi: [["input", "cacheRead", "cacheWrite"], ["output"]],
-  // Its output has the reasoning in it: `total` is the sum of these four.
+  // The output includes reasoning: `total` is the sum of these four.
   opencode: [["input", "cache.read", "cache.write"], ["output"]],
   "gemini-cli": [
     ["input", "tool"],
@@ -63,32 +66,32 @@ export const USAGE_FIELDS = {
   ],
   cline: [["inputTokens"], ["outputTokens"]],
   "copilot-cli": [[], ["outputTokens"]],
-  // The prompt count leaves out what came from the cache.
+  // The prompt count excludes cached tokens.
   moatless: [["prompt_tokens", "cached_tokens"], ["completion_tokens"]],
 } as const satisfies Readonly<
   Record<string, readonly [prompt: readonly string[], output: readonly string[]]>
 >;
 
-/** Names whose record `usage` is. */
+/** Providers whose records `usage` is. */
 export type UsageSource = keyof typeof USAGE_FIELDS;
 
-/** What a provider reported for one call of the session. */
+/** A provider's usage report for one call of the session. */
 export interface UsageRecord {
   /** Index into `segments`. */
   readonly segment: number;
-  /** Index into that segment's messages of the answer it belongs to; the prompt is what stands before. */
+  /** Index in that segment's messages of the answer; the prompt is everything before it. */
   readonly index: number;
-  /** The record as the file holds it. */
+  /** The record as stored in the file. */
   readonly usage: unknown;
   readonly source: UsageSource;
-  /** Tokens of the whole prompt, cached ones included; absent where the record does not say. */
+  /** Tokens of the whole prompt, cached ones included; absent if not recorded. */
   readonly promptTokens?: number;
   readonly outputTokens?: number;
-  /** What the file says that the call cost, in US dollars. */
+  /** Cost of the call in US dollars, as recorded in the file. */
   readonly dollars?: number;
 }
 
-/** What a compaction made of the live messages. */
+/** The result of compacting the live messages. */
 export interface CompactedSession {
   readonly messages: readonly Message[];
   readonly summary?: { readonly text: string; readonly version: number };
@@ -97,25 +100,25 @@ export interface CompactedSession {
 }
 
 export interface WritePorts {
-  /** A new identifier, unique in the file; a UUID suits every format. */
+  /** A new identifier, unique in the file; all formats accept a UUID. */
   newId(): string;
   /** ISO 8601. */
   now(): string;
 }
 
 export interface WrittenTranscript {
-  /** `append`: the original bytes come first, `chunks` after them. `replace`: `chunks` are the whole file. */
+  /** `append`: the original bytes, then `chunks`. `replace`: `chunks` are the whole file. */
   readonly mode: "append" | "replace";
   readonly chunks: Iterable<string>;
 }
 
-/** What a reader of one format hands over. */
+/** The result of a format's reader. */
 export interface Session {
   readonly format: TranscriptFormat;
-  /** The codec format of the messages' `native` objects, where they are of one. */
+  /** The codec format of the messages' `native` objects, if they have one. */
   readonly list?: Format;
   readonly segments: readonly Segment[];
-  /** System prompt kept outside the list. */
+  /** System prompt stored outside the list. */
   readonly system?: string;
   readonly tools?: readonly unknown[];
   readonly model?: string;
@@ -123,42 +126,42 @@ export interface Session {
   readonly title?: string;
   /** Working directory of the session. */
   readonly cwd?: string;
-  /** Tokens of the window that the agent itself went by. */
+  /** Tokens of the window that the agent itself assumed. */
   readonly window?: number;
   readonly usage: readonly UsageRecord[];
-  /** Several agents speak in it: what each says is a model call of its own, also behind another answer. */
+  /** Several agents take part: each message is a separate model call, even directly after another answer. */
   readonly manyAgents?: boolean;
-  /** Records that carry no context, counted by what they are. */
+  /** Records without context, counted by kind. */
   readonly leftOut: Readonly<Record<string, number>>;
   write(compacted: CompactedSession, ports: WritePorts): WrittenTranscript;
 }
 
-/** A session file, read. */
+/** A session file after reading. */
 export interface Transcript extends Session {
-  /** File name or whatever the caller called it. */
+  /** File name, or the caller's name for the input. */
   readonly name?: string;
-  /** What the agent's next call would send: the messages of the last segment. */
+  /** The messages that the agent's next call would send: those of the last segment. */
   readonly messages: readonly Message[];
   readonly compactions: readonly EarlierCompaction[];
   readonly problems: readonly Problem[];
 }
 
-/** Collects what a reader cannot use, so that nothing disappears without a word. */
+/** Collects content that a reader cannot use, so that nothing disappears silently. */
 export interface ReadLog {
   problem(problem: Problem): void;
   leaveOut(kind: string, count?: number): void;
   leftOut(): Record<string, number>;
 }
 
-/** A format kept as one JSON value or one text. */
+/** A format with one JSON value or one text per file. */
 export interface DocumentFormat {
   readonly format: TranscriptFormat;
-  /** `value` is the parsed JSON, or the text itself where it is no JSON. */
+  /** `value` is the parsed JSON, or the text itself if it is not JSON. */
   recognises(value: unknown): boolean;
   read(document: { readonly value: unknown; readonly text: string }, log: ReadLog): Session;
 }
 
-/** A format kept as one JSON record a line, to which a session is only ever appended. */
+/** A format with one JSON record per line; sessions are only ever appended to. */
 export interface RecordFormat {
   readonly format: TranscriptFormat;
   recognises(record: unknown): boolean;
@@ -167,13 +170,15 @@ export interface RecordFormat {
 
 export interface RecordReader {
   add(record: unknown, line: SourceLine): void;
-  /** `endsWithNewline`: whether the file does, so that the first appended line starts on its own. */
+  /**
+   * `endsWithNewline`: whether the file does; otherwise the first appended line needs a newline before it.
+   */
   end(endsWithNewline: boolean): Session;
 }
 
 export interface SourceLine {
   /** 1-based. */
   readonly number: number;
-  /** False for a record on a line that holds more than it, which strict readers skip. */
+  /** False for a record that shares its line with others, which strict readers skip. */
   readonly whole: boolean;
 }

@@ -34,6 +34,17 @@ const ui = [
 ];
 
 describe("ai-sdk", () => {
+  it("reads what a steering user said, and the text of a file that is given as text", () => {
+    const steered = { type: "steering-message", id: "s", parts: [{ type: "text", text: "Stop." }] };
+    const given = { type: "file", mediaType: "text/plain", data: { type: "text", text: "a long text" } };
+    const [one] = codec.decode([{ id: "a", role: "assistant", parts: [steered] }]);
+    const [other] = codec.decode([{ role: "user", content: [given] }]);
+    expect([one?.parts, other?.parts]).toEqual([
+      [{ type: "text", text: "Stop." }],
+      [{ type: "text", text: "a long text" }],
+    ]);
+  });
+
   it("reads a call and its result from one UI part", () => {
     const [user, assistant] = codec.decode(ui);
     expect(user).toMatchObject({ id: "u1", meta: { protected: true } });

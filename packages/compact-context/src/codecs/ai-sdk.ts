@@ -29,6 +29,7 @@ import {
   callPart,
   contentSlots,
   joinedContent,
+  partsOf,
   resultPart,
   rewriteBlocks,
   type Slot,
@@ -37,8 +38,8 @@ import {
 import { type Step, toSteps } from "./steps.ts";
 
 /**
- * AI SDK messages, both the model's (`content`) and the interface's (`parts`), decided entry by entry; `protected` is
- * read from `providerOptions.compact` of the first and `metadata` of the second.
+ * AI SDK messages for the model (`content`) and for the UI (`parts`), distinguished entry by entry;
+ * `protected` is read from `providerOptions.compact` of the former and `metadata` of the latter.
  */
 export const aiSdkCodec: NativeCodec = createCodec({
   format: "ai-sdk",
@@ -78,7 +79,7 @@ function slotsOf(entry: NativeObject, place: string): Slot[] {
 
 function readBlock(block: NativeObject, place: string): Part | readonly Part[] | undefined {
   const type = stringAt(block.type, `${place}.type`);
-  // Approvals carry ids only; they travel along with their entry.
+  // Approvals only have ids; they are carried along with their entry.
   if (type.startsWith("tool-approval")) return [];
   switch (type) {
     case "text":
@@ -104,13 +105,14 @@ function reasoning(text: unknown, seal: unknown): Part {
   return isObject(seal) ? { ...said, signed: true } : said;
 }
 
-/** Files and images, also tagged ones (`{type, data}`, `{type, url}`) and those inside of tool outputs. */
-function readMedia(block: NativeObject, type: string): MediaPart | undefined {
+/** Files and images, including tagged ones (`{type, data}`, `{type, url}`) and those in tool outputs. */
+function readMedia(block: NativeObject, type: string): TextPart | MediaPart | undefined {
   if (!/^(image|file|media|reasoning-file)/.test(type)) return undefined;
   const isImage = type.startsWith("image");
   const mediaType = filled(block.mediaType) ?? (isImage ? "image/*" : "application/*");
   const extra = { name: block.filename };
   const value = block.image ?? block.data ?? block.url;
+  if (isObject(value) && typeof value.text === "string") return textPart(value.text);
   return mediaFromValue(isObject(value) ? (value.data ?? value.url ?? value) : value, mediaType, extra);
 }
 
@@ -218,17 +220,18 @@ function buildStep(step: Step, context: BuildContext): unknown {
 // ---- messages for the interface
 
 /**
- * A call and its result share one native part and become two neutral ones. Step marks, sources and application data are
- * not sent to a model: they travel along without parts.
+ * A call and its result share one native part and become two neutral parts. Step marks, sources and
+ * application data are not sent to a model: they are carried along without parts.
  */
 function readUiPart(part: NativeObject, place: string): Part | readonly Part[] {
   const type = stringAt(part.type, `${place}.type`);
   if (type === "text") return textPart(jsonText(part.text));
   if (type === "reasoning") return reasoning(part.text, part.providerMetadata);
-  if (type === "file") {
+  if (type === "file" || type === "reasoning-file") {
     const mediaType = filled(part.mediaType) ?? "application/*";
     return mediaFromUrl(jsonText(part.url), mediaType, { name: part.filename });
   }
+  if (type === "steering-message") return partsOf(contentSlots(part.parts, `${place}.parts`, readUiPart));
   if (!type.startsWith("tool-") && type !== "dynamic-tool") return [];
   const id = stringAt(part.toolCallId, `${place}.toolCallId`);
   const name = type === "dynamic-tool" ? jsonText(part.toolName) : type.slice("tool-".length);
@@ -264,7 +267,7 @@ function resultFields(part: ToolResultPart | undefined): NativeObject {
     : { state: "output-available", output, errorText: undefined };
 }
 
-/** A UI part has one output value: what is shown there is told in words. */
+/** A UI part has one output value: media are described in words. */
 function contentText(part: ToolResultPart): string {
   const media = typeof part.content === "string" ? [] : part.content.filter((one) => one.type === "media");
   return [resultText(part), ...media.map(mediaWords)].filter((text) => text !== "").join("\n");
@@ -292,7 +295,7 @@ function buildTool(call: ToolCallPart, result: ToolResultPart | undefined): Nati
   return copyWith({ ...tool, input: argumentsValue(call) ?? {} }, resultFields(result));
 }
 
-/** UI messages for neutral ones: results stand in the parts of their calls. */
+/** UI messages for neutral messages; a result is stored in the part of its call. */
 function buildUiMessages(run: readonly Message[]): unknown[] {
   const messages: unknown[] = [];
   const used = new Set<string>();

@@ -2,6 +2,15 @@ import { describe, expect, it } from "vitest";
 import { anthropicCodec as codec } from "./anthropic.ts";
 
 describe("anthropic", () => {
+  it("reads a system message that holds nothing but its settings", () => {
+    const list = [
+      { role: "user", content: "hi" },
+      { role: "system", output_config: { effort: "low" } },
+    ];
+    expect(codec.decode(list).map(({ parts }) => parts.length)).toEqual([1, 0]);
+    expect(codec.encode(codec.decode(list))).toEqual(list);
+  });
+
   it("tells messages of results from messages that also say something", () => {
     const result = { type: "tool_result", tool_use_id: "t1", content: "ok" };
     const messages = codec.decode([

@@ -45,7 +45,9 @@ export const anthropicCodec: NativeCodec = createCodec({
 
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES.anthropic, place);
-  const slots = slotsOf(entry.content, `${place}.content`);
+  // A system message may consist of its `output_config` only.
+  const content = role === "system" ? (entry.content ?? []) : entry.content;
+  const slots = slotsOf(content, `${place}.content`);
   return {
     role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,
     slots,
@@ -108,7 +110,7 @@ function readTool(block: NativeObject, type: string, place: string): Part | unde
   return resultPart(id, content, block.is_error === true);
 }
 
-/** The content of a server tool's result is bound to its call and only accepted as it was given. */
+/** Results whose content may change; the content of a server tool's result is only accepted unchanged. */
 const FREE_RESULTS = new Set<unknown>(["tool_result", "mcp_tool_result"]);
 
 function patch(block: NativeObject, part: Part): unknown {
@@ -144,7 +146,7 @@ function build(part: Part): unknown {
   }
 }
 
-/** The API refuses ids with other characters than these. */
+/** The API refuses ids with other characters. */
 function acceptedId(id: string): string {
   return id.replace(/[^a-zA-Z0-9_-]/g, "_");
 }

@@ -22,34 +22,37 @@ export interface Reading {
   readonly meta?: MessageMeta;
 }
 
-/** What a codec may look at when it builds entries anew. */
+/** Context for building new entries. */
 export interface BuildContext {
-  /** The first native entry of this format in the list: its style is followed where the format has several. */
+  /**
+   * The first native entry of this format in the list; new entries follow its style if the format has
+   * several.
+   */
   readonly sample: unknown;
-  /** All of them. */
+  /** All native entries of this format. */
   natives(): readonly unknown[];
-  /** The name of the call with this id, from anywhere in the list; empty when there is none. */
+  /** The name of the call with this id, from anywhere in the list; "" if there is none. */
   callName(id: string): string;
 }
 
 /** The parts of a codec that differ from format to format. */
 interface CodecSpec {
   readonly format: Format;
-  /** `place` names the entry, such as `messages[3]`, for errors. */
+  /** `place` is the entry's path, such as `messages[3]`, for errors. */
   readonly read: (entry: NativeObject, place: string) => Reading;
-  /** A copy of `native` with these parts, everything else kept; never called without parts. */
+  /** A copy of `native` with these parts, everything else unchanged; never called without parts. */
   readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
-  /** An entry that can stand without the reasoning before it, which was taken out. */
+  /** An entry that is valid without the removed reasoning before it. */
   readonly withoutReasoning?: (entry: unknown) => unknown;
   /** Entries for consecutive messages that have no native of this format. */
   readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
 }
 
-/** A codec that also tells where in an entry each part was read. */
+/** A codec that also reports where in an entry each part was read. */
 export interface NativeCodec extends Codec {
   /**
-   * Decodes, and puts the slots of each message into `slots`: with the parts as the wire has them, where those of the
-   * message may have ids that these lack. `placeOf` names an entry by its index, for errors and paths.
+   * Decodes, and adds the slots of each message to `slots`. Slots have the parts as on the wire; the
+   * message's parts may have generated ids. `placeOf` returns an entry's path by its index, for errors.
    */
   read(
     list: readonly unknown[],
@@ -59,7 +62,9 @@ export interface NativeCodec extends Codec {
   ): Message[];
 }
 
-/** The codec that a spec describes: ids, pairing, identity of untouched natives and detection are the same for all. */
+/**
+ * The codec for a spec; ids, pairing, reuse of unchanged natives and detection are the same for all formats.
+ */
 export function createCodec(spec: CodecSpec): NativeCodec {
   return {
     format: spec.format,
@@ -81,7 +86,7 @@ export function createCodec(spec: CodecSpec): NativeCodec {
   };
 }
 
-/** `kept` gets the slots of each message: where nobody wants them, they do not live longer than their message takes. */
+/** `kept` collects the slots of each message; without it they are freed with the message. */
 function decodeList(
   spec: CodecSpec,
   list: readonly unknown[],
@@ -117,7 +122,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
     if (run.length > 0) for (const entry of spec.build(run, context)) list.push(entry);
     run = [];
   };
-  // True behind reasoning that was taken out, until somebody else speaks or other reasoning follows.
+  // True after removed reasoning, until another role or new reasoning follows.
   let isBare = false;
   for (const message of messages) {
     if (message.role !== "assistant" || message.parts.some(({ type }) => type === "reasoning"))
@@ -128,7 +133,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
     }
     flush();
     const entry = nativeOf(message, spec);
-    // A message whose every part was taken out says nothing any more: no entry is left of it.
+    // A message that lost all its parts has no entry.
     if (entry === undefined) isBare = message.role === "assistant";
     else list.push(isBare && spec.withoutReasoning !== undefined ? spec.withoutReasoning(entry) : entry);
   }

@@ -5,23 +5,24 @@ import { filled, isRole, type NativeObject, ROLES } from "./native.ts";
 // How a format is recognised: every entry of a list votes for or against it. The votes are weighed against each other, so
 // those of all formats stand here together.
 
-/**
- * What one entry says about a format: -1 it cannot be of it, 0 nothing, up to 1 it can be of no other.
- */
+/** An entry's vote on a format: -1 excludes it, 0 is neutral, 1 excludes all others. */
 type Vote = number;
 
-/** How likely the list is in the format: 0 it is not, up to 1 it is in no other. */
+/** Likelihood of the format: 0 excludes it, 1 excludes all others. */
 export function likelihood(list: readonly unknown[], format: Format): number {
   return weighVotes(list, VOTES[format]);
 }
 
-/** The first entry that no format has together with those before it; `alone`: nor without them. */
+/**
+ * The first entry that matches no format together with the entries before it; `alone`: it matches none by
+ * itself either.
+ */
 export interface Misfit {
   readonly index: number;
   readonly alone: boolean;
 }
 
-/** Looks through a list that is in no format; undefined where its entries say nothing at all. */
+/** The first entry at which no format remains; undefined if at least one does. */
 export function firstMisfit(list: readonly unknown[]): Misfit | undefined {
   const votes = Object.values(VOTES);
   let fitting = votes;
@@ -48,7 +49,7 @@ const VOTES: Readonly<Record<Format, EntryVote>> = {
 
 const LOOKED_AT = 256;
 
-/** The strongest vote among a bounded number of entries, 0 as soon as one of them speaks against the format. */
+/** The strongest vote among a bounded number of entries; 0 if any vote is negative. */
 export function weighVotes(list: readonly unknown[], vote: EntryVote): number {
   let strongest = 0;
   for (const entry of sample(list)) {
@@ -59,7 +60,7 @@ export function weighVotes(list: readonly unknown[], vote: EntryVote): number {
   return strongest;
 }
 
-/** What is no object, or cannot be read, such as one whose getters throw, is of no format. */
+/** Values that are no objects, or that throw when read, match no format. */
 function voteOn(entry: unknown, vote: EntryVote): Vote {
   try {
     return isObject(entry) ? vote(entry) : -1;
@@ -68,7 +69,7 @@ function voteOn(entry: unknown, vote: EntryVote): Vote {
   }
 }
 
-/** The whole of a short list; of a long one the beginning, the end, and entries spread evenly between. */
+/** A short list as a whole; of a long list the start, the end, and entries spread evenly between. */
 function sample(list: readonly unknown[]): readonly unknown[] {
   if (list.length <= LOOKED_AT) return list;
   const edge = LOOKED_AT / 4;
@@ -78,7 +79,7 @@ function sample(list: readonly unknown[]): readonly unknown[] {
   return [...list.slice(0, edge), ...spread, ...list.slice(-edge)];
 }
 
-/** The vote of a message by its content blocks: the strongest, or -1 when one of them is foreign. */
+/** The strongest vote of a message's content blocks; -1 if any block is foreign. */
 function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string) => Vote): Vote {
   if (!Array.isArray(content)) return 0;
   let strongest = 0;
@@ -91,7 +92,7 @@ function voteOnBlocks(content: unknown, vote: (block: NativeObject, type: string
   return strongest;
 }
 
-/** True when `value` is a list whose first entry is an object with these keys. */
+/** True if `value` is a list whose first entry is an object with these keys. */
 function firstHas(value: unknown, ...keys: readonly string[]): boolean {
   const first: unknown = Array.isArray(value) ? value[0] : undefined;
   return isObject(first) && keys.every((key) => key in first);
@@ -164,7 +165,7 @@ function voteOnAgentsMessage(item: NativeObject): Vote {
   return Math.max(blocks, "providerData" in item ? 1 : isOutput ? 0.87 : base);
 }
 
-/** The wire's own output texts carry annotations, the SDK's put them into `providerData`. */
+/** Output texts of the wire have annotations; the SDK stores these in `providerData`. */
 function agentsBlock(block: NativeObject, type: string): Vote {
   if ("providerData" in block) return 1;
   if (/^(input|output)_/.test(type)) return "image_url" in block || "annotations" in block ? -1 : 0.8;
@@ -173,13 +174,18 @@ function agentsBlock(block: NativeObject, type: string): Vote {
 
 // ---- Anthropic
 
-/** How strongly a block type speaks for Anthropic; other providers share the weak ones. */
+/** Strength of a block type as evidence for Anthropic; types shared with other providers are weak. */
 const ANTHROPIC_BLOCKS: Readonly<Record<string, (block: NativeObject) => Vote>> = {
   text: () => 0.45,
   compaction: () => 0.45,
   thinking: (block) => ("thinkingSignature" in block ? -1 : 0.9),
   redacted_thinking: () => 0.9,
   container_upload: () => 0.9,
+  mcp_tool_listing: () => 0.9,
+  tool_addition: () => 0.9,
+  tool_removal: () => 0.9,
+  fallback: () => 0.9,
+  search_result: (block) => (typeof block.source === "string" ? 0.9 : -1),
   image: (block) => (isObject(block.source) ? 0.95 : -1),
   document: (block) => (isObject(block.source) ? 0.95 : -1),
   file: (block) => (typeof block.content === "string" ? 0.9 : -1),
@@ -230,6 +236,7 @@ function aiSdkBlock(block: NativeObject, type: string): Vote {
   if (type === "file") return isObject(block.file) || "content" in block ? -1 : 0.9;
   if (type === "image") return "image" in block ? 0.9 : -1;
   if (type === "reasoning") return typeof block.text === "string" ? 0.9 : -1;
+  if (type === "reasoning-file" || type === "custom") return 0.9;
   return type === "text" ? 0.3 : -1;
 }
 
@@ -245,7 +252,7 @@ function voteForLangchain(entry: NativeObject): Vote {
   return LANGCHAIN_KINDS.test(entry.type) && ("content" in entry || isObject(entry.data)) ? 1 : -1;
 }
 
-/** Plain `{role, content}` is accepted here too, but says as much about other formats. */
+/** Accepts plain `{role, content}`, which matches other formats equally well. */
 function voteOnPlainLangchain(entry: NativeObject): Vote {
   const role = jsonText(entry.role);
   if (!/^(user|assistant|system|developer|tool|human|ai)$/.test(role)) return -1;
@@ -258,11 +265,12 @@ function voteOnPlainLangchain(entry: NativeObject): Vote {
 }
 
 function plainLangchainBlock(block: NativeObject, type: string): Vote {
+  if (/^(server_tool_call(_result)?|non_standard|text-plain)$/.test(type)) return 0.9;
   const isShared = /^(text|image_url|image|audio|video|file|reasoning)$/.test(type);
   return isShared && !("source" in block) ? 0.15 : -1;
 }
 
-/** What `getType()` of a message instance says; undefined for plain objects. */
+/** The result of a message instance's `getType()`; undefined for plain objects. */
 export function instanceKind(entry: NativeObject): string | undefined {
   for (const name of ["getType", "_getType"]) {
     const method = entry[name];
@@ -273,7 +281,7 @@ export function instanceKind(entry: NativeObject): string | undefined {
 
 // ---- pi
 
-/** Of messages that pi alone has. */
+/** Roles that only pi has. */
 export const PI_OWN_ROLES: ReadonlySet<unknown> = new Set([
   "toolResult",
   "bashExecution",

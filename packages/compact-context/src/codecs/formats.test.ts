@@ -48,6 +48,18 @@ describe("the registry", () => {
     expect(codecFor(format).detect([entry])).toBe(1);
   });
 
+  it.each<[Format, string, object[]]>([
+    ["anthropic", "user", [{ type: "search_result", source: "s", title: "t", content: [] }]],
+    ["anthropic", "user", [{ type: "tool_addition", tool: { type: "tool_reference", name: "f" } }]],
+    ["anthropic", "assistant", [{ type: "mcp_tool_listing", mcp_server_name: "m", tools: [] }]],
+    ["anthropic", "assistant", [{ type: "fallback", from: { model: "a" }, to: { model: "b" } }]],
+    ["ai-sdk", "assistant", [{ type: "custom", kind: "openai.compaction" }]],
+    ["ai-sdk", "assistant", [{ type: "reasoning-file", mediaType: "image/png", data: "AAAA" }]],
+    ["langchain", "assistant", [{ type: "server_tool_call", id: "c", name: "f", args: {} }]],
+  ])("recognises %s by what an %s says: %o", (format, role, blocks) => {
+    expect(detectListFormat([{ role, content: [{ type: "text", text: "hi" }, ...blocks] }])).toBe(format);
+  });
+
   it("is less sure of a message of pi without the reason it stopped for", () => {
     const said = { role: "assistant", content: [{ type: "text", text: "hi" }], timestamp: 1 };
     expect(codecFor("pi").detect([said])).toBeLessThan(1);

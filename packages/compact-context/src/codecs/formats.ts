@@ -23,10 +23,10 @@ const CODECS: Readonly<Record<Format, NativeCodec>> = {
   pi: piCodec,
 };
 
-/** Every format that has a codec; the first of equally likely ones is what detection answers. */
+/** All formats with a codec; detection prefers the first of equally likely ones. */
 export const FORMATS: readonly Format[] = Object.keys(CODECS) as Format[];
 
-/** The codec of a format; throws `UnknownFormat`, with the list of formats, for any other word. */
+/** The codec of a format; throws `UnknownFormat`, with the list of formats, for other names. */
 export function codecFor(format: Format): NativeCodec {
   if (typeof format === "string" && Object.hasOwn(CODECS, format)) return CODECS[format];
   const shown = typeof format === "string" ? JSON.stringify(format) : kindOf(format);
@@ -40,25 +40,25 @@ export function decode(native: readonly unknown[], format: Format, previous?: re
   return codecFor(format).decode(native, previous);
 }
 
-/** The native list in `format`; messages that came from it unedited give back their own objects. */
+/** The native list in `format`; unedited messages of that format return their own objects. */
 export function encode(messages: readonly Message[], format: Format): unknown[] {
   const codec = codecFor(format);
   return codec.encode(messages);
 }
 
-/** What a look at a list says about its format. */
+/** The format detected in a list. */
 interface Detection {
   readonly format: Format;
-  /** False while nothing was seen that no other format has: bare texts look the same in several. */
+  /** False if no entry is specific to one format: plain texts look the same in several. */
   readonly certain: boolean;
 }
 
-/** Votes up to here are for what several formats have. */
+/** Votes up to this are for content shared by several formats. */
 const BARE = 0.6;
 
 /**
- * The format that a list is most likely in, by a bounded look; undefined when none fits or the list is empty.
- * A list of nothing but `{role, content: string}` is `openai-chat`, and not certainly.
+ * The most likely format of a list, from a bounded sample; undefined if none matches or the list is empty. A
+ * list of only `{role, content: string}` is `openai-chat`, without certainty.
  */
 function detectList(list: readonly unknown[]): Detection | undefined {
   let best: Format | undefined;
@@ -72,12 +72,12 @@ function detectList(list: readonly unknown[]): Detection | undefined {
   return best && { format: best, certain: bestScore > BARE };
 }
 
-/** The same without its certainty. */
+/** The format without its certainty. */
 export function detectListFormat(list: readonly unknown[]): Format | undefined {
   return detectList(list)?.format;
 }
 
-/** The format of a list of messages; undefined when nothing is recognised, or for what is no list. */
+/** The format of a list of messages; undefined if none is detected or the value is no list. */
 export function detectFormat(value: unknown): Format | undefined {
   return isList(value) ? detectListFormat(value) : undefined;
 }
@@ -90,7 +90,7 @@ const neutralCodec = (format: Format | undefined): ListCodec => ({
   encode: (messages) => [...messages],
 });
 
-/** The codec for a list: of the given format, or of the one that is recognised. Throws `UnknownFormat`. */
+/** The codec for a list: of the given format, or of the detected one. Throws `UnknownFormat`. */
 export function listCodec(list: readonly unknown[], format: Format | undefined): ListCodec {
   return readNative("messages", () => codecOf(list, format));
 }
@@ -133,7 +133,7 @@ function unknownFormat(list: readonly unknown[]): CompactError {
   return new CompactError("UnknownFormat", `${NO_FORMAT}: ${problem}`, { place, hint });
 }
 
-/** The role of an entry that would be a message with another one. */
+/** The role of an entry that would be a valid message with another role. */
 function strangeRole(entry: unknown): string | undefined {
   if (!isObject(entry) || typeof entry.role !== "string") return undefined;
   return detectList([{ ...entry, role: "user" }]) === undefined ? undefined : entry.role.slice(0, 40);
@@ -141,7 +141,7 @@ function strangeRole(entry: unknown): string | undefined {
 
 const MOST_KEYS = 8;
 
-/** What an entry looks like, none of its values told. */
+/** Describes an entry without revealing its values. */
 function shapeOf(entry: unknown): string {
   const keys = isObject(entry) ? Object.keys(entry).slice(0, MOST_KEYS) : [];
   return keys.length === 0 ? kindOf(entry) : `an object with ${keys.join(", ")}`;
@@ -161,7 +161,7 @@ const NEUTRAL_PARTS: ReadonlySet<Part["type"]> = new Set([
   "media",
 ]);
 
-/** UI messages of the AI SDK look the same while they hold nothing but text: there the format decides. */
+/** UI messages with text only look the same in both shapes: the given format decides. */
 function isNeutralList(list: readonly unknown[], format: Format | undefined): boolean {
   return list.every((entry) => isNeutralMessage(entry) && (format !== "ai-sdk" || "native" in entry));
 }

@@ -24,6 +24,20 @@ describe("gemini", () => {
     expect(toolResults(messages[2]!)[2]?.content).toBe('{"deep":3}');
   });
 
+  it("reads a tool that Google runs as a call with its own result", () => {
+    const native = {
+      role: "model",
+      parts: [
+        { toolCall: { id: "t", toolType: "URL_CONTEXT", args: { url: "u" } } },
+        { toolResponse: { id: "t", toolType: "URL_CONTEXT", response: { text: "found" } } },
+      ],
+    };
+    const [message] = codec.decode([native]);
+    expect(toolCalls(message!)).toMatchObject([{ id: "t", name: "URL_CONTEXT", providerExecuted: true }]);
+    expect(toolResults(message!)).toMatchObject([{ id: "t", content: '{"text":"found"}' }]);
+    expect(codec.encode([{ ...message!, edited: true }])).toEqual([native]);
+  });
+
   it("reads code execution, thoughts, files and the REST spelling", () => {
     const [message] = codec.decode([
       {

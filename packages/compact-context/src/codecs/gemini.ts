@@ -67,7 +67,7 @@ function partSlots(entry: NativeObject, place: string): Slot[] {
   );
 }
 
-/** A field in the spelling of the SDKs or of the REST interface. */
+/** A field in the spelling of the SDKs (camelCase) or of the REST interface (snake_case). */
 function field(block: NativeObject, name: string): NativeObject | undefined {
   const value = block[name] ?? block[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
   return isObject(value) ? value : undefined;
@@ -93,6 +93,8 @@ function readMedia(block: NativeObject): MediaPart | undefined {
 function readCall(block: NativeObject): Part | undefined {
   const call = field(block, "functionCall");
   if (call !== undefined) return callPart(call.id, jsonText(call.name), call.args ?? {});
+  const served = field(block, "toolCall");
+  if (served !== undefined) return callPart(served.id, jsonText(served.toolType), served.args ?? {}, true);
   const code = field(block, "executableCode");
   return code && callPart(code.id, CODE_TOOL, code, true);
 }
@@ -109,13 +111,15 @@ function readResult(block: NativeObject): Part | undefined {
     const pieces = media.length === 0 ? content : [textPart(content), ...media];
     return resultPart(response.id, pieces, failed, response.name);
   }
+  const served = field(block, "toolResponse");
+  if (served !== undefined) return resultPart(served.id, jsonText(served.response), false, served.toolType);
   const result = field(block, "codeExecutionResult");
   if (result === undefined) return undefined;
   const failed = result.outcome !== undefined && result.outcome !== "OUTCOME_OK";
   return resultPart(result.id, jsonText(result.output), failed, CODE_TOOL);
 }
 
-/** `{output}`, `{result}` and `{error}` are the conventions of Google's SDKs; anything else is shown whole. */
+/** `{output}`, `{result}` and `{error}` are conventions of Google's SDKs; other responses are shown whole. */
 function readResponse(response: unknown): { content: string; failed: boolean } {
   const key = isObject(response) ? responseKey(response) : undefined;
   if (!isObject(response) || key === undefined) return { content: jsonText(response), failed: false };
@@ -130,6 +134,7 @@ function responseKey(response: NativeObject): string | undefined {
 function patch(block: NativeObject, part: Part): unknown {
   if (part.type === "toolCall") return patchField(block, "functionCall", callFields(part));
   if (part.type !== "toolResult") return undefined;
+  if (field(block, "toolResponse") !== undefined) return block;
   if (field(block, "codeExecutionResult") !== undefined)
     return patchField(block, "codeExecutionResult", { output: resultText(part) });
   const old = field(block, "functionResponse")?.response;

@@ -2,22 +2,22 @@ import type { Message, Part, ToolCallPart } from "../core/message.ts";
 
 type Identified = Pick<Message, "id" | "role" | "parts">;
 
-/** The ids of a list: messages and calls get those that they lack. */
+/** Generates the ids of a list for messages and calls without one. */
 export interface Ids {
-  /** The wished id, or the next one that is free: `-2`, `-3`. */
+  /** The wished id, or the next free variant: `-2`, `-3`. */
   unique(wished: string): string;
   /**
-   * The parts with ids for calls and results without a native one: a call takes it from its message's id, a result from
-   * the first open call, one of the same name before others, a newer turn's before one that the user left behind.
+   * The parts, with ids for calls and results that have none. A call's id derives from its message's id; a
+   * result takes the id of the first open call: same name first, newer turns first.
    */
   identify(message: Identified): readonly Part[];
 }
 
-/** `previous` is what came before the list. */
+/** `previous` are the messages before the list. */
 export function createIds(previous: readonly Message[]): Ids {
   const { ids, numbered, open: known } = knownOf(previous);
   const open: OpenCalls = { ...known, calls: [...known.calls], left: [...known.left] };
-  /** Every id that was given out, with the newest number behind it. */
+  /** Every id issued, with the highest number appended to it. */
   const taken = new Map<string, number>();
   const isTaken = (id: string): boolean => taken.has(id) || ids.has(id);
   return {
@@ -49,17 +49,19 @@ export function createIds(previous: readonly Message[]): Ids {
   };
 }
 
-/** What is known of a list that only grows. */
+/** State of an append-only list. */
 interface Known {
   readonly ids: Set<string>;
-  /** For an id, the number up to which it is taken with every number behind it. */
+  /** By id: the number up to which all numbered variants are taken. */
   readonly numbered: Map<string, number>;
   readonly open: OpenCalls;
-  /** How many messages of the list have been looked at. */
+  /** Number of messages processed. */
   upTo: number;
 }
 
-/** A conversation only grows, and its end is decoded before every call: each message is looked at once. */
+/**
+ * Conversations are append-only and their end is decoded before every call: each message is processed once.
+ */
 const knownByList = new WeakMap<readonly Message[], Known>();
 
 function knownOf(previous: readonly Message[]): Known {
@@ -77,7 +79,7 @@ function knownOf(previous: readonly Message[]): Known {
   return known;
 }
 
-/** Remembered, because a text that is said again and again would be counted from the beginning each time. */
+/** Cached: a repeated text would otherwise be counted from 1 each time. */
 function lastNumber(ids: ReadonlySet<string>, numbered: Map<string, number>, base: string): number {
   let number = numbered.get(base) ?? 1;
   while (ids.has(`${base}-${number + 1}`)) number++;
@@ -87,7 +89,7 @@ function lastNumber(ids: ReadonlySet<string>, numbered: Map<string, number>, bas
 
 interface OpenCalls {
   calls: ToolCallPart[];
-  /** Calls that were still open when the user went on: results are theirs only where no newer call fits. */
+  /** Calls still open when the user went on; a result is assigned to them only if no newer call matches. */
   left: ToolCallPart[];
   /** True once a result followed the calls: the next call starts a new step. */
   answered: boolean;

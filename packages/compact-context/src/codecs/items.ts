@@ -37,10 +37,10 @@ import {
 } from "./slots.ts";
 import { type Step, toSteps } from "./steps.ts";
 
-/** What the item lists of the Responses API and of the OpenAI Agents SDK say differently. */
+/** Differences between the items of the Responses API and of the OpenAI Agents SDK. */
 interface Dialect {
   readonly callId: "call_id" | "callId";
-  /** A block of the wire as the dialect spells it. */
+  /** A wire block in the dialect's spelling. */
   spelled(block: NativeObject): NativeObject;
   /** New items for a step. */
   build(step: Step, context: BuildContext): unknown[];
@@ -86,11 +86,12 @@ function readBody(item: NativeObject, place: string, { callId }: Dialect): Pick<
   });
   if (type === "reasoning" || type.includes("compaction")) return of("assistant", readReasoning(item));
   if (isResult(type)) {
-    const content = readOutput(item.output ?? item.tools, `${place}.output`);
+    const content = readOutput(item.output ?? item.result ?? item.tools, `${place}.output`);
     return of("tool", resultPart(item[callId], content, false, item.name));
   }
-  if (type.endsWith("_call")) return of("assistant", ...readCall(item, type, filled(item[callId])));
-  // Such as the tools that Codex adds in the name of the developer.
+  if (type.endsWith("_call") || type === "program")
+    return of("assistant", ...readCall(item, type, filled(item[callId])));
+  // Other items, such as the tools that Codex adds as developer.
   return of(
     isRole(item.role, ROLES.items) ? roleAt(item.role, ROLES.items, place) : "assistant",
     textPart(jsonText(item)),
@@ -155,10 +156,10 @@ function readReasoning(item: NativeObject): Part {
 
 const ARGUMENT_FIELDS = ["arguments", "input", "action", "operation", "queries", "code", "actions"];
 
-/** Calls that answer themselves carry no call id, or are hosted; what they found stands in the same item. */
+/** Hosted calls, and calls without a call id, hold their result in the same item. */
 function readCall(item: NativeObject, type: string, callId: string | undefined): readonly Part[] {
   const served = callId === undefined || type === "hosted_tool_call" || item.execution === "server";
-  const name = filled(item.name) ?? type.slice(0, -"_call".length);
+  const name = filled(item.name) ?? type.replace(/_call$/, "");
   const call = callPart(callId ?? item.id, name, firstOf(item, ARGUMENT_FIELDS) ?? "", served);
   if (!served) return [call];
   if (type === "image_generation_call" && typeof item.result === "string")
@@ -188,13 +189,15 @@ function rewriteItem(item: NativeObject, parts: readonly Part[], dialect: Dialec
 }
 
 function patchItem(item: NativeObject, part: Part, dialect: Dialect): unknown {
+  // A program's fingerprint is only valid for its unchanged code.
+  if (item.type === "program") return item;
   if (part.type === "toolCall") {
     const field = ARGUMENT_FIELDS.find((key) => key in item) ?? "arguments";
     const value = typeof item[field] === "string" ? argumentsText(part) : part.arguments;
     return copyWith(item, { [field]: value });
   }
   if (part.type !== "toolResult") return item;
-  const field = ["output", "outputs", "results", "tools"].find((key) => key in item) ?? "output";
+  const field = ["output", "outputs", "result", "results", "tools"].find((key) => key in item) ?? "output";
   return copyWith(item, { [field]: writeOutput(part, dialect) });
 }
 
@@ -207,17 +210,17 @@ function rewriteMessage(item: NativeObject, parts: readonly Part[], dialect: Dia
   return copyWith(item, { content: joinedContent(item.content, blocks, `${side}_text`) });
 }
 
-/** Items that a provider takes without an id; hosted calls and requests for approval have to have theirs. */
+/** Items that are accepted without an id; hosted calls and approval requests need theirs. */
 const MAY_LACK_ID: ReadonlySet<unknown> = new Set(["message", "function_call", "custom_tool_call"]);
 
-/** The same item without the id by which the provider would look for its reasoning, where it can be without one. */
+/** The item without the id that links it to its reasoning, if the item is valid without one. */
 function withoutId(item: unknown): unknown {
   if (!isObject(item) || item.id === undefined || !MAY_LACK_ID.has(item.type ?? "message")) return item;
   const { id: _, ...rest } = item;
   return rest;
 }
 
-/** A text or media block for the input or the output side. */
+/** A text or media block for an input or output message. */
 function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect): NativeObject {
   const type = `${side}_text`;
   if (part.type === "text") return { type, text: part.text };
@@ -233,7 +236,7 @@ function buildPiece(part: Part, side: "input" | "output", { spelled }: Dialect):
   );
 }
 
-/** The SDK says `image` where the wire says `image_url`, and `file` for both ways of giving a file. */
+/** The SDK uses `image` for the wire's `image_url`, and `file` for both ways to pass a file. */
 function inSdkSpelling({
   type,
   image_url: image,

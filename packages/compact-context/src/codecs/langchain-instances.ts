@@ -5,7 +5,7 @@ import { copyWith, filled, invalidMessages, type NativeObject } from "./native.t
 
 type MessageClass = new (fields: object) => object;
 
-/** What `getType()` says and `lc_name()` begins with, by the role of a message. */
+/** Results of `getType()` and prefixes of `lc_name()`, by role. */
 const KINDS = {
   system: ["system", "System"],
   user: ["human", "Human"],
@@ -14,9 +14,9 @@ const KINDS = {
 } as const;
 
 /**
- * A message as an instance of LangChain's classes, taken from the instances that stand beside it, so that LangChain is
- * not imported. Where none of them has the class, one of the same name is made of their base class: it serialises as
- * LangChain's own. Undefined where there is no base class to be found.
+ * A message as an instance of LangChain's classes, derived from neighbouring instances so that LangChain is
+ * not imported. If none has the class, a class of the same name extends their base class and serializes like
+ * LangChain's own. Undefined if no base class is found.
  */
 export function buildInstance(
   role: keyof typeof KINDS,
@@ -47,7 +47,7 @@ function derivedClass(native: object | undefined, kind: string, name: string): M
   return Class;
 }
 
-/** `BaseMessage`, by what it alone has: bundlers rename classes. */
+/** `BaseMessage`, detected by its own members: bundlers rename classes. */
 function baseClass(Class: MessageClass): MessageClass | undefined {
   let current: unknown = Class;
   while (typeof current === "function") {
@@ -73,7 +73,10 @@ function deriveFrom(Base: MessageClass, kind: string, name: string): MessageClas
   return Class;
 }
 
-/** A LangChain message whatever its clothes: an instance, `lc: 1`, `{type, data}`, `{type, content}` or `{role, content}`. */
+/**
+ * A LangChain message in any representation: an instance, `lc: 1`, `{type, data}`, `{type, content}` or
+ * `{role, content}`.
+ */
 export interface LangchainView {
   readonly role: Role;
   readonly fields: NativeObject;
@@ -94,7 +97,7 @@ const ROLES: Readonly<Record<string, Role>> = {
   chat: "user",
 };
 
-/** Sees through the clothes; throws `InvalidMessages` for an unknown kind of message. */
+/** Reads a message in any representation; throws `InvalidMessages` for an unknown kind. */
 export function viewMessage(entry: NativeObject, place: string): LangchainView {
   if (entry.lc === 1 && isObject(entry.kwargs)) return viewConstructor(entry, entry.kwargs, place);
   const kind = instanceKind(entry);
@@ -125,13 +128,13 @@ function viewConstructor(entry: NativeObject, kwargs: NativeObject, place: strin
   };
 }
 
-/** The fields of a message, which lie deeper in a serialised one. */
+/** The fields of a message; a serialized message has them in a nested object. */
 export function fieldsOf(entry: NativeObject): NativeObject {
   if (isObject(entry.kwargs)) return entry.kwargs;
   return isObject(entry.data) && typeof entry.type === "string" ? entry.data : entry;
 }
 
-/** `AIMessageChunk`, `AIMessage` and `ai` are one kind. */
+/** `AIMessageChunk`, `AIMessage` and `ai` are the same kind. */
 function roleOf(word: string, fields: NativeObject, place: string): Role {
   const kind = word.replace(/Message(Chunk)?$/, "").toLowerCase();
   const role = Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined;
@@ -152,7 +155,7 @@ function chatRole(word: unknown): Role {
   return (Object.hasOwn(ROLES, kind) ? ROLES[kind] : undefined) ?? "user";
 }
 
-/** Instances are serialised from `lc_kwargs`, so a copy changes there too. */
+/** Instances are serialized from `lc_kwargs`, so a copy changes these too. */
 function copyInstance(entry: NativeObject, changes: NativeObject): unknown {
   const kwargs = entry.lc_kwargs;
   return copyWith(entry, isObject(kwargs) ? { ...changes, lc_kwargs: copyWith(kwargs, changes) } : changes);

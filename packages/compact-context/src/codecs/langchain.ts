@@ -41,8 +41,8 @@ import {
 import { type Step, toSteps } from "./steps.ts";
 
 /**
- * LangChain messages as instances, serialised, or plain; `protected` is read from `additional_kwargs` or
- * `response_metadata`, from a `meta` in one of them, or from `metadata`.
+ * LangChain messages as instances, serialized, or plain. `protected` is read from `metadata`, or from
+ * `additional_kwargs` or `response_metadata` or a `meta` in them.
  */
 export const langchainCodec: NativeCodec = createCodec({
   format: "langchain",
@@ -78,7 +78,7 @@ function metaOf({
   return readMeta({ meta, metadata, model: name ?? model }, additional_kwargs, response_metadata);
 }
 
-/** Some providers repeat calls as content blocks; those say nothing new. */
+/** Some providers repeat calls as content blocks; the repetitions are skipped. */
 function spokenSlots(content: unknown, known: ReadonlySet<string>, place: string): Slot[] {
   if (content === undefined || content === null) return [];
   const read = (block: NativeObject, at: string): Part | readonly Part[] | undefined => {
@@ -114,7 +114,7 @@ function readPiece(block: NativeObject, type: string): TextPart | MediaPart | un
   return /^(image|audio|video|file|document)$/.test(type) ? readMedia(block, type) : undefined;
 }
 
-/** Standard blocks of both versions, and Anthropic's with their `source`. */
+/** Standard blocks of both versions, and Anthropic's with `source`. */
 function readMedia(block: NativeObject, type: string): MediaPart {
   const holder = isObject(block.source) ? block.source : block;
   const { mimeType, mime_type: old, media_type: oldest } = holder;
@@ -141,7 +141,7 @@ interface CallList {
   readonly calls: readonly unknown[];
 }
 
-/** Where the calls stand: the message's own lists, else the provider's raw ones. */
+/** Locations of the calls: the message's own lists, otherwise the provider's raw calls. */
 function callLists(fields: NativeObject): CallList[] {
   const own = (["tool_calls", "invalid_tool_calls"] as const).map((field) => {
     const calls: readonly unknown[] = Array.isArray(fields[field]) ? fields[field] : [];
@@ -264,10 +264,10 @@ function writeContent(content: readonly (TextPart | MediaPart)[] | string): unkn
 
 const CLASSES = { system: "System", user: "Human", assistant: "AI", tool: "Tool" } as const;
 const DEVELOPER = { __openai_role__: "developer" };
-/** How LangChain marks a message that a program put there in the place of others. */
+/** LangChain's mark for a message that replaces others. */
 const SUMMARY = { lc_source: "summarization" };
 
-/** Serialised among serialised messages, an instance among instances, plain `{role, content}` otherwise. */
+/** Follows the list: serialized messages, instances, or plain `{role, content}`. */
 function build(run: readonly Message[], context: BuildContext): unknown[] {
   const isSerialised = isObject(context.sample) && context.sample.lc === 1;
   const beside = isInstance(context.sample) ? context.natives().filter(isInstance) : [];

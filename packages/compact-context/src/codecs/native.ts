@@ -1,15 +1,15 @@
 import type { MediaPart, MessageMeta, Role } from "../core/message.ts";
 import { CompactError, defined, errorMessage, isObject, kindOf, requireList } from "../errors.ts";
 
-/** An object of a provider's format, read field by field. */
+/** An object in a provider's format. */
 export type NativeObject = Readonly<Record<string, unknown>>;
 
-/** The value's own fields; none where it is no object. */
+/** The value if it is an object, otherwise an empty object. */
 export function objectOf(value: unknown): NativeObject {
   return isObject(value) ? value : {};
 }
 
-/** Throws `InvalidMessages` for a list that holds something else than neutral messages. */
+/** Throws `InvalidMessages` unless every entry is a neutral message. */
 export function requireMessages(messages: readonly unknown[]): void {
   requireList(messages);
   const wrong = readNative("messages", () =>
@@ -27,7 +27,7 @@ export function invalidMessages(place: string, problem: string, hint: string): C
 const SHAPE_HINT =
   "Check that the list is in the format you named, or leave the format out to have it detected.";
 
-/** What `read` makes of native entries; what a getter, a proxy or the engine throws there becomes `InvalidMessages`. */
+/** The result of `read`; errors thrown by getters, proxies or the engine become `InvalidMessages`. */
 export function readNative<T>(place: string, read: () => T): T {
   try {
     return read();
@@ -56,7 +56,7 @@ export function arrayAt(value: unknown, place: string): readonly unknown[] {
   throw invalidMessages(place, `must be an array, not ${kindOf(value)}`, SHAPE_HINT);
 }
 
-/** True for a list of objects that each name their `type`; tools also return lists of other things. */
+/** True for a list of objects with a `type`; tools also return other lists. */
 export function isBlockList(value: unknown): value is readonly NativeObject[] {
   return Array.isArray(value) && value.every((block) => isObject(block) && typeof block.type === "string");
 }
@@ -66,7 +66,7 @@ type FormatRoles = "openai-chat" | "items" | "anthropic" | "gemini" | "ai-sdk" |
 
 const SPEAKERS: Roles = { system: "system", user: "user", assistant: "assistant" };
 
-/** The roles of each format. `ui`: messages of the AI SDK's interface. LangChain has kinds of messages instead. */
+/** The roles of each format. `ui`: AI SDK UI messages. LangChain has message types instead. */
 export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   "openai-chat": { ...SPEAKERS, developer: "developer", tool: "tool", function: "tool" },
   items: { ...SPEAKERS, developer: "developer" },
@@ -77,12 +77,12 @@ export const ROLES: Readonly<Record<FormatRoles, Roles>> = {
   pi: { ...SPEAKERS, toolResult: "tool" },
 };
 
-/** True for a word that is a role of the format. */
+/** True if the word is a role of the format. */
 export function isRole(word: unknown, roles: Roles): boolean {
   return typeof word === "string" && Object.hasOwn(roles, word);
 }
 
-/** The neutral role for a provider's word; throws `InvalidMessages` for a word that `roles` does not hold. */
+/** The neutral role for a provider's role; throws `InvalidMessages` for an unknown role. */
 export function roleAt(value: unknown, roles: Roles, place: string): Role {
   const role = typeof value === "string" && Object.hasOwn(roles, value) ? roles[value] : undefined;
   if (role !== undefined) return role;
@@ -95,18 +95,21 @@ export function roleAt(value: unknown, roles: Roles, place: string): Role {
   );
 }
 
-/** The value when it is a string that is not empty. */
+/** The value if it is a non-empty string. */
 export function filled(value: unknown): string | undefined {
   return typeof value === "string" && value !== "" ? value : undefined;
 }
 
-/** The input of a call when it is an object, otherwise an object that holds it: for providers that take objects only. */
+/**
+ * The input of a call if it is an object, otherwise an object that contains it: for providers that only
+ * accept objects.
+ */
 export function inputObject(value: unknown): NativeObject {
   if (isObject(value)) return value;
   return value === undefined || value === "" ? {} : { input: value };
 }
 
-/** True when one of the bags, or its `meta`, `metadata` or `compact`, has `protected: true`. */
+/** True if the bag, or its `meta`, `metadata` or `compact`, has `protected: true`. */
 function isProtected(bag: unknown): boolean {
   if (!isObject(bag)) return false;
   if (bag.protected === true) return true;
@@ -116,7 +119,10 @@ function isProtected(bag: unknown): boolean {
   });
 }
 
-/** Neutral meta from an entry's fields, its `meta`, its `metadata` and other bags; undefined when there is nothing to say. */
+/**
+ * Neutral meta from an entry's fields, its `meta`, its `metadata` and other objects; undefined if there is
+ * none.
+ */
 export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): MessageMeta | undefined {
   const timestamp = filled(entry.timestamp);
   const model = filled(entry.model);
@@ -125,9 +131,9 @@ export function readMeta(entry: NativeObject, ...bags: readonly unknown[]): Mess
   return defined({ protected: kept || undefined, timestamp, model });
 }
 
-/** A copy of `native` with `changes`, its prototype kept; a change to undefined removes the field. */
+/** A copy of `native` with `changes`, keeping its prototype; a change to undefined removes the field. */
 export function copyWith(native: NativeObject, changes: NativeObject): Record<string, unknown> {
-  // Assigned to, a field called `__proto__` would become the prototype.
+  // Spread, not assigned: assigning a field named `__proto__` would set the prototype.
   const copy: Record<string, unknown> = { ...native };
   const prototype = Object.getPrototypeOf(native) as object | null;
   if (prototype !== Object.prototype) Object.setPrototypeOf(copy, prototype);
@@ -149,17 +155,17 @@ function details(extra: MediaDetails): { name?: string; detail?: string } {
   return defined({ name, detail });
 }
 
-/** Media whose base64 text is at hand. */
+/** Media with base64 data. */
 export function mediaFromData(data: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
   return { type: "media", mediaType, bytes: data.length, data, ...details(extra) };
 }
 
-/** Media that is only referenced, by an id or by nothing that can be fetched. */
+/** Media that is only referenced, by an id or not at all. */
 export function mediaReference(mediaType: string, extra: MediaDetails = {}): MediaPart {
   return { type: "media", mediaType, bytes: 0, ...details(extra) };
 }
 
-/** Media behind a URL; a `data:` URL gives its content and its own media type. */
+/** Media with a URL; the data and media type of a `data:` URL are extracted. */
 export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails = {}): MediaPart {
   if (url.startsWith("data:")) {
     const comma = url.indexOf(",");
@@ -169,12 +175,12 @@ export function mediaFromUrl(url: string, mediaType: string, extra: MediaDetails
   return { type: "media", mediaType, bytes: 0, url, ...details(extra) };
 }
 
-/** Media that may say how large its picture is: raw bytes are not kept, so their header is read at once. */
+/** Media with the image's size, read from its header, since raw bytes are not kept. */
 export interface SizedMedia extends MediaPart {
   readonly size?: ImageSize;
 }
 
-/** Media from what a field holds: a URL, a `data:` URL, base64 text or raw bytes. */
+/** Media from a field's value: a URL, a `data:` URL, base64 text or raw bytes. */
 export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDetails = {}): SizedMedia {
   if (value instanceof URL) return mediaFromUrl(value.href, mediaType, extra);
   if (value instanceof Uint8Array || value instanceof ArrayBuffer) {
@@ -187,18 +193,18 @@ export function mediaFromValue(value: unknown, mediaType: string, extra: MediaDe
     : mediaFromData(value, mediaType, extra);
 }
 
-/** The URL of the media, its content as a `data:` URL where it has no other; empty for a mere reference. */
+/** The URL of the media, or its data as a `data:` URL; "" for a reference. */
 export function mediaUrl(part: MediaPart): string {
   if (part.url !== undefined) return part.url;
   return part.data === undefined ? "" : `data:${part.mediaType};base64,${part.data}`;
 }
 
-/** Words that stand for media which a provider's format has no place for. */
+/** A text placeholder for media that a format does not support. */
 export function mediaWords(part: MediaPart): string {
   return `[${[part.mediaType, part.name ?? part.url].filter((word) => word !== undefined).join(" ")}]`;
 }
 
-// What the header of an image says of its size.
+// Image sizes from file headers.
 
 /** Width and height in pixels. */
 export interface ImageSize {
@@ -206,12 +212,15 @@ export interface ImageSize {
   readonly height: number;
 }
 
-/** Bytes that hold the header of a PNG, GIF or WebP; a multiple of three, as whole base64 is. */
+/** Bytes that contain the header of a PNG, GIF or WebP; a multiple of three, for whole base64 groups. */
 const HEADER = 48;
-/** A JPEG's size comes after its metadata; what lies further in is not looked for. */
+/** A JPEG's size follows its metadata; it is not searched for beyond this many bytes. */
 const JPEG_HEADER = 300_000;
 
-/** Width and height from the header of a PNG, JPEG, GIF or WebP: bytes, or base64 with or without a data URL's prefix. */
+/**
+ * Width and height from the header of a PNG, JPEG, GIF or WebP: bytes or base64, with or without a data URL
+ * prefix.
+ */
 export function imageSize(data: string | Uint8Array): ImageSize | undefined {
   const head = startOf(data, HEADER);
   if (head === undefined) return undefined;
@@ -223,7 +232,7 @@ export function imageSize(data: string | Uint8Array): ImageSize | undefined {
   return undefined;
 }
 
-/** The first bytes; undefined for text that is no base64. */
+/** The first bytes; undefined if the text is not base64. */
 function startOf(data: string | Uint8Array, length: number): Uint8Array | undefined {
   if (typeof data !== "string") return data.subarray(0, length);
   const start = data.startsWith("data:") ? data.indexOf(",") + 1 : 0;
@@ -257,7 +266,7 @@ function webpSize(head: Uint8Array, chunk: string): ImageSize | undefined {
 const isFrame = (marker: number): boolean =>
   marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker);
 
-/** Walks the segments up to the first start-of-frame marker (C0 to CF but for C4, C8, CC). */
+/** Scans the segments for the first start-of-frame marker (C0 to CF except C4, C8, CC). */
 function jpegSize(bytes: Uint8Array | undefined): ImageSize | undefined {
   if (bytes === undefined) return undefined;
   let at = 2;

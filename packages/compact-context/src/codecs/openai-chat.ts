@@ -38,7 +38,10 @@ import {
 } from "./slots.ts";
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
-/** Chat Completions messages and their clones; `protected` is read from the entry's `meta` or `metadata`. */
+/**
+ * Chat Completions messages and compatible formats; `protected` is read from the entry's `meta` or
+ * `metadata`.
+ */
 export const openaiChatCodec: NativeCodec = createCodec({
   format: "openai-chat",
   read,
@@ -48,7 +51,7 @@ export const openaiChatCodec: NativeCodec = createCodec({
 
 const REASONING_FIELDS = ["reasoning_content", "reasoning", "reasoning_details", "thinking_blocks"];
 
-/** Most entries lack most fields. */
+/** Shared by all entries without such a field. */
 const NONE: readonly Slot[] = [];
 
 function read(entry: NativeObject, place: string): Reading {
@@ -104,7 +107,7 @@ function sealOf(block: NativeObject): string[] {
   return [block.data, block.signature].filter((seal) => typeof seal === "string");
 }
 
-/** Texts and media that stand in fields of their own; the block is the field's name. */
+/** Texts and media in fields of their own; the block is the field's name. */
 function fieldSlots({ refusal, audio }: NativeObject, place: string): readonly Slot[] {
   if (refusal === undefined && audio === undefined) return NONE;
   const slots: Slot[] = [];
@@ -130,7 +133,7 @@ function callSlots(entry: NativeObject, place: string): readonly Slot[] {
   return [slot(old, readCall(old, path), path)];
 }
 
-/** Besides the wire's own shape: custom tools, and the flat shapes that benchmarks and frameworks store. */
+/** Also reads custom tools, and the flat shapes that benchmarks and frameworks store. */
 function readCall(call: NativeObject, place: string): ToolCallPart {
   const nested = [call.function, call.custom].find(isObject) ?? call;
   const name = stringAt(nested.name ?? call.function ?? call.name, `${place}.function.name`);
@@ -164,7 +167,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(native, { ...changes, ...rewriteCalls(native, parts) });
 }
 
-/** What a server takes in its results, pictures among them, it takes back. */
+/** Content that a server accepts in results, images included, is written back in the same form. */
 function rewriteResult(native: unknown, content: ToolResultPart["content"]): unknown {
   if (typeof content === "string" || !isBlockList(native)) return writeResult(content);
   return rewriteBlocks(spokenSlots(native, "content"), content, { patch: patchContent, build: buildPiece });
@@ -232,7 +235,7 @@ function buildStep(step: Step): unknown[] {
   return [{ role: "assistant", content: joined(words), tool_calls: step.calls.map(buildCall) }];
 }
 
-/** Tool messages take text only: what results show is handed on in one user message behind them. */
+/** Tool messages accept text only: media of results follow in one user message. */
 function buildResults(step: Step & { type: "results" }): unknown[] {
   const messages: unknown[] = step.results.map((result) => {
     return { role: "tool", tool_call_id: result.id, content: writeResult(result.content) };

@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { groupUnits } from "../core/units.ts";
 import { anthropicCodec } from "./anthropic.ts";
 import { openaiResponsesCodec as codec, openaiAgentsCodec } from "./items.ts";
 
@@ -25,6 +26,22 @@ describe("openai-responses", () => {
     { type: "compaction", id: "cmp_1", encrypted_content: "123456" },
     { type: "item_from_the_future", id: "x_1", payload: 1 },
   ];
+
+  it("keeps a program, the calls it makes and its output together, its code unchanged", () => {
+    const program = { type: "program", id: "p", call_id: "c0", code: "f()", fingerprint: "x" };
+    const nested = { type: "function_call", call_id: "c1", name: "f", arguments: "{}" };
+    const messages = codec.decode([
+      program,
+      { ...nested, caller: { type: "program", caller_id: "c0" } },
+      { type: "function_call_output", call_id: "c1", output: "1" },
+      { type: "program_output", id: "o", call_id: "c0", result: "1", status: "completed" },
+    ]);
+    expect(groupUnits(messages)).toEqual([{ kind: "exchange", indexes: [0, 1, 2, 3], calls: 2, open: 0 }]);
+    expect(messages[3]?.parts).toMatchObject([{ type: "toolResult", content: "1" }]);
+    const [first] = messages;
+    const parts = [{ type: "toolCall", id: "c0", name: "program", arguments: "cut" } as const];
+    expect(codec.encode([{ ...first!, parts, edited: true }])).toEqual([program]);
+  });
 
   it("reads every kind of item, unknown ones too", () => {
     const messages = codec.decode(list);

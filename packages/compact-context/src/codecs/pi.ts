@@ -36,7 +36,7 @@ import {
 import { piecesOf, type Step, toSteps } from "./steps.ts";
 
 /**
- * Messages of the pi agent, custom roles included (they reach the model as user text); `protected` is read from the
+ * pi's messages, including custom roles, which reach the model as user text; `protected` is read from the
  * message's `meta`, `metadata` or `details`.
  */
 export const piCodec: NativeCodec = createCodec({
@@ -68,7 +68,7 @@ function slotsOf(entry: NativeObject, role: Role, place: string): Slot[] {
   return [slot(entry, resultPart(entry.toolCallId, content, entry.isError === true, entry.toolName), place)];
 }
 
-/** Timestamps are milliseconds here. */
+/** pi's timestamps are milliseconds. */
 function readTimedMeta(entry: NativeObject): MessageMeta | undefined {
   const meta = readMeta(entry, entry.details);
   const date = typeof entry.timestamp === "number" ? new Date(entry.timestamp) : undefined;
@@ -95,7 +95,7 @@ function readBlock(block: NativeObject, place: string): Part | undefined {
   }
 }
 
-/** Shell runs, summaries and an application's own messages, in the words that say the most about them. */
+/** Shell runs, summaries and custom messages as text. */
 function customSlots(entry: NativeObject, place: string): Slot[] {
   if (entry.role === "bashExecution") {
     const code = entry.exitCode;
@@ -128,7 +128,7 @@ function rewrite(native: NativeObject, parts: readonly Part[]): unknown {
   return copyWith(native, { content: joinedContent(native.content, blocks) });
 }
 
-/** A shell run or summary is one text; changed, it goes into the field that held it. */
+/** A shell run or summary is one text; a changed text is written to its original field. */
 function rewriteCustom(native: NativeObject, parts: readonly Part[]): unknown {
   const [original] = customSlots(native, "message");
   const before = original?.parts[0];
@@ -201,7 +201,7 @@ function buildStep(step: Step, context: BuildContext): unknown[] {
   ];
 }
 
-/** Milliseconds since 1970; 0 where the message does not say. */
+/** Milliseconds since 1970; 0 if the message has no timestamp. */
 function timeOf(message: Message): number {
   const time = Date.parse(message.meta?.timestamp ?? "");
   return Number.isNaN(time) ? 0 : time;

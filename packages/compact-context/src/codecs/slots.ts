@@ -10,13 +10,13 @@ import {
 import { defined, isObject } from "../errors.ts";
 import { arrayAt, filled, isBlockList, type NativeObject, objectAt } from "./native.ts";
 
-// What an entry holds, block by block, and how blocks are written back.
+// Reading an entry block by block, and writing blocks back.
 
-/** A native block and the parts read from it; none for a block that only travels along. */
+/** A native block and its parts; blocks that are only carried along have none. */
 export interface Slot {
   readonly block: unknown;
   readonly parts: readonly Part[];
-  /** Where it stands, such as `messages[3].content[0]`. */
+  /** Path, such as `messages[3].content[0]`. */
   readonly path: string;
 }
 
@@ -25,12 +25,12 @@ export function slot(block: unknown, part: Part, path: string): Slot {
   return { block, parts: [part], path };
 }
 
-/** What a block says; none for one that only travels along, undefined for one that no reader knows. */
+/** Parts of a block: none if it is only carried along, undefined if its type is unknown. */
 type BlockReader = (block: NativeObject, path: string) => Part | readonly Part[] | undefined;
 
 /**
- * The slots of a content, which is a text or a list of blocks. A block that no reader knows is its JSON as text, so that
- * it is counted and seen. `holdsTexts`: bare texts may stand in the list.
+ * The slots of a content: a text or a list of blocks. An unknown block becomes its JSON as text, so that it
+ * is counted and visible. `holdsTexts`: the list may contain plain strings.
  */
 export function contentSlots(content: unknown, place: string, read: BlockReader, holdsTexts = false): Slot[] {
   if (content === "") return [{ block: content, parts: [], path: place }];
@@ -44,7 +44,7 @@ export function contentSlots(content: unknown, place: string, read: BlockReader,
   });
 }
 
-/** The content of a result: what of its blocks is said or shown. */
+/** The content of a result: texts and media of its blocks. */
 export function resultContent(
   content: unknown,
   read: (content: unknown) => readonly Slot[],
@@ -52,7 +52,7 @@ export function resultContent(
   return isBlockList(content) ? piecesIn(read(content)) : jsonText(content);
 }
 
-/** What of the slots is said or shown. */
+/** Texts and media of the slots. */
 export function piecesIn(slots: readonly Slot[]): (TextPart | MediaPart)[] {
   return partsOf(slots).filter((part) => part.type === "text" || part.type === "media");
 }
@@ -61,14 +61,14 @@ export function textPart(text: string): TextPart {
   return { type: "text", text };
 }
 
-/** A call; the id is "" where the wire has none. */
+/** A call; its id is "" if the wire has none. */
 export function callPart(id: unknown, name: string, args: unknown, served = false): ToolCallPart {
   const call = { type: "toolCall", id: filled(id) ?? "", name, arguments: args } as const;
   if (!served && args !== undefined) return call;
   return defined({ ...call, providerExecuted: served || undefined });
 }
 
-/** A result; the id is "" where the wire has none. */
+/** A result; its id is "" if the wire has none. */
 export function resultPart(
   id: unknown,
   content: ToolResultPart["content"],
@@ -81,7 +81,7 @@ export function resultPart(
   return failed ? { ...result, name: named, isError: true } : { ...result, name: named };
 }
 
-/** Reasoning, bound to its place where a seal stands with it. */
+/** Reasoning; signed if it has a signature. */
 export function thought(text: string, seal?: unknown): ReasoningPart {
   const sealed = filled(seal);
   return sealed === undefined
@@ -96,19 +96,22 @@ export function partsOf(slots: readonly Slot[]): Part[] {
   return parts;
 }
 
-/** True where slots hold results and nothing else. */
+/** True if the slots hold only results. */
 export function holdsOnlyResults(slots: readonly Slot[]): boolean {
   return slots.length > 0 && slots.every((one) => one.parts[0]?.type === "toolResult");
 }
 
 /** How a codec writes single blocks. */
 export interface BlockWriter {
-  /** A copy of `block` that says `part`; undefined where it has to be built anew. Texts that stand in `text` are seen to. */
+  /**
+   * A copy of `block` with the content of `part`; undefined if it must be rebuilt. Texts in `text` are
+   * handled by the caller.
+   */
   readonly patch: (block: NativeObject, part: Part) => unknown;
   readonly build: (part: Part) => unknown;
 }
 
-/** Blocks in the place of a content: a text stays a text where that is all there is. */
+/** Blocks as content: a single text stays a string. */
 export function joinedContent(before: unknown, blocks: readonly unknown[], textType = "text"): unknown {
   const only = blocks.length === 1 ? blocks[0] : undefined;
   const text = isObject(only) && only.type === textType ? only.text : only;
@@ -117,8 +120,8 @@ export function joinedContent(before: unknown, blocks: readonly unknown[], textT
 }
 
 /**
- * The blocks for `parts`: unchanged parts keep their block, changed ones patch it, missing ones leave it out,
- * new ones are built where they stand. Parts are matched by value, so copies of parts count as unchanged.
+ * The blocks for `parts`: unchanged parts keep their block, changed ones patch it, missing ones drop it, new
+ * ones are built in place. Parts are matched by value, so copies count as unchanged.
  */
 export function rewriteBlocks(
   slots: readonly Slot[],
@@ -165,7 +168,7 @@ function patched(
 }
 
 interface Matches {
-  /** Index of an original to the index of the part that stands for it now. */
+  /** Maps the index of an original to the index of the part that replaces it. */
   readonly partOf: ReadonlyMap<number, number>;
   readonly taken: ReadonlySet<number>;
 }
@@ -173,7 +176,7 @@ interface Matches {
 function matchParts(originals: readonly Part[], parts: readonly Part[]): Matches {
   const partOf = new Map<number, number>();
   const taken = new Set<number>();
-  // Parts mostly stand in the order of their originals: what is claimed from the first on is not looked at again.
+  // Parts are mostly in the order of their originals: leading claimed originals are skipped.
   let free = 0;
   const firstFree = (accepts: (original: Part) => boolean): number => {
     while (partOf.has(free)) free++;

@@ -8,9 +8,9 @@ import {
 } from "../core/message.ts";
 
 /**
- * What providers agree on, for lists that are built anew: somebody speaks, or the assistant speaks and calls, or
- * results come in. Results stand right after the step that called for them. Reasoning is bound to the provider that
- * made it and is left out.
+ * The common denominator of providers for newly built lists: someone speaks, the assistant speaks and calls,
+ * or results arrive. Results directly follow the step that called for them. Reasoning is bound to its
+ * provider and is omitted.
  */
 export type Step =
   | {
@@ -27,7 +27,7 @@ export type Step =
     }
   | { readonly type: "results"; readonly results: readonly ToolResultPart[]; readonly message: Message };
 
-/** The steps of a run of messages. A provider-executed call without a result becomes words of the assistant. */
+/** The steps of a run of messages. A provider-executed call without a result becomes assistant text. */
 export function toSteps(run: readonly Message[]): Step[] {
   return gatherResults(joinAssistants(run.flatMap(splitMessage)));
 }
@@ -35,7 +35,7 @@ export function toSteps(run: readonly Message[]): Step[] {
 type Piece = Message["parts"][number];
 type Content = TextPart | MediaPart;
 
-/** A message cut where a result is followed by something else. */
+/** Splits a message at boundaries between results and other parts. */
 function splitMessage(message: Message): Step[] {
   const groups: Piece[][] = [];
   let inResults: boolean | undefined;
@@ -57,7 +57,7 @@ function toStep(message: Message, parts: readonly Piece[]): Step {
   const content = parts.filter((part): part is Content => part.type === "text" || part.type === "media");
   const calls = parts.filter((part): part is ToolCallPart => part.type === "toolCall");
   if (message.role === "assistant" || calls.length > 0) return { type: "assistant", content, calls, message };
-  // A tool message that holds no result has no other place than the user's.
+  // A tool message without a result can only be a user message.
   return { type: "input", role: message.role === "tool" ? "user" : message.role, content, message };
 }
 
@@ -78,7 +78,7 @@ function joinAssistants(steps: readonly Step[]): Step[] {
   return joined;
 }
 
-/** A summary stays a message of its own: it is found and replaced as one. */
+/** A summary stays a separate message so that it can be found and replaced. */
 function mayJoin(one: Message, other: Message): boolean {
   return one.meta?.summaryVersion === undefined && other.meta?.summaryVersion === undefined;
 }
@@ -141,7 +141,7 @@ function withoutUnanswered(step: Step & { type: "assistant" }, answers: readonly
   };
 }
 
-/** A result's content as pieces. */
+/** A result's content as a list of parts. */
 export function piecesOf(content: ToolResultPart["content"]): readonly Content[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : content;
 }

@@ -35,7 +35,7 @@ import {
   partition,
   relaxations,
 } from "./policy.ts";
-import { isProjectInstructions } from "./units.ts";
+import { clientCalls, isProjectInstructions } from "./units.ts";
 import type { CompactionRequest } from "./usage.ts";
 
 // What a compaction will do, as data. Dry runs, tests and the compaction itself use the same plan.
@@ -320,9 +320,9 @@ function truncateUnsent(set: KeepSet): KeepSet {
 }
 
 /**
- * Indexes of the messages after the last assistant message that have tool results over `maxToolResultTokens`:
- * no request has contained them yet. Pinned messages, recalled results and results of `excludeTools` are
- * excluded: they stay whole.
+ * Indexes of the messages from the end of the last assistant message on that have tool results over
+ * `maxToolResultTokens`: no request has contained them yet. Pinned messages, recalled results and results of
+ * `excludeTools` are excluded: they stay whole.
  */
 export function unsentResults(
   messages: readonly Message[],
@@ -335,10 +335,11 @@ export function unsentResults(
     const text = resultText(part);
     return text.length > limit && countText(text) > limit;
   };
-  const found: number[] = [];
-  for (let index = messages.length - 1; index >= 0 && messages[index]?.role !== "assistant"; index -= 1) {
-    if (toolResults(messages[index] as Message).some(isLong)) found.unshift(index);
-  }
+  const newest = messages.findLastIndex(({ role }) => role === "assistant");
+  const start = endsInResult(messages[newest]) ? newest : newest + 1;
+  const found = [...messages.keys()]
+    .slice(start)
+    .filter((index) => toolResults(messages[index] as Message).some(isLong));
   if (found.length === 0) return found;
   const sparedIn = callsOfTools(messages, toolsSpared(policy));
   const { layers } = partition(messages, policy);
@@ -350,6 +351,12 @@ export function unsentResults(
       toolResults(message).some((part) => isLong(part) && !spared.includes(part.id))
     );
   });
+}
+
+/** True for an assistant message that holds its results, as UI messages do, and says nothing after them. */
+function endsInResult(message: Message | undefined): boolean {
+  const last = message?.parts.at(-1);
+  return last?.type === "toolResult" && clientCalls(message as Message).some(({ id }) => id === last.id);
 }
 
 // ---- refusals

@@ -75,6 +75,22 @@ describe("tool outputs and inputs", () => {
     expect(b?.content).toMatch(/tokens elided/);
   });
 
+  it("policy.maxToolResultTokens holds for a result at the end of an assistant message", async () => {
+    const part = { type: "tool-run", toolCallId: "a", state: "output-available", input: {} };
+    const answer = { id: "2", role: "assistant", parts: [{ ...part, output: text("cut", 400) }] };
+    const list = [{ id: "1", role: "user", parts: [{ type: "text", text: "Run it." }] }, answer];
+    const manager = new CompactManager(
+      { ...config, policy: { ...config.policy, maxToolResultTokens: 200 } },
+      { storage: createMemoryDriver() },
+    );
+    const { messages, report } = await manager.preflight("s", list, { format: "ai-sdk" });
+    expect(report.reason).toBe("tool_output");
+    expect(JSON.stringify(messages)).toMatch(/tokens elided/);
+    const said = { ...answer, parts: [...answer.parts, { type: "text", text: "Done." }] };
+    const sent = await manager.preflight("t", [list[0], said], { format: "ai-sdk" });
+    expect(sent.report.reason).not.toBe("tool_output");
+  });
+
   it("policy.clearToolInputs empties long arguments beside the results; ids and shape stay valid", async () => {
     const list = work(30);
     const { messages, report } = await compacted({ clearToolInputs: true }, list);

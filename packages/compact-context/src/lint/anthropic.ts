@@ -10,17 +10,18 @@ const TOOLS = "https://platform.claude.com/docs/en/agents-and-tools/tool-use/han
 const MESSAGES = 'Claude API reference: "Create a Message", messages';
 const THINKING = 'Claude: "Extended thinking", preserving thinking blocks';
 const COMPACTION = 'Claude: "Compaction"';
+const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages";
 const VISION = 'Claude: "Vision", image limits';
 
-/** Breakpoints that one request may set. */
+/** Cache breakpoints per request. */
 export const MOST_CACHE_MARKS = 4;
 
 const MOST_IMAGES = 100;
-/** That many make way at once. */
+/** Number of images removed at once. */
 const IMAGES_AT_ONCE = 20;
-/** Pixels of the longer side. */
+/** Maximum pixels of the longer side. */
 const MOST_PIXELS = 8_000;
-/** The same where there are more than `MANY_IMAGES`. */
+/** The limit for lists with more than `MANY_IMAGES` images. */
 const MOST_PIXELS_OF_MANY = 2_000;
 export const MANY_IMAGES = 20;
 
@@ -81,10 +82,22 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "anthropic/system-leads",
     explanation:
-      "System text stands behind other messages, where it cannot be lifted without changing the order.",
-    link: MESSAGES,
+      "System text follows an assistant message: it can neither be lifted in order nor be sent there.",
+    link: SYSTEM,
     mend: "The entry is moved to the front, from where the host lifts it into `system`.",
-    check: (list) => trailingSystem(list).map((entry) => atEntry(entry)),
+    check: (list) => strandedSystem(list).map((entry) => atEntry(entry)),
+  },
+  {
+    id: "anthropic/system-after-user",
+    severity: "warning",
+    explanation: "System text follows a user message: models before Claude Opus 4.8 refuse it.",
+    link: SYSTEM,
+    check: (list) => {
+      const stranded = new Set(strandedSystem(list));
+      return trailingSystem(list)
+        .filter((entry) => !stranded.has(entry))
+        .map((entry) => atEntry(entry));
+    },
   },
   {
     id: "anthropic/thinking-signature",
@@ -206,7 +219,7 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-/** Calls whose id an answered call before them had. */
+/** Calls with the id of an earlier, answered call. */
 export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls"][number][] {
   const taken = new Set<string>();
   return pairCalls(list).calls.filter(({ part }) => {
@@ -216,23 +229,35 @@ export function reusedCalls(list: ReadList): ReturnType<typeof pairCalls>["calls
   });
 }
 
-/** The first entry that is not system text, when it is neither the user's nor the provider's own compaction; also for Gemini. */
+/**
+ * The first entry after system text, if it is neither a user message nor the provider's own compaction; also
+ * for Gemini.
+ */
 export function startsWrong({ entries }: ReadList): Entry[] {
   const first = entries.find((entry) => !isSystem(entry));
   const opens = first === undefined || first.message.role === "user" || carriesCompaction(first.message);
   return opens ? [] : [first];
 }
 
-/** System entries that the host lifts out. */
+/** Leading system entries, which the host lifts out. */
 export function leadingSystem({ entries }: ReadList): Entry[] {
   const end = entries.findIndex((entry) => !isSystem(entry));
   return entries.slice(0, end === -1 ? entries.length : end).filter(isSystem);
 }
 
-/** System entries behind others. */
+/** System entries that follow other entries. */
 export function trailingSystem({ entries }: ReadList): Entry[] {
   const start = entries.findIndex((entry) => !isSystem(entry));
   return start === -1 ? [] : entries.slice(start).filter(isSystem);
+}
+
+/** System entries after an assistant message, ignoring system entries between them. */
+export function strandedSystem({ entries }: ReadList): Entry[] {
+  let speaker: Entry | undefined;
+  return entries.filter((entry) => {
+    if (!isSystem(entry)) speaker = entry;
+    return isSystem(entry) && speaker?.message.role === "assistant";
+  });
 }
 
 /** True for thinking without a signature. */
@@ -241,15 +266,15 @@ function isUnsigned({ value }: Cell): boolean {
   return type === "thinking" && (typeof signature !== "string" || signature === "");
 }
 
-/** True for thinking in an entry that begins with something said or called. */
+/** True for thinking in an entry that begins with text or a call. */
 function isLateThinking({ value }: Cell, entry: Entry): boolean {
   if (!/^(redacted_)?thinking$/.test(typeOf(value))) return false;
-  // A blank text is no beginning: it is refused for itself.
+  // Blank text is skipped: another rule reports it.
   const first = entry.cells.find((cell) => !isBlankText(cell.value));
   return /^(text|tool_use)$/.test(typeOf(first?.value));
 }
 
-/** A use may wait for its result in the last message only: the provider then goes on. */
+/** Only the last message may contain a use without its result: the provider then continues. */
 function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
   const type = typeOf(cell.value);
   const [part] = cell.parts;
@@ -260,7 +285,7 @@ function lacksServerPartner(list: ReadList, entry: Entry, cell: Cell): boolean {
   return part.type === "toolResult" || entry !== list.entries.at(-1);
 }
 
-/** The entry with the assistant entries next to it, which count as one message. */
+/** The entry and its adjacent assistant entries, which count as one message. */
 function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
   const index = entries.indexOf(entry);
   let start = index;
@@ -270,7 +295,7 @@ function assistantRun({ entries }: ReadList, entry: Entry): Entry[] {
   return entries.slice(start, end);
 }
 
-/** True for the last text of a last assistant message that ends in whitespace. */
+/** True for the last text of a final assistant message if it ends in whitespace. */
 function isSpacedEnd({ entries }: ReadList, entry: Entry, cell: Cell): boolean {
   if (entry !== entries.at(-1) || entry.message.role !== "assistant" || cell !== entry.cells.at(-1))
     return false;
@@ -287,7 +312,7 @@ function isEmptyText(block: unknown): boolean {
   return typeOf(block) === "text" && objectOf(block).text === "";
 }
 
-/** True for a result that holds an empty text: many tools print nothing. */
+/** True for a result with an empty text: many tools print nothing. */
 function holdsEmptyText(value: unknown): boolean {
   return blocksOf(value).some(isEmptyText);
 }
@@ -301,13 +326,13 @@ function isCompaction(value: unknown): boolean {
   return typeOf(value) === "compaction";
 }
 
-/** True for a block of a user, or with something else before it. */
+/** True for a block in a user message, or after other content. */
 function isLate({ cells, message }: Entry, index: number): boolean {
   return message.role !== "assistant" || cells.slice(0, index).some(({ value }) => !isCompaction(value));
 }
 
 interface FoundImage extends Finding {
-  /** Pixels; undefined where the data is elsewhere, or of another kind. */
+  /** Size in pixels; undefined if the data is not inline or not a known image type. */
   readonly size: ImageSize | undefined;
 }
 
@@ -316,7 +341,7 @@ export function marksIn(list: ReadList): Finding[] {
   return badCells(list, ({ value }) => objectOf(value).cache_control != null);
 }
 
-/** Every image, those inside of results included, in order. */
+/** All images in order, including those in results. */
 export function imagesIn({ entries }: ReadList): FoundImage[] {
   return entries.flatMap((entry) =>
     entry.cells.flatMap((cell): FoundImage[] => {
@@ -344,7 +369,7 @@ function withoutImage(value: NativeObject, { inner, problem = "there were too ma
     : copyWith(value, { content: value.content.with(inner, note) });
 }
 
-/** True for an entry that must not be empty and is. */
+/** True for an empty entry that must not be empty. */
 function isEmptyMessage(entry: Entry, { entries }: ReadList): boolean {
   const { content } = entry.native;
   const isEmpty = Array.isArray(content) ? content.length === 0 : isBlankText(content);

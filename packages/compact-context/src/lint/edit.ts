@@ -14,14 +14,14 @@ import {
 import type { PlacedCall, Spot } from "./pairs.ts";
 import type { LintOptions, Mend } from "./rule.ts";
 
-/** An entry on its way to the repaired list. */
+/** An entry of the list under repair. */
 export interface Working {
   readonly native: unknown;
-  /** Index in the list that came in; of the entry that caused it, for one that was added. */
+  /** Index in the input list; for an added entry, of the entry that caused it. */
   readonly index: number;
 }
 
-/** What a step of the repair looks at. */
+/** Input of a repair step. */
 export interface Workbench {
   readonly list: ReadList;
   /** By position in `list`. */
@@ -34,28 +34,31 @@ export interface Change {
   readonly mends: readonly Mend[];
 }
 
-/** One step of the repair; undefined when it finds nothing to mend. */
+/** One step of the repair; undefined if there is nothing to mend. */
 export type Step = (bench: Workbench) => Change | undefined;
 
 type Placed = Pick<Entry, "position">;
 
-/** Collects what a step does to a list: entries and their blocks are replaced, dropped, or put in behind others. */
+/** Collects a step's changes: entries and blocks that are replaced, dropped, or inserted. */
 export interface Editor {
-  /** Notes what becomes of an entry. */
+  /** Records a mend of an entry. */
   note(entry: Placed, mend: Omit<Mend, "index">): void;
-  /** The index that an entry had in the list that came in. */
+  /** The entry's index in the input list. */
   indexOf(entry: Placed): number;
   /** Undefined drops it. */
   replace(entry: Placed, native: unknown): void;
-  /** Leaves an entry with these cells only; it goes when there are none. */
+  /** Reduces an entry to these cells; drops it if there are none. */
   keep(entry: Entry, cells: readonly Cell[]): void;
-  /** Puts another block in the place of an old one; undefined takes it out. */
+  /** Replaces a block; undefined removes it. */
   swap(spot: Spot, value: unknown): void;
-  /** The block as it is by now. */
+  /** The block's current value. */
   valueOf(spot: Spot): unknown;
-  /** Behind `position`, after what was put there before; -1 is the beginning. `source`: the entry it is made of. */
+  /**
+   * Inserts after `position`, behind earlier insertions; -1 inserts at the start. `source` is the entry it
+   * derives from.
+   */
   insertAfter(position: number, native: unknown, source: Placed | undefined): void;
-  /** Undefined where nothing was noted. */
+  /** Undefined if nothing was recorded. */
   finish(): Change | undefined;
 }
 
@@ -102,36 +105,36 @@ export function createEditor({ working, list: { format } }: Workbench): Editor {
   };
 }
 
-/** Takes a block out of its entry; an entry of which nothing is left goes too. */
+/** Removes a block from its entry; an empty entry is dropped. */
 export function takeOut(editor: Editor, spot: Spot, reason: Pick<Mend, "rule" | "explanation">): void {
   editor.note(spot.entry, { ...reason, action: "dropped", removed: wordsOf(spot.cell.parts) });
   editor.swap(spot, undefined);
 }
 
-/** A copy of the entry that holds these cells. */
+/** A copy of the entry with these cells. */
 export function entryWith(format: Format, entry: Entry, cells: readonly Cell[]): unknown {
   const field = blockField(format, entry.native);
   if (field === undefined) {
     const parts = cells.flatMap((cell) => cell.parts);
     return codecFor(format).encode([{ ...entry.message, parts, edited: true }])[0];
   }
-  // The formats that write a whole content as text and also keep blocks call a text block the same.
+  // Formats that allow both a string and blocks as content use the same type for text blocks.
   const blocks = cells.map(({ value }) =>
     typeof value === "string" ? { type: "text", text: value } : value,
   );
   return copyWith(entry.native, { [field]: blocks });
 }
 
-/** What a call is answered with that never was: it claims nothing but that. */
+/** The synthetic result of an unanswered call; it claims nothing else. */
 export const NO_RESULT = "[no result was recorded: the call was interrupted]";
 
-/** What opens a conversation where the provider demands that the user begins. */
+/** The synthetic opening if the provider requires a user message first. */
 const OPENING = "[conversation continues]";
 
-/** What stands between two user messages where the template wants the assistant to have spoken. */
+/** The synthetic assistant message between two user messages, for templates that require one. */
 export const NO_REPLY = "[no reply was recorded]";
 
-/** An entry that answers the call; undefined for calls whose answer nobody can make up. */
+/** An entry that answers the call; undefined for calls that have no synthetic answer. */
 export function answerEntry(format: Format, call: PlacedCall): unknown {
   const { value } = call.cell;
   if (format === "openai-responses" || format === "openai-agents") return answerItem(format, value);
@@ -139,7 +142,7 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
   // The legacy API pairs by name: its calls and results have no id.
   if (call.cell.path.endsWith(".function_call")) return { role: "function", name, content: NO_RESULT };
   const { timestamp } = call.entry.message.meta ?? {};
-  // Gemini's calls need no id: one that was made up by us is not told.
+  // Gemini's calls need no id: a generated id is not sent.
   const { functionCall, function_call: snake } = objectOf(value);
   const id = format === "gemini" ? (filled(objectOf(functionCall ?? snake).id) ?? "") : call.part.id;
   const answer: Message = defined({
@@ -151,7 +154,7 @@ export function answerEntry(format: Format, call: PlacedCall): unknown {
   return codecFor(format).encode([call.entry.message, answer]).at(-1);
 }
 
-/** The block of that entry, for formats in which results are blocks. */
+/** The result block of that entry, for formats in which results are blocks. */
 export function answerBlock(format: Format, call: PlacedCall): unknown {
   const { content, parts } = objectOf(answerEntry(format, call));
   return [content, parts].find(Array.isArray)?.[0];
@@ -185,14 +188,14 @@ function answerItem(format: Format, value: unknown): unknown {
   }
 }
 
-/** A part of the interface's messages that failed instead of waiting on. */
+/** A UI tool part changed from pending to failed. */
 export function failedUiCall(value: unknown): unknown {
   if (!isObject(value)) return value;
   const input = value.input ?? value.rawInput ?? {};
   return copyWith(value, { state: "output-error", input, errorText: NO_RESULT });
 }
 
-/** An entry in which results stand, without any yet. */
+/** An entry for results, still empty. */
 export function emptyHost(format: Format): NativeObject {
   if (format === "gemini") return { role: "user", parts: [] };
   return { role: format === "ai-sdk" ? "tool" : "user", content: [] };

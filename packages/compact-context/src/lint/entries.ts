@@ -8,13 +8,13 @@ import { CompactError, isObject } from "../errors.ts";
 /** An entry that could be read. */
 export interface Entry {
   readonly native: NativeObject;
-  /** Index in the list that is looked at. */
+  /** Index in the list under inspection. */
   readonly position: number;
   readonly message: Message;
   readonly cells: readonly Cell[];
 }
 
-/** An entry that no reader understands. */
+/** An entry that could not be read. */
 export interface Fault {
   readonly native: unknown;
   readonly position: number;
@@ -27,7 +27,7 @@ export interface ReadList {
   /** Entries that could be read, in order. */
   readonly entries: readonly Entry[];
   readonly faults: readonly Fault[];
-  /** LangChain's orders to remove messages: they carry none. */
+  /** LangChain's removal orders, which are not messages. */
   readonly removals: readonly { readonly position: number; readonly id: unknown }[];
   readonly length: number;
 }
@@ -35,7 +35,7 @@ export interface ReadList {
 /** The id by which LangGraph removes every message. */
 export const REMOVE_ALL = "__remove_all__";
 
-/** Reads a list; what cannot be read becomes a fault. */
+/** Reads a list; unreadable entries become faults. */
 export function readEntries(list: readonly unknown[], format: Format): ReadList {
   try {
     const entries = read(list, format, [], (index) => index);
@@ -76,7 +76,7 @@ function readOneByOne(list: readonly unknown[], format: Format): ReadList {
     if (format === "langchain" && isRemoval(native)) {
       const { id } = fieldsOf(native);
       removals.push({ position, id });
-      // What stands before is gone: the list that counts begins here.
+      // Everything before is removed: the effective list starts here.
       if (id === REMOVE_ALL) for (const before of [previous, entries, faults]) before.length = 0;
       return;
     }
@@ -108,19 +108,19 @@ function toFault(native: unknown, position: number, error: unknown): Fault {
   return { native, position, path, problem };
 }
 
-/** Where the entries of a format keep their parts, and the ids that pair calls with results. */
+/** Where a format keeps an entry's parts, and the ids that pair calls with results. */
 interface Shape {
-  /** The field that holds an entry's parts as blocks; undefined where a part is more than a block, or less. */
+  /** The field with an entry's parts as blocks; undefined if parts and blocks do not match one to one. */
   readonly blocks?: (native: NativeObject) => "content" | "parts" | undefined;
-  /** The field of a call, and that of a result, with the call's id. */
+  /** The fields with the call's id, in a call and in a result. */
   readonly callId: string;
   readonly resultId: string;
-  /** Whether the wire refuses this call, or this result, without an id; never when left out. */
+  /** Whether this call, or this result, needs an id. Default: never. */
   readonly needsCallId?: (value: NativeObject, path: string) => boolean;
   readonly needsResultId?: (native: NativeObject) => boolean;
 }
 
-/** Item calls that only the host can answer, so that they need an id. */
+/** Item calls that only the host can answer; they need an id. */
 const CLIENT_ITEM_CALLS = new Set([
   "function_call",
   "custom_tool_call",
@@ -159,7 +159,7 @@ const SHAPES: Readonly<Record<Format, Shape>> = {
   langchain: {
     callId: "id",
     resultId: "tool_call_id",
-    // A block of the Responses API names its call so.
+    // A Responses block has its id in `call_id`.
     needsCallId: ({ call_id }) => filled(call_id) === undefined,
     needsResultId: always,
   },
@@ -177,22 +177,22 @@ export function blockField(format: Format, native: NativeObject): "content" | "p
   return SHAPES[format].blocks?.(native);
 }
 
-/** A native block (or a whole entry) with the neutral parts that were read from it. */
+/** A native block (or a whole entry) with its neutral parts. */
 export interface Cell {
   readonly value: unknown;
-  /** Where it stands, such as `messages[3].content[0]`. */
+  /** Path, such as `messages[3].content[0]`. */
   readonly path: string;
   readonly parts: readonly Part[];
 }
 
-/** True for a call that the wire needs an id for and that has none. */
+/** True for a call without the id that its format requires. */
 export function lacksCallId(format: Format, { value, path, parts }: Cell): boolean {
   if (!parts.some((part) => part.type === "toolCall") || !isObject(value)) return false;
   const { callId, needsCallId } = SHAPES[format];
   return needsCallId?.(value, path) === true && filled(value[callId]) === undefined;
 }
 
-/** True for a result that the wire needs an id for and that has none. */
+/** True for a result without the id that its format requires. */
 export function lacksResultId(format: Format, { native, message }: Entry): boolean {
   const { resultId, needsResultId } = SHAPES[format];
   if (message.role !== "tool" || needsResultId?.(native) !== true) return false;
@@ -209,7 +209,7 @@ export function withResultId(format: Format, value: unknown, id: string): unknow
   return isObject(value) ? withFields(format, value, { [SHAPES[format].resultId]: id }) : value;
 }
 
-/** The fields of an entry, wherever its format keeps them. */
+/** The fields of an entry, independent of its representation. */
 export function wireFields(format: Format, native: NativeObject): NativeObject {
   return format === "langchain" ? fieldsOf(native) : native;
 }
@@ -222,7 +222,7 @@ export function withFields(format: Format, native: NativeObject, changes: Native
 /** Fields that hold blocks or calls. */
 const HOLDERS = ["content", "parts", "tool_calls", "invalid_tool_calls", "function_call"];
 
-/** A copy of the entry in which blocks are replaced: from each old block to the new one. */
+/** A copy of the entry with blocks replaced, by a map from old to new. */
 export function replaceBlocks(
   format: Format,
   native: NativeObject,
@@ -242,7 +242,7 @@ export function replaceBlocks(
   return withFields(format, native, changes);
 }
 
-/** The `type` of a block, or "" when it has none. */
+/** The `type` of a block, or "" if it has none. */
 export function typeOf(value: unknown): string {
   return isObject(value) && typeof value.type === "string" ? value.type : "";
 }
@@ -252,13 +252,13 @@ export function isSystem({ message }: Entry): boolean {
   return message.role === "system" || message.role === "developer";
 }
 
-/** True for a string, or a text block, that says nothing. */
+/** True for a string or text block that is empty or blank. */
 export function isBlankText(value: unknown): boolean {
   const text = isObject(value) ? (value.type === "text" ? value.text : undefined) : value;
   return typeof text === "string" && text.trim() === "";
 }
 
-/** The words of parts, for the record of what was taken out. */
+/** The text of parts, as a record of what was removed. */
 export function wordsOf(parts: readonly Part[]): string {
   return parts.map(words).join("\n");
 }

@@ -19,7 +19,6 @@ import {
   lacksCallId,
   lacksResultId,
   type ReadList,
-  typeOf,
   wireFields,
 } from "./entries.ts";
 import { isDead, pairCalls } from "./pairs.ts";
@@ -31,7 +30,7 @@ const BY_ID: readonly Format[] = ["openai-chat", "openai-responses", "openai-age
 
 const EMPTY_REFUSED: readonly Format[] = ["openai-chat", "anthropic", "gemini", "ai-sdk"];
 
-/** What makes a list invalid whoever reads it. */
+/** Rules that hold for every provider. */
 export const GENERIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
   {
     id: "generic/unreadable-entry",
@@ -170,21 +169,21 @@ function faultsOf({ faults }: ReadList): Finding[] {
   return faults.map(({ position, path, problem }) => ({ position, path, problem: `${path} ${problem}` }));
 }
 
-/** True for a list without anything that counts as a message. */
+/** True for a list without a message. */
 export function isEmptyList({ format, entries, length }: ReadList): boolean {
   if (!EMPTY_REFUSED.includes(format)) return false;
   const isLifted = format === "anthropic" || format === "gemini";
   return length === 0 || (isLifted && entries.length === length && entries.every(isSystem));
 }
 
-/** Characters that ids of calls and of items may have; 64 in the Responses API, 40 in Chat Completions. */
+/** Maximum length of ids of calls and items: 64 in the Responses API, 40 in Chat Completions. */
 const MOST_ID_CHARACTERS: Partial<Record<Format, number>> = {
   "openai-chat": 40,
   "openai-responses": 64,
   "openai-agents": 64,
 };
 
-/** An id that the provider takes: the id itself where it does. */
+/** The id, rewritten if the provider would refuse it. */
 export function acceptedId(format: Format, id: string): string {
   const clean = format === "anthropic" ? id.replaceAll(/[^a-zA-Z0-9_-]/g, "_") : id;
   const most = MOST_ID_CHARACTERS[format] ?? Number.POSITIVE_INFINITY;
@@ -193,7 +192,7 @@ export function acceptedId(format: Format, id: string): string {
   return clean.slice(0, most - mark.length) + mark;
 }
 
-/** Entries whose own id the provider refuses. */
+/** Entries with an own id that the provider refuses. */
 export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
   if (!/^openai-(responses|agents)$/.test(format)) return [];
   return entries.filter((entry) => {
@@ -202,7 +201,7 @@ export function refusedEntryIds({ format, entries }: ReadList): Entry[] {
   });
 }
 
-/** Entries whose own id an entry before them has. */
+/** Entries with the own id of an earlier entry. */
 export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
   if (!/^openai-(responses|agents)|langchain|ai-sdk/.test(format)) return [];
   const start = removals.at(-1)?.position ?? -1;
@@ -215,38 +214,17 @@ export function repeatedIds({ format, entries, removals }: ReadList): Entry[] {
   });
 }
 
-/** The id that the wire itself gives an entry. */
+/** The entry's id on the wire. */
 export function entryId(format: Format, { native }: Entry): string | undefined {
   return filled(wireFields(format, native).id);
 }
 
-/** Reasoning that a provider ties to what came before it. */
-export const REASONING_RULES: readonly Rule[] = rulesOf(FORMATS, [
-  {
-    id: "reasoning/edited-prefix",
-    explanation:
-      "Bound reasoning stands behind an entry that differs from what the provider saw (with `thinkingBound`).",
-    link: 'Claude: "Preserved thinking", prefix checks; OpenAI: "Keep the prefix unchanged"',
-    mend: "All bound reasoning behind the first change is dropped.",
-    check: (list, { thinkingBound, editedAt }) =>
-      thinkingBound === true && editedAt !== undefined
-        ? badCells(list, (cell, entry) => entry.position > editedAt && isBound(cell))
-        : [],
-  },
-]);
+// Inputs of calls: an object, or its JSON text. Aborted answers may have neither.
 
-/** True for reasoning that carries a seal of its provider; a compaction may stand behind anything. */
-export function isBound({ value, parts }: Cell): boolean {
-  if (typeOf(value).includes("compaction")) return false;
-  return parts.some((part) => part.type === "reasoning" && part.signed === true);
-}
-
-// What a call was given: an object, or JSON text of one. Answers that were aborted leave neither.
-
-/** Under this name a call keeps what it was given and is no object; Anthropic's pages on streamed inputs call it so. */
+/** Key for an input that is not an object; the name is from Anthropic's pages on streamed inputs. */
 const UNREADABLE = "INVALID_JSON";
 
-/** The formats in which a call's input is an object, and where it stands in the block. */
+/** Formats in which a call's input is an object, and its field in the block. */
 const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   anthropic: "input",
   gemini: "args",
@@ -255,10 +233,10 @@ const OBJECT_FIELDS: Partial<Record<Format, string>> = {
   "ai-sdk": "input",
 };
 
-/** Gemini and LangChain take calls without arguments; the interface of the AI SDK has none before they came. */
+/** Gemini and LangChain accept calls without arguments; AI SDK UI parts have none until they arrive. */
 const MAY_LACK_INPUT: ReadonlySet<Format> = new Set(["gemini", "langchain", "ai-sdk"]);
 
-/** The object in a block that holds the call's input: Gemini's and Chat Completions' blocks hold it one level down. */
+/** The object that holds the call's input: nested one level in Gemini's and Chat Completions' blocks. */
 function inputHolder(format: Format, value: unknown): NativeObject | undefined {
   const block = objectOf(value);
   const inner = format === "gemini" ? (block.functionCall ?? block.function_call) : block.function;
@@ -267,7 +245,10 @@ function inputHolder(format: Format, value: unknown): NativeObject | undefined {
   return block.type === "function_call" || block.type === undefined ? block : undefined;
 }
 
-/** True for a call whose input is no object, and no text of one; empty text is an empty object to most parsers. */
+/**
+ * True for a call whose input is neither an object nor JSON text of one; most parsers read empty text as an
+ * empty object.
+ */
 function lacksReadableInput(format: Format, { value, path, parts }: Cell): boolean {
   if (!parts.some((part) => part.type === "toolCall") || path.includes("invalid_tool_calls")) return false;
   const field = OBJECT_FIELDS[format];
@@ -277,7 +258,7 @@ function lacksReadableInput(format: Format, { value, path, parts }: Cell): boole
   return !isObject(input) && !(MAY_LACK_INPUT.has(format) && (input === undefined || input === null));
 }
 
-/** A copy of the call's block with an object for its input: what the text holds, or the text under a name that says so. */
+/** A copy of the call's block with an object as input: the parsed text, or the text under `INVALID_JSON`. */
 function withReadableInput(format: Format, value: NativeObject): unknown {
   const holder = inputHolder(format, value);
   if (holder === undefined) return value;
@@ -369,7 +350,7 @@ function resultFault(id: string, index: number, isAnswered: boolean): Malformati
   return { kind: "orphan result", index, explanation: `no call before it has the id "${id}"` };
 }
 
-/** Calls without a result; those of an exchange at the end of the list are still open and not a fault. */
+/** Calls without a result; those of a final open exchange are not a fault. */
 function unansweredCalls(messages: readonly Message[], all: readonly Unit[]): Malformation[] {
   const units = all.filter((unit) => unit.open > 0 && !isUnderWay(unit, messages.length - 1));
   return units.flatMap(({ indexes }) => {

@@ -1,6 +1,6 @@
 import { copyWith } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
-import { reusedCalls, startsWrong, trailingSystem } from "./anthropic.ts";
+import { reusedCalls, startsWrong, strandedSystem, trailingSystem } from "./anthropic.ts";
 import {
   createEditor,
   type Editor,
@@ -27,7 +27,9 @@ import { isSealed, isSpeaker, unalternating } from "./openai.ts";
 import { type PlacedCall, type PlacedResult, pairCalls, type Spot } from "./pairs.ts";
 import type { Mend } from "./rule.ts";
 
-/** Writes ids where the wire needs them: those by which calls and results were paired, or the id a lone result names. */
+/**
+ * Adds ids that the wire requires: those that paired calls with results, or the id that a lone result names.
+ */
 export const fillIds: Step = (bench) => {
   const { list } = bench;
   const { format } = list;
@@ -55,7 +57,7 @@ export const fillIds: Step = (bench) => {
   return editor.finish();
 };
 
-/** Results of unknown calls, with the call where just one is open and just one of them may answer it. */
+/** Results of unknown calls, each with the only open call if exactly one result can answer it. */
 function onlyOpenCalls(
   list: ReadList,
   orphans: readonly PlacedResult[],
@@ -69,7 +71,7 @@ function onlyOpenCalls(
   return found.filter(({ call }) => found.filter((one) => one.call === call).length === 1);
 }
 
-/** `free`: results whose call is not known yet; the one that is taken is removed. */
+/** `free`: results without a known call; the chosen one is removed. */
 function fillCall(list: ReadList, editor: Editor, spot: Spot, free: PlacedResult[]): void {
   const { format } = list;
   const { entry, cell } = spot;
@@ -86,7 +88,7 @@ function fillCall(list: ReadList, editor: Editor, spot: Spot, free: PlacedResult
   editor.note(entry, { rule, action: "rewritten", explanation: `the call has the id "${id}" now` });
 }
 
-/** Nobody but the assistant and its tools speaks between the call and the result. */
+/** True if only the assistant and its tools speak between the call and the result. */
 function mayAnswer({ entries }: ReadList, caller: Entry, { entry, part }: PlacedResult): boolean {
   if (entry.position <= caller.position || part.id === "") return false;
   const start = entries.indexOf(caller) + 1;
@@ -95,7 +97,7 @@ function mayAnswer({ entries }: ReadList, caller: Entry, { entry, part }: Placed
     .every(({ message }) => message.role === "assistant" || message.role === "tool");
 }
 
-/** Drops equal copies of entries; other entries whose id is taken lose it. */
+/** Drops equal copies of entries; other entries with a duplicate id lose the id. */
 export const partTwins: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
@@ -118,7 +120,7 @@ function dropEntry(editor: Editor, entry: Entry, reason: Pick<Mend, "rule" | "ex
   editor.replace(entry, undefined);
 }
 
-/** Gives the text of the first entry of an id, however often it is asked for. */
+/** Returns the text of the first entry with an id, cached. */
 function firstTexts({ format, entries }: ReadList): (id: string) => string | undefined {
   const firsts = new Map<string, Entry>();
   for (const entry of entries) {
@@ -134,13 +136,13 @@ function firstTexts({ format, entries }: ReadList): (id: string) => string | und
   };
 }
 
-/** Gives a call and its result another id. */
+/** Renames a call and its result. */
 function rename(editor: Editor, format: Format, call: PlacedCall, id: string): void {
   editor.swap(call, withCallId(format, call.cell.value, id));
   if (call.result !== undefined) editor.swap(call.result, withResultId(format, call.result.cell.value, id));
 }
 
-/** Gives calls whose id was used before, and their results, an id of their own. */
+/** Renames calls whose id was used before, and their results. */
 export const renameReusedCalls: Step = (bench) => {
   const { list } = bench;
   if (list.format !== "anthropic") return undefined;
@@ -155,7 +157,7 @@ export const renameReusedCalls: Step = (bench) => {
   return editor.finish();
 };
 
-/** Gives calls and items whose id the provider refuses another one, in the call and its result alike. */
+/** Renames calls and items whose id the provider refuses; a call and its result get the same id. */
 export const mendIds: Step = (bench) => {
   const { list } = bench;
   const { format } = list;
@@ -196,7 +198,7 @@ function freshId(base: string, taken: Set<string>): string {
   return `${base}_${number}`;
 }
 
-/** Moves system entries to the front where the format wants them lifted out of the list. */
+/** Moves system entries to the front for formats that lift them out of the list. */
 export const liftSystem: Step = (bench) => {
   const { list } = bench;
   if (list.format !== "anthropic" && list.format !== "gemini") return undefined;
@@ -204,7 +206,8 @@ export const liftSystem: Step = (bench) => {
   const start = list.entries.findIndex((entry) => !isSystem(entry));
   const before = list.entries[start - 1]?.position ?? -1;
   const rule = `${list.format}/system-leads`;
-  for (const entry of trailingSystem(list)) {
+  const astray = list.format === "anthropic" ? strandedSystem(list) : trailingSystem(list);
+  for (const entry of astray) {
     editor.note(entry, { rule, action: "moved", explanation: "the system text leads the list now" });
     editor.replace(entry, undefined);
     editor.insertAfter(before, entry.native, entry);
@@ -212,7 +215,7 @@ export const liftSystem: Step = (bench) => {
   return editor.finish();
 };
 
-/** Lets the user begin where the provider demands it. */
+/** Adds a user opening if the provider requires one. */
 export const openWithUser: Step = (bench) => {
   const { format } = bench.list;
   const position = openingPlace(bench);
@@ -258,8 +261,8 @@ export const mergeSystem: Step = (bench) => {
 };
 
 /**
- * For strict templates: merges what one role says twice in a row; where calls lie between, a synthetic message of the
- * other role keeps the order.
+ * For strict templates: merges consecutive messages of one role; if calls lie between them, a synthetic
+ * message of the other role keeps the order.
  */
 export const alternate: Step = (bench) => {
   const { list, options } = bench;
@@ -284,7 +287,7 @@ export const alternate: Step = (bench) => {
   return editor.finish();
 };
 
-/** Speakers with the repetitions that stand right behind them. */
+/** Speakers, each with the repetitions that directly follow. */
 function neighbours(entries: readonly Entry[], repeated: ReadonlySet<Entry>): Entry[][] {
   const runs: Entry[][] = [];
   let before: Entry | undefined;
@@ -301,7 +304,7 @@ function otherSpeaker({ message }: Entry): unknown {
   return message.role === "user" ? { role: "assistant", content: NO_REPLY } : openingEntry("openai-chat");
 }
 
-/** The first entry with the contents of all. */
+/** The first entry with the contents of all entries. */
 function merged(entries: readonly Entry[]): unknown {
   const [first] = entries;
   const contents = entries.map((entry) => entry.native.content ?? "");

@@ -5,7 +5,7 @@ import type { Format } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
 import { ANTHROPIC_RULES, leadingSystem, startsWrong, trailingSystem } from "./anthropic.ts";
 import { type Cell, type Entry, REMOVE_ALL, type ReadList, readEntries, typeOf } from "./entries.ts";
-import { GENERIC_RULES, REASONING_RULES } from "./generic.ts";
+import { GENERIC_RULES } from "./generic.ts";
 import { ITEM_RULES, misplacedResults, OPENAI_CHAT_RULES, STATE } from "./openai.ts";
 import { batchesOf, firstInterloper, holdersOf, isOutOfOrder, isSplit, pairCalls } from "./pairs.ts";
 import {
@@ -25,7 +25,7 @@ import {
 const AI_SDK_ERRORS = 'AI SDK: "AI SDK Errors", AI_MissingToolResultsError and AI_InvalidPromptError';
 const AI_SDK_APPROVAL = 'AI SDK: "Tool Calling", tool approval';
 
-/** The AI SDK, both for the model and for the interface. */
+/** The AI SDK, model and UI messages. */
 const AI_SDK_RULES: readonly Rule[] = rulesOf(
   ["ai-sdk"],
   [
@@ -125,7 +125,7 @@ function isForeignInTool({ value }: Cell, { message, native }: Entry): boolean {
   return !/^tool-(result|approval-response)$/.test(typeOf(value));
 }
 
-/** Approvals whose request or call is missing, and requests that nobody answered before the list went on. */
+/** Approvals without their request or call, and requests that were never answered. */
 function lonelyApprovals(list: ReadList): Cell[] {
   const cells = list.entries.flatMap((entry) => entry.cells.map((cell) => ({ entry, cell })));
   const { calls } = pairCalls(list);
@@ -150,7 +150,7 @@ function lonelyApprovals(list: ReadList): Cell[] {
     });
 }
 
-/** Reasoning that OpenAI gave an id and that nothing follows before somebody else speaks. */
+/** OpenAI reasoning with an id that no content follows before another role speaks. */
 function danglingItems({ entries }: ReadList): Finding[] {
   return entries.flatMap((entry, position) => {
     if (entry.message.role !== "assistant") return [];
@@ -162,7 +162,7 @@ function danglingItems({ entries }: ReadList): Finding[] {
   });
 }
 
-/** The SDK leaves empty texts and what only the interface shows out of a request. */
+/** The SDK omits empty texts and UI-only parts from requests. */
 function isFollower(value: unknown): boolean {
   const { text } = objectOf(value);
   if (typeof value === "string") return value !== "";
@@ -245,7 +245,7 @@ const GEMINI_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-/** Only the first call of a step carries a signature; models that sign none are left alone. */
+/** Only the first call of a step has a signature; models without signatures are not checked. */
 function unsignedCalls({ entries }: ReadList): Finding[] {
   const start = entries.findLastIndex((entry) => entry.message.role === "user");
   const called = entries.flatMap(({ cells }) => cells.filter(({ value }) => isCall(value)));
@@ -265,10 +265,9 @@ function isSigned(value: unknown): boolean {
   return typeof (thoughtSignature ?? other) === "string";
 }
 
-/** Every rule, the ones for all formats first. */
+/** Every rule, those for all formats first. */
 const RULES: readonly Rule[] = [
   ...GENERIC_RULES,
-  ...REASONING_RULES,
   ...OPENAI_CHAT_RULES,
   ...ITEM_RULES,
   ...ANTHROPIC_RULES,
@@ -278,19 +277,19 @@ const RULES: readonly Rule[] = [
   ...PI_RULES,
 ];
 
-/** The rules that hold for a format. */
+/** The rules of a format. */
 export function rulesFor(format: Format): Rule[] {
   return RULES.filter((rule) => rule.formats.includes(format));
 }
 
-/** Every rule in words, in the order of the documentation. */
+/** Descriptions of all rules, in the order of the documentation. */
 export function describeRules(): RuleInfo[] {
   return RULES.map(({ check: _check, fix: _fix, ...info }) => ({ ...info }));
 }
 
 /**
- * Every rule of the format that the list breaks, in order of place. Entries of the wrong shape are violations too;
- * throws `UnknownFormat` only for a format that does not exist.
+ * Every violation of the format's rules, by position. Entries of the wrong shape are violations too; throws
+ * `UnknownFormat` for an unknown format.
  */
 export function lint(list: readonly unknown[], format: Format, options: LintOptions = {}): Violation[] {
   codecFor(format);

@@ -9,52 +9,54 @@ import { pairCalls } from "./pairs.ts";
 import { repair } from "./repair.ts";
 import type { Mend } from "./rule.ts";
 
-/** A conversation's list that comes again and again with more behind it: only what is new is looked at. */
+/** The growing list of a conversation; only new entries are checked. */
 export interface GrowingList {
-  /** The first error that `repair` would mend. */
+  /** The first error that `repair` would fix. */
   check(list: readonly unknown[], format: ShownFormat): Steps<LiveError | undefined>;
-  /** The list without such errors; the very list where it has none. */
+  /** The list without such errors; the same array if it has none. */
   mend<T>(list: readonly T[], format: ShownFormat): Steps<LiveRepair<T>>;
 }
 
-/** The format that entries show: asked of a list that is new, then of what comes behind a list that showed none. */
+/**
+ * Detects the format of entries: of a new list, or of the entries added to a list without a detected format.
+ */
 type ShownFormat = (entries: readonly unknown[]) => Format | undefined;
 
 export interface LiveError {
   readonly rule: string;
-  /** Where in the list, such as `messages[3].content[0]`. */
+  /** Path in the list, such as `messages[3].content[0]`. */
   readonly path: string;
   readonly explanation: string;
 }
 
 export interface LiveRepair<T> {
   readonly messages: readonly T[];
-  /** Empty where what was mended before is all. */
+  /** Empty if there are no new mends. */
   readonly mends: readonly Mend[];
 }
 
-/** A list that was found without errors, or mended. */
+/** A list without errors, or after mending. */
 interface Known {
   readonly format: Format;
-  /** As it came, and what became of it: the same array where nothing had to. */
+  /** The list as received, and after mending; the same array if nothing was mended. */
   readonly given: unknown[];
   readonly clean: unknown[];
-  /** From this place in `clean` on, entries have to do with nothing before them */
+  /** Start of the entries in `clean` that are independent of all earlier entries, except `lead`. */
   cut: number;
-  /** but with this one: some providers want a user to open the list. */
+  /** The user entry before `cut` that opens the list; some providers require one. */
   lead: unknown;
   /** Ids that no later call or entry may have. */
   readonly ids: Set<string>;
-  /** What a list as a whole has a limit of. */
+  /** Counts that are limited for the whole list. */
   readonly limited: { images: number; marks: number };
 }
 
 export function createGrowingList(): GrowingList {
   let known: Known | undefined;
-  /** A list that could be of several formats, and is not looked at. */
+  /** A list that matches several formats; it is not checked. */
   let unsure: unknown[] | undefined;
 
-  /** Whether the list goes on from an unsure one with entries that show no format either: then the whole shows none. */
+  /** True if the list continues an ambiguous one and its new entries are ambiguous too. */
   const staysUnsure = (list: readonly unknown[], format: ShownFormat): boolean => {
     if (unsure === undefined || !startsWith(list, unsure)) return false;
     const fresh = list.slice(unsure.length);
@@ -63,7 +65,7 @@ export function createGrowingList(): GrowingList {
     return true;
   };
 
-  /** Whether the list goes on from the known one without an error; it is then the known one. */
+  /** True if the list continues the known one without an error; the known list is then updated. */
   const goesOn = (list: readonly unknown[]): boolean =>
     known !== undefined && begins(list, known) && advance(known, list.slice(known.given.length));
 
@@ -75,7 +77,7 @@ export function createGrowingList(): GrowingList {
     return found;
   };
 
-  /** Reads a list anew, and knows it where nothing is wrong with it. */
+  /** Reads a list from the start and remembers it if it has no errors. */
   const readAnew = (list: readonly unknown[], found: Format): LiveError | undefined => {
     const read = readEntries(list, found);
     const error = firstError(read);
@@ -83,14 +85,14 @@ export function createGrowingList(): GrowingList {
     return error;
   };
 
-  /** Whether the list is known now, because nothing is wrong with it. */
+  /** True if the list has no errors; it is then the known one. */
   const isSound = (list: readonly unknown[], format: ShownFormat): boolean => {
     if (goesOn(list)) return true;
     const found = formatOf(list, format);
     return found !== undefined && readAnew(list, found) === undefined && known !== undefined;
   };
 
-  /** Looks at a list of which much is new part by part. What is wrong with a part may be right in the whole. */
+  /** Checks a list with many new entries in parts. An error in one part may disappear in the whole list. */
   function* readAhead(list: readonly unknown[], format: ShownFormat): Steps<void> {
     const seen = known?.given.length ?? 0;
     if (list.length <= seen + STEP_ENTRIES) return;
@@ -104,7 +106,7 @@ export function createGrowingList(): GrowingList {
   return {
     *check(list, format) {
       if (staysUnsure(list, format)) return undefined;
-      // A list that was mended has the errors that it had.
+      // A mended list still has its original errors.
       if (known?.clean === known?.given) {
         yield* readAhead(list, format);
         if (goesOn(list)) return undefined;
@@ -120,17 +122,17 @@ export function createGrowingList(): GrowingList {
       const found = formatOf(list, format);
       if (found === undefined || readAnew(list, found) === undefined) return { messages: list, mends: [] };
       const { messages, mends } = repair(list, found);
-      // A mend of the newest entry may not be needed any more when the list goes on.
+      // A mend of the newest entry may become unnecessary when the list grows.
       if (messages.at(-1) === list.at(-1)) known = knownOf(readEntries(messages, found), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
     },
   };
 }
 
-/** What is known of a list without errors; undefined for one that is always looked at as a whole. */
+/** The state of a list without errors; undefined for a list that must always be checked as a whole. */
 function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unknown[]): Known | undefined {
   const { format } = read;
-  // Orders to remove messages reach back.
+  // Removal orders affect earlier entries.
   if (read.removals.length > 0 || read.faults.length > 0) return undefined;
   const own = [...given];
   const cut = cutOf(read);
@@ -145,7 +147,7 @@ function knownOf(read: ReadList, given: readonly unknown[], clean: readonly unkn
   };
 }
 
-/** Whether the list begins with the entries of the known one, or with new ones that say the same: they take their place. */
+/** True if the list begins with the known entries, or with equal ones, which then replace them. */
 function begins(list: readonly unknown[], { given, clean }: Known): boolean {
   if (startsWith(list, given)) return true;
   if (clean !== given || list.length < given.length) return false;
@@ -156,7 +158,7 @@ function begins(list: readonly unknown[], { given, clean }: Known): boolean {
   return true;
 }
 
-/** Looks at the new entries with those that they may have to do with. False where the whole list has to be looked at. */
+/** Checks new entries together with the entries they depend on. False if the whole list must be checked. */
 function advance(known: Known, fresh: readonly unknown[]): boolean {
   if (fresh.length === 0) return true;
   const { format, given, clean, cut, ids } = known;
@@ -184,10 +186,10 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
 
 const IMAGE_COUNT = "anthropic/image-count";
 
-/** New entries that are looked at together. */
+/** New entries checked per step. */
 const STEP_ENTRIES = 64;
 
-/** Where a long list can be looked at so far: an answer of the model follows results or a user. */
+/** Indexes at which a long list can be split: an answer of the model after results or a user message. */
 function* stopsIn(list: readonly unknown[], from: number): Generator<number> {
   let next = from + STEP_ENTRIES;
   for (let index = next; index < list.length; index += 1) {
@@ -223,7 +225,7 @@ function limitedIn(read: ReadList): Known["limited"] {
   return { images: imagesIn(read).length, marks: marksIn(read).length };
 }
 
-/** What a later entry may not repeat. */
+/** Ids that later entries may not repeat. */
 function idsOf(format: Format, entry: Entry): string[] {
   const own = entryId(format, entry);
   const calls =
@@ -233,7 +235,7 @@ function idsOf(format: Format, entry: Entry): string[] {
   return own === undefined ? calls : [`entry ${own}`, ...calls];
 }
 
-/** The last place that no call and no run of the assistant's entries reaches over; 0 for none. */
+/** The last index that no call and no run of assistant entries spans; 0 if there is none. */
 function cutOf(read: ReadList): number {
   const { entries } = read;
   const calls = [...pairCalls(read).calls];
@@ -262,27 +264,27 @@ function leadOf({ entries }: ReadList, cut: number): unknown {
 }
 
 export interface LiveListsOptions {
-  /** Mends lists on their way to the model, unless a call says otherwise. */
+  /** Whether lists are mended before they are sent, unless a call overrides it. */
   readonly repair: boolean;
-  /** Undefined where there is nothing to lint: neutral messages, or a list that could be of several formats. */
+  /** Undefined if there is nothing to lint: neutral messages, or a list that matches several formats. */
   formatOf(list: readonly unknown[], format: Format | undefined): Format | undefined;
-  /** Reports what was mended, or what a provider may refuse; each rule once for a session. */
+  /** Reports a mend, or an error that a provider may refuse; each rule once per session. */
   report(sessionId: string, code: "list_mended" | "malformed_list", message: string): void;
   readonly pause: Pause;
 }
 
 interface LiveList {
   readonly list: GrowingList;
-  /** Rules that were reported. */
+  /** Rules already reported. */
   readonly reported: Set<string>;
 }
 
-/** No more sessions are in a manager's memory: those that leave it are forgotten here too. */
+/** The maximum of sessions in a manager's memory: evicted ones are dropped here too. */
 const MAX_SESSIONS = 4096;
 
 /**
- * The lists of sessions on their way to the model: mended where that is asked for. Else they are linted after the call
- * has gone on, because nobody waits for a warning.
+ * The lists of sessions before they are sent: mended if `repair` is set. Otherwise they are linted after the
+ * call has continued, so that no call waits for a warning.
  */
 export class LiveLists {
   readonly #options: LiveListsOptions;
@@ -294,7 +296,7 @@ export class LiveLists {
     this.#options = options;
   }
 
-  /** The list to send: mended, or as it is. */
+  /** The list to send: mended, or unchanged. */
   async prepare<T>(
     sessionId: string,
     list: readonly T[],
@@ -319,7 +321,7 @@ export class LiveLists {
     return messages;
   }
 
-  /** Lints the lists that wait for it, and resolves when it is done. */
+  /** Lints the pending lists; resolves when done. */
   lintWaiting(): Promise<void> {
     this.#linting = this.#linting.then(() => this.#lintNow());
     return this.#linting;
@@ -333,7 +335,7 @@ export class LiveLists {
       if (session === undefined) continue;
       const checking = session.list.check(list, (entries) => this.#options.formatOf(entries, format));
       const error = await runInSteps(checking, this.#options.pause);
-      // Counts of the whole list say nothing of the list that goes out.
+      // Counts of the whole list do not apply to the list that is sent.
       if (error === undefined || error.rule === IMAGE_COUNT) continue;
       session.reported.add(error.rule);
       const message =
@@ -343,7 +345,7 @@ export class LiveLists {
     }
   }
 
-  /** What is broken in the messages whatever the provider. */
+  /** Malformations of neutral messages that hold for every provider. */
   findFaults(messages: readonly Message[]): Steps<readonly Malformation[]> {
     return malformationsInSteps(messages);
   }

@@ -8,7 +8,7 @@ import { at, atEntry, drop, type Finding, type Rule, rulesOf } from "./rule.ts";
 const FUNCTION_CALLING = 'OpenAI: "Function calling"';
 const TEMPLATES = 'Hugging Face: "Chat templates"; Mistral and other templates refuse other orders';
 
-/** Chat Completions and its clones. */
+/** Chat Completions and compatible formats. */
 export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
   ["openai-chat"],
   [
@@ -69,7 +69,7 @@ export const OPENAI_CHAT_RULES: readonly Rule[] = rulesOf(
   ],
 );
 
-/** Results that stand elsewhere than where their format wants them. */
+/** Results outside the place that their format requires. */
 export function misplacedResults(list: ReadList): Finding[] {
   return batchesOf(list).flatMap((batch) =>
     batch.calls.flatMap((call) => {
@@ -87,13 +87,13 @@ function saysNothing({ native, message }: Entry): boolean {
   return content === null || content === undefined || (Array.isArray(content) && content.length === 0);
 }
 
-/** True for a user, and for an assistant that does not call. */
+/** True for a user message, and for an assistant message without calls. */
 export function isSpeaker({ message }: Entry): boolean {
   if (message.role === "user") return true;
   return message.role === "assistant" && !message.parts.some((part) => part.type === "toolCall");
 }
 
-/** Calls and results do not count: what is left must alternate. */
+/** Calls and results are skipped: the remaining messages must alternate. */
 export function unalternating(entries: readonly Entry[]): Entry[] {
   const speakers = entries.filter(isSpeaker);
   return speakers.filter((entry, index) => {
@@ -183,7 +183,7 @@ export const ITEM_RULES: readonly Rule[] = rulesOf(FORMATS, [
   },
 ]);
 
-/** Reasoning items that nothing of the assistant follows. */
+/** Reasoning items that no assistant item follows. */
 function danglingReasoning({ entries }: ReadList): Entry[] {
   return entries.filter(({ native }, index) => {
     if (typeOf(native) !== "reasoning") return false;
@@ -192,7 +192,7 @@ function danglingReasoning({ entries }: ReadList): Entry[] {
   });
 }
 
-/** Some hosts answer a call of the local shell as if it were a function. */
+/** Some hosts answer a local shell call like a function call. */
 function isMatching(call: string, output: string): boolean {
   const answered = output.replace(/_(output|result)$/, "");
   if (call === output || !call.endsWith("_call")) return true;

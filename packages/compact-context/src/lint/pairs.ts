@@ -5,7 +5,7 @@ import { isObject } from "../errors.ts";
 import type { Cell, Entry, ReadList } from "./entries.ts";
 import type { LintOptions } from "./rule.ts";
 
-/** Where a call or result stands. */
+/** The location of a call or result. */
 export interface Spot {
   readonly entry: Entry;
   readonly cell: Cell;
@@ -18,20 +18,20 @@ export interface PlacedResult extends Spot {
 export interface PlacedCall extends Spot {
   readonly part: ToolCallPart;
   readonly result?: PlacedResult;
-  /** The result stands before the call. */
+  /** The result precedes the call. */
   readonly early: boolean;
-  /** No result is expected of the host: the provider runs it, or an approval speaks for it. */
+  /** The host owes no result: the provider runs the call, or an approval stands in for it. */
   readonly excused: boolean;
-  /** Without a result, and the list ends with the exchange it belongs to. */
+  /** Unanswered, and part of the exchange that ends the list. */
   readonly pending: boolean;
 }
 
 export interface Pairs {
   readonly calls: readonly PlacedCall[];
   readonly orphans: readonly PlacedResult[];
-  /** Results of calls that are answered already. */
+  /** Results of calls that are already answered. */
   readonly duplicates: readonly PlacedResult[];
-  /** Calls with the id of a call that is still open. */
+  /** Calls with the id of an open call. */
   readonly doubles: readonly Spot[];
 }
 
@@ -50,14 +50,14 @@ interface Pairing {
   readonly doubles: Spot[];
 }
 
-/** True for a call that the conversation left behind without a result. */
+/** True for a call without a result after which the conversation went on. */
 export function isDead(call: PlacedCall, { pendingAllowed = true }: LintOptions): boolean {
   return call.result === undefined && !call.excused && !(pendingAllowed && call.pending);
 }
 
 const known = new WeakMap<ReadList, Pairs>();
 
-/** Every call with its result, and what has no partner. */
+/** All calls with their results, and everything without a partner. */
 export function pairCalls(list: ReadList): Pairs {
   const before = known.get(list);
   if (before !== undefined) return before;
@@ -116,7 +116,7 @@ function noteResult(pairing: Pairing, result: PlacedResult): void {
   else if (answered.part.providerExecuted !== true) pairing.duplicates.push(result);
 }
 
-/** Without ids the names pair calls and results: a result of another name was only guessed to be the answer. */
+/** Without ids, names pair calls and results: a result with another name was only a guess. */
 function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): boolean {
   const { functionResponse, function_response: other } = objectOf(cell.value);
   const response = functionResponse ?? other;
@@ -124,7 +124,7 @@ function isForeignName({ part }: Draft, { part: result, cell }: PlacedResult): b
   return result.name !== undefined && result.name !== part.name;
 }
 
-/** A result before its call belongs to it when nothing else answers the call. */
+/** A result before its call belongs to the call if nothing else answers it. */
 function claimEarly(pairing: Pairing, result: PlacedResult): boolean {
   const call = pairing.open.get(result.part.id);
   if (call === undefined || call.entry.position < result.entry.position || isForeignName(call, result))
@@ -145,7 +145,7 @@ function finish(drafts: readonly Draft[], list: ReadList): PlacedCall[] {
   });
 }
 
-/** The entries of the exchange that ends the list, when it is still open. */
+/** The entries of the exchange that ends the list, if it is open. */
 function lastExchange({ entries }: ReadList): Set<Entry> {
   const last = entries.length - 1;
   const units = groupUnits(entries.map((entry) => entry.message));
@@ -153,7 +153,7 @@ function lastExchange({ entries }: ReadList): Set<Entry> {
   return new Set((unit?.indexes ?? []).flatMap((index) => entries[index] ?? []));
 }
 
-/** Ids of calls whose approval was answered: the SDK runs or denies them itself. */
+/** Ids of calls with an answered approval: the SDK runs or denies them itself. */
 function approvedCalls({ entries }: ReadList): Set<string> {
   const blocks = entries.flatMap((entry) => entry.cells.map((cell) => cell.value)).filter(isObject);
   const answered = new Set(
@@ -165,18 +165,18 @@ function approvedCalls({ entries }: ReadList): Set<string> {
   return new Set(requests.map((block) => String(block.toolCallId)));
 }
 
-/** Calls that were made together, and the entries that have to hold their results. */
+/** Calls made together, and the entries that must hold their results. */
 export interface Batch {
   /** Calls that the host answers, in order. */
   readonly calls: readonly PlacedCall[];
-  /** The entries that call. */
+  /** The entries with the calls. */
   readonly callers: readonly Entry[];
-  /** Where the format wants the results. */
+  /** Entries in which the format expects the results. */
   readonly hosts: readonly Entry[];
   readonly holds: ReadonlySet<Entry>;
 }
 
-/** The batches of a format that says where results stand; none for formats that pair by id alone. */
+/** The batches of a format that prescribes where results are; none for formats that pair by id alone. */
 export function batchesOf(list: ReadList): Batch[] {
   const runsOf = RUNS[list.format];
   if (runsOf === undefined) return [];
@@ -193,7 +193,7 @@ export function batchesOf(list: ReadList): Batch[] {
   });
 }
 
-/** True when the result of a call stands in one of the entries that have to hold it. */
+/** True if the result of a call is in one of the entries that must hold it. */
 export function isInPlace(batch: Batch, call: PlacedCall): boolean {
   return call.result !== undefined && batch.holds.has(call.result.entry);
 }
@@ -201,14 +201,14 @@ export function isInPlace(batch: Batch, call: PlacedCall): boolean {
 type Run = Pick<Batch, "callers" | "hosts">;
 
 const RUNS: Partial<Record<ReadList["format"], (entries: readonly Entry[]) => Run[]>> = {
-  // One assistant message, and the tool messages right behind it.
+  // One assistant message, and the tool messages directly after it.
   "openai-chat": (entries) =>
     entries.flatMap((entry, index) =>
       entry.message.role === "assistant"
         ? [{ callers: [entry], hosts: runOf(entries, index + 1, ["tool"]) }]
         : [],
     ),
-  // Nothing that the assistant says stands between its last calls and their results.
+  // No assistant text may be between its last calls and their results.
   anthropic: (entries) =>
     turnRuns(entries).map(({ callers, hosts }) => {
       const last = callers.findLastIndex(({ message }) => message.parts.some(isOwnCall));
@@ -228,7 +228,10 @@ function isOwnCall(part: Cell["parts"][number]): boolean {
   return part.type === "toolCall" && part.providerExecuted !== true;
 }
 
-/** Providers that merge messages of one role in a row: all that the assistant says, all that comes back. */
+/**
+ * For providers that merge consecutive messages of one role: each assistant turn with the results that
+ * follow.
+ */
 function turnRuns(entries: readonly Entry[]): Run[] {
   return stretches(entries, ["assistant"]).map(({ run, end }) => {
     return { callers: run, hosts: runOf(entries, end, ["user", "tool"]) };
@@ -237,11 +240,11 @@ function turnRuns(entries: readonly Entry[]): Run[] {
 
 interface Stretch {
   readonly run: readonly Entry[];
-  /** Index behind the run. */
+  /** Index after the run. */
   readonly end: number;
 }
 
-/** The longest runs of entries of these roles. */
+/** The longest runs of entries with these roles. */
 function stretches(entries: readonly Entry[], roles: readonly string[]): Stretch[] {
   const found: Stretch[] = [];
   for (let start = 0; start < entries.length; ) {
@@ -259,13 +262,13 @@ function runOf(entries: readonly Entry[], start: number, roles: readonly string[
   return entries.slice(start, end);
 }
 
-/** The entries of `hosts` that hold results of the batch. */
+/** The entries of `hosts` with results of the batch. */
 export function holdersOf(batch: Batch): Entry[] {
   const holding = new Set(batch.calls.flatMap((call) => (isInPlace(batch, call) ? call.result?.entry : [])));
   return batch.hosts.filter((entry) => holding.has(entry));
 }
 
-/** True when the results of one calling entry stand in several entries. */
+/** True if the results of one calling entry are in several entries. */
 export function isSplit(batch: Batch): boolean {
   return batch.callers.some((caller) => {
     const holders = batch.calls
@@ -275,7 +278,7 @@ export function isSplit(batch: Batch): boolean {
   });
 }
 
-/** The first thing in the hosts that stands before a result of the batch and is none. */
+/** The first content in the hosts that precedes a result of the batch and is not one itself. */
 export function firstInterloper(batch: Batch): { readonly entry: Entry; readonly path: string } | undefined {
   const cells = batch.hosts.flatMap((entry) => entry.cells.map((cell) => ({ entry, cell })));
   const own = new Set(batch.calls.flatMap((call) => call.result?.cell ?? []));
@@ -284,7 +287,7 @@ export function firstInterloper(batch: Batch): { readonly entry: Entry; readonly
   return found === undefined ? undefined : { entry: found.entry, path: found.cell.path };
 }
 
-/** True when the results stand in another order than their calls. */
+/** True if the results are in a different order than their calls. */
 export function isOutOfOrder(batch: Batch): boolean {
   const cells = batch.hosts.flatMap((entry) => entry.cells);
   const places = batch.calls

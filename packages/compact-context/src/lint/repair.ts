@@ -2,17 +2,8 @@ import { codecFor } from "../codecs/formats.ts";
 import { copyWith, filled, type NativeObject, readNative } from "../codecs/native.ts";
 import { type Format, jsonText } from "../core/message.ts";
 import { isObject, requireList, requireOptions } from "../errors.ts";
-import {
-  type Change,
-  createEditor,
-  type Editor,
-  type Step,
-  takeOut,
-  type Workbench,
-  type Working,
-} from "./edit.ts";
+import { type Change, createEditor, type Editor, type Step, type Workbench, type Working } from "./edit.ts";
 import { type Cell, type Entry, type Fault, readEntries, wordsOf } from "./entries.ts";
-import { isBound } from "./generic.ts";
 import {
   alternate,
   fillIds,
@@ -27,7 +18,7 @@ import { rulesFor } from "./lint.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
 import type { LintOptions, Mend, Repaired, Rule } from "./rule.ts";
 
-/** In the order in which one makes way for the next. */
+/** Ordered so that each step prepares for the next. */
 const STEPS: readonly Step[] = [
   dropUnreadable,
   partTwins,
@@ -44,12 +35,12 @@ const STEPS: readonly Step[] = [
   alternate,
 ];
 
-/** Far more rounds than any list has needed; a bound against mends that would undo each other. */
+/** Far more rounds than any list has needed; a guard against mends that undo each other. */
 const MOST_ROUNDS = 100;
 
 /**
- * The list with everything mended that can be without inventing content, and what was done. A valid list comes back
- * with the same objects and no mends. Throws `UnknownFormat` only for a format that does not exist.
+ * Mends everything that can be mended without inventing content, and reports the mends. A valid list returns
+ * the same objects and no mends. Throws `UnknownFormat` for an unknown format.
  */
 export function repair(list: readonly unknown[], format: Format, options: LintOptions = {}): Repaired {
   codecFor(format);
@@ -59,45 +50,22 @@ export function repair(list: readonly unknown[], format: Format, options: LintOp
 }
 
 function mended(list: readonly unknown[], format: Format, options: LintOptions): Repaired {
-  const start = workbench(
+  let bench = workbench(
     format,
     options,
     list.map((native, index) => ({ native, index })),
   );
-  const first = mendAll({ bench: start, mends: [] });
-  const editedAt = firstDifference(list, first.bench.working, options);
-  const isBound = options.thinkingBound === true && editedAt !== undefined;
-  const { bench, mends } = isBound ? mendAll(dropBoundFrom(first, editedAt)) : first;
+  const mends: Mend[] = [];
+  for (let round = 0; round < MOST_ROUNDS; round++) {
+    const change = firstChange(bench);
+    if (change === undefined) break;
+    mends.push(...change.mends);
+    bench = workbench(format, options, change.working);
+  }
   return {
     messages: bench.working.map((one) => one.native),
     mends: mends.toSorted((a, b) => a.index - b.index),
-    editedAt,
   };
-}
-
-interface Progress {
-  readonly bench: Workbench;
-  readonly mends: readonly Mend[];
-}
-
-function mendAll(progress: Progress): Progress {
-  let current = progress;
-  for (let round = 0; round < MOST_ROUNDS; round++) {
-    const change = firstChange(current.bench);
-    if (change === undefined) break;
-    current = after(current, change);
-  }
-  return current;
-}
-
-function dropBoundFrom(progress: Progress, editedAt: number): Progress {
-  const change = dropBound(progress.bench, editedAt);
-  return change === undefined ? progress : after(progress, change);
-}
-
-function after({ bench, mends }: Progress, change: Change): Progress {
-  const { list, options } = bench;
-  return { bench: workbench(list.format, options, change.working), mends: [...mends, ...change.mends] };
 }
 
 function workbench(format: Format, options: LintOptions, working: readonly Working[]): Workbench {
@@ -119,22 +87,7 @@ function firstChange(bench: Workbench): Change | undefined {
   return undefined;
 }
 
-/** The first place at which the list is another than the provider saw: by our hand, or by the host's before. */
-function firstDifference(
-  list: readonly unknown[],
-  working: readonly Working[],
-  { editedAt }: LintOptions,
-): number | undefined {
-  const end = Math.max(list.length, working.length);
-  let ours = 0;
-  while (ours < end && ours < working.length && working[ours]?.native === list[ours]) ours++;
-  const isOurs = ours < end;
-  const theirs = editedAt === undefined ? -1 : working.findIndex((one) => one.index > editedAt);
-  if (theirs === -1) return isOurs ? ours : undefined;
-  return isOurs ? Math.min(ours, theirs) : theirs;
-}
-
-/** Drops or rewrites what the first rule that is broken and says how to mend it finds. */
+/** Applies the fix of the first broken rule that has one. */
 function fixEach(bench: Workbench): Change | undefined {
   for (const rule of rulesFor(bench.list.format)) {
     const change = rule.fix === undefined ? undefined : fixed(bench, rule, rule.fix);
@@ -150,7 +103,7 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
     const { entry, cell, problem } = finding;
     if (entry === undefined) continue;
     const spot = cell && { entry, cell };
-    // Several images of one result are each a finding.
+    // Several images of one result are separate findings.
     const before = spot === undefined ? entry.native : editor.valueOf(spot);
     const after = fix(before as NativeObject, finding, list.format);
     if (spot === undefined) editor.replace(entry, after);
@@ -167,24 +120,13 @@ function fixed(bench: Workbench, rule: Rule, fix: NonNullable<Rule["fix"]>): Cha
   return editor.finish();
 }
 
-/** The block's place in the list that came in; nothing for a whole entry. */
+/** The block's path in the input list; empty for a whole entry. */
 function blockPath(editor: Editor, entry: Entry, cell: Cell | undefined): Pick<Mend, "path"> {
   if (cell === undefined) return {};
   return { path: cell.path.replace(/^messages\[\d+\]/, `messages[${editor.indexOf(entry)}]`) };
 }
 
-/** Drops bound reasoning in and behind the entry at `from`. */
-function dropBound(bench: Workbench, from: number): Change | undefined {
-  const editor = createEditor(bench);
-  const reason = { rule: "reasoning/edited-prefix", explanation: "reasoning behind an edited prefix" };
-  for (const entry of bench.list.entries) {
-    if (entry.position < from) continue;
-    for (const cell of entry.cells) if (isBound(cell)) takeOut(editor, { entry, cell }, reason);
-  }
-  return editor.finish();
-}
-
-/** Drops what cannot be read: the one block where the path names it, else the whole entry. */
+/** Drops unreadable content: the block that the path names, otherwise the whole entry. */
 function dropUnreadable(bench: Workbench): Change | undefined {
   const editor = createEditor(bench);
   for (const fault of bench.list.faults) {
@@ -201,7 +143,7 @@ function dropUnreadable(bench: Workbench): Change | undefined {
   return editor.finish();
 }
 
-/** Blocks around the one that cannot be read are worth keeping. */
+/** The entry without its unreadable block, and the block. */
 function withoutBlock({
   native,
   path,

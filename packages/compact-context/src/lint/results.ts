@@ -45,7 +45,7 @@ function noteMoved(editor: Editor, rule: string, { entry, part }: PlacedResult):
   editor.note(entry, { rule, action: "moved", explanation });
 }
 
-/** Records that a call was answered by us. */
+/** Records a synthetic answer to a call. */
 function noteAnswered(editor: Editor, { entry, part }: PlacedCall, added: unknown): void {
   const explanation = `call "${part.id}" (${part.name}): ${NO_RESULT}`;
   editor.note(entry, { rule: "generic/dead-call", action: "answered", explanation, added });
@@ -56,7 +56,7 @@ const MISPLACED: Partial<Record<Workbench["list"]["format"], string>> = {
   "ai-sdk": "ai-sdk/results-before-next-ask",
 };
 
-/** For formats whose results are entries: moves them behind their calls and answers dead calls. */
+/** For formats whose results are entries: moves results behind their calls and answers dead calls. */
 export const placeResultEntries: Step = (bench) => {
   const { list } = bench;
   const editor = createEditor(bench);
@@ -79,7 +79,7 @@ export const placeResultEntries: Step = (bench) => {
 
 type Astray = PlacedCall & { readonly result: PlacedResult };
 
-/** Behind the calls made together and the results that follow them already. */
+/** Position after the calls made together and the results that already follow them. */
 function anchorOf({ list }: Workbench, caller: Entry): number {
   let index = list.entries.indexOf(caller);
   const isItem = list.format === "openai-responses" || list.format === "openai-agents";
@@ -91,7 +91,7 @@ function anchorOf({ list }: Workbench, caller: Entry): number {
   return list.entries[index]?.position ?? caller.position;
 }
 
-/** Moves the entry as it is when all it holds belongs to one caller, else the blocks that stand wrong. */
+/** Moves the entry unchanged if it belongs to one caller only, otherwise the misplaced blocks. */
 function moveResults(bench: Workbench, editor: Editor, entry: Entry, calls: readonly Astray[]): void {
   const { format } = bench.list;
   for (const call of calls)
@@ -130,11 +130,11 @@ function answer(bench: Workbench, editor: Editor, call: PlacedCall): void {
 interface Gathering {
   readonly bench: Workbench;
   readonly editor: Editor;
-  /** The cells that every entry holds by now. */
+  /** The current cells of each changed entry. */
   readonly cells: Map<Entry, readonly Cell[]>;
 }
 
-/** For formats whose results stand together in the next message: gathers them there, and answers dead calls. */
+/** For formats whose results are together in the next message: gathers them there, and answers dead calls. */
 export const gatherResults: Step = (bench) => {
   const { format, entries } = bench.list;
   if (format !== "anthropic" && format !== "gemini") return undefined;
@@ -154,7 +154,7 @@ export const gatherResults: Step = (bench) => {
 interface Problem {
   readonly rule: string;
   readonly action: "moved" | "merged";
-  /** Absent where single results are moved or answered, each with its own mend. */
+  /** Absent if single results are moved or answered, each with its own mend. */
   readonly explanation?: string;
 }
 
@@ -211,7 +211,7 @@ function gather(gathering: Gathering, batch: Batch, problem: Problem): void {
   editor.insertAfter(last.position, native, source);
 }
 
-/** The results in the order in which they are to stand, made-up ones where there is none. */
+/** The results in the required order, with synthetic ones for dead calls. */
 function collect({ bench, editor }: Gathering, batch: Batch, problem: Problem): Cell[] {
   const { format } = bench.list;
   const cellOf = (call: PlacedCall): Cell[] => {
@@ -237,7 +237,7 @@ function cellIn(call: PlacedCall): Cell {
   return call.result?.cell ?? call.cell;
 }
 
-/** An entry that holds just these results and can be moved as it is. */
+/** An entry that holds exactly these results and can be moved unchanged. */
 function wholeEntry(gathered: readonly Cell[], holders: ReadonlySet<Entry>): Entry | undefined {
   return [...holders].find(
     (entry) =>

@@ -2,105 +2,104 @@ import type { NativeObject } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import type { Cell, Entry, ReadList } from "./entries.ts";
 
-// What a rule is, what it finds in a list, and what becomes of that.
+// Rules, their findings, and the mends.
 
 export type Severity = "error" | "warning";
 
-/** One rule of a provider that a list breaks. */
+/** One violation of a provider's rule. */
 export interface Violation {
   /** Stable id, such as `anthropic/result-in-next-message`. */
   readonly rule: string;
-  /** `error`: the provider refuses the list or loses something; `warning`: it is accepted, but costs or surprises. */
+  /**
+   * `error`: the provider refuses the list or loses content; `warning`: it is accepted, at a cost or with a
+   * side effect.
+   */
   readonly severity: Severity;
   /** Index of the native entry. */
   readonly index: number;
-  /** Where in the list, such as `messages[3].content[0]`. */
+  /** Path in the list, such as `messages[3].content[0]`. */
   readonly path: string;
   readonly explanation: string;
-  /** Page or title of the provider's own document. */
+  /** Page or title of the provider's documentation. */
   readonly link: string;
 }
 
 export interface LintOptions {
-  /** The model that the list is to be sent to; sealed reasoning of another one is then reported. */
+  /** The model that receives the list; sealed reasoning of other models is then reported. */
   readonly model?: string;
-  /** Hold to what strict chat templates demand: alternating roles, one system message first, a user message. */
+  /**
+   * Applies the rules of strict chat templates: alternating roles, one system message first, a user message.
+   */
   readonly strict?: boolean;
-  /** The model checks that reasoning comes back behind the very prefix it was made for. */
-  readonly thinkingBound?: boolean;
-  /** Index of the first entry that differs from what the provider saw; for `thinkingBound`. */
-  readonly editedAt?: number;
-  /** True unless said otherwise: the list may end with calls that are still being answered. */
+  /** The list may end with calls that are still being answered. Default: true. */
   readonly pendingAllowed?: boolean;
 }
 
-/** One change that `repair` made. */
+/** One change made by `repair`. */
 export interface Mend {
   /** The rule that was broken. */
   readonly rule: string;
-  /** Index of the entry in the list that came in. */
+  /** Index of the entry in the input list. */
   readonly index: number;
-  /** Where one block of that entry was mended: `messages[1].content[0]`. */
+  /** Path of the mended block: `messages[1].content[0]`. */
   readonly path?: string;
   readonly action: "moved" | "merged" | "dropped" | "answered" | "rewritten" | "added";
   readonly explanation: string;
-  /** The text of what was taken out, so that it is not lost. */
+  /** The removed text, so that it is not lost. */
   readonly removed?: string;
-  /** What was put in and nobody said: a synthetic result or opening. */
+  /** The added synthetic result or opening. */
   readonly added?: unknown;
 }
 
 export interface Repaired {
-  /** A new array; entries that needed no change are the caller's own objects. */
+  /** A new array; unchanged entries are the caller's own objects. */
   readonly messages: unknown[];
   readonly mends: readonly Mend[];
-  /** Index in `messages` from which on they differ from the list that came in; for `LintOptions.editedAt`. */
-  readonly editedAt?: number;
 }
 
-/** What the table of rules says of one. */
+/** A row of the public table of rules. */
 export interface RuleInfo {
   readonly id: string;
   readonly formats: readonly Format[];
   readonly severity: Severity;
   readonly explanation: string;
   readonly link: string;
-  /** What `repair` does about it; absent when it can only be reported. */
+  /** What `repair` does; absent if the rule is only reported. */
   readonly mend?: string;
 }
 
-/** One place where a rule is broken. */
+/** One violation of a rule. */
 export interface Finding {
   readonly position: number;
   readonly path: string;
-  /** What is wrong at this place; the rule's own explanation when left out. */
+  /** The problem at this place. Default: the rule's explanation. */
   readonly problem?: string;
   readonly entry?: Entry;
-  /** The block that is wrong; absent where it is the entry. */
+  /** The invalid block; absent if the whole entry is invalid. */
   readonly cell?: Cell;
-  /** Index of the block inside of a result that is wrong. */
+  /** Index of the invalid block inside a result. */
   readonly inner?: number;
-  /** What the type of the entry would have to be. */
+  /** The type that the entry should have. */
   readonly wanted?: string;
 }
 
 export interface Rule extends RuleInfo {
   readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
   /**
-   * What stands in the place of the block or entry from now on; undefined where it goes. Rules without it are mended by
-   * a step of `repair` that looks at the whole list.
+   * Returns the replacement of the block or entry; undefined drops it. Rules without `fix` are mended by a
+   * step of `repair` that reads the whole list.
    */
   readonly fix?: (value: NativeObject, finding: Finding, format: Format) => unknown;
 }
 
-/** A rule of a table whose rules are all of the same formats; an error unless it says otherwise. */
+/** A rule in a table of rules for the same formats. Default severity: error. */
 type Row = Omit<Rule, "formats" | "severity"> & Partial<Pick<Rule, "formats" | "severity">>;
 
 export function rulesOf(formats: readonly Format[], rows: readonly Row[]): Rule[] {
   return rows.map((row) => ({ formats, severity: "error", ...row }));
 }
 
-/** The fix of what has no place in a list. */
+/** The fix for content that is not allowed. */
 export const drop = (): undefined => undefined;
 
 /** A finding at an entry. */
@@ -118,7 +117,7 @@ export function atCell(entry: Entry, cell: Cell, problem?: string): Finding {
   return { ...at(entry, cell.path, problem), cell };
 }
 
-/** A finding for every cell that `isWrong`. */
+/** A finding for every cell that matches. */
 export function badCells(
   list: ReadList,
   isWrong: (cell: Cell, entry: Entry, index: number) => boolean,

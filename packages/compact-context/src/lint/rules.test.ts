@@ -402,14 +402,6 @@ const CASES: readonly Case[] = [
     mended: [{ ...ask, id: "msg_1" }, { ...said, id: "msg_2" }, ask],
   },
   {
-    rule: "reasoning/edited-prefix",
-    format: "anthropic",
-    list: [ask, { role: "assistant", content: [sealed, { type: "text", text: "a" }] }, ask],
-    options: { thinkingBound: true, editedAt: 0 },
-    at: ["messages[1].content[0]"],
-    mended: [ask, { role: "assistant", content: [{ type: "text", text: "a" }] }, ask],
-  },
-  {
     rule: "openai-chat/results-follow-call",
     format: "openai-chat",
     list: [ask, chatCalls("a", "b"), chatResult("b"), ask, chatResult("a")],
@@ -615,9 +607,15 @@ const CASES: readonly Case[] = [
   {
     rule: "anthropic/system-leads",
     format: "anthropic",
+    list: [ask, said, { role: "system", content: "rules" }, { role: "system", content: "more" }, ask],
+    at: ["messages[2]", "messages[3]"],
+    mended: [{ role: "system", content: "rules" }, { role: "system", content: "more" }, ask, said, ask],
+  },
+  {
+    rule: "anthropic/system-after-user",
+    format: "anthropic",
     list: [ask, { role: "system", content: "rules" }, said],
     at: ["messages[1]"],
-    mended: [{ role: "system", content: "rules" }, ask, said],
   },
   {
     rule: "anthropic/thinking-signature",

@@ -6,9 +6,9 @@ import { createTolerantCall, type Json, objectOf, objectsIn, textOf, windowOf } 
 /** An interface of a provider, as a text model uses it. */
 export interface TextApi {
   readonly format: Format;
-  /** What is asked without what the server may refuse. */
+  /** The request without optional parameters. */
   body(model: string, request: TextModelRequest): Json;
-  /** What a server may refuse to take. `limit`: the name of the limit that is tried first, where there are two. */
+  /** Parameters that a server may refuse. `limit`: the first name to try for the output limit. */
   parameters(request: TextModelRequest, limit: ChatLimit): Json;
   /** Reads an answer; throws the error that it reports instead of one. */
   read(body: unknown): TextModelAnswer;
@@ -16,13 +16,13 @@ export interface TextApi {
 
 type ChatLimit = "max_completion_tokens" | "max_tokens";
 
-/** What the limit is called where its first name is refused. */
+/** The name of the limit if its first name is refused. */
 const OTHER_LIMITS: Readonly<Record<ChatLimit, ChatLimit>> = {
   max_completion_tokens: "max_tokens",
   max_tokens: "max_completion_tokens",
 };
 
-/** Anthropic takes no higher temperature than 1 and no seed. A refusal's explanation stands in for a text that is not there. */
+/** Anthropic accepts temperatures up to 1 and no seed. A refusal's explanation replaces a missing text. */
 const anthropic: TextApi = {
   format: "anthropic",
   body(model, { messages, prefix, maxOutputTokens }) {
@@ -69,10 +69,10 @@ const chat: TextApi = {
   },
 };
 
-/** Responses take no smaller limit. */
+/** Responses accept no smaller limit. */
 const LEAST_OUTPUT = 16;
 
-/** Responses know no seed, and nothing is stored at the provider. */
+/** Responses have no seed; the provider stores nothing. */
 const responses: TextApi = {
   format: "openai-responses",
   body(model, { messages, prefix }) {
@@ -103,19 +103,19 @@ export const TEXT_APIS: Readonly<Record<"anthropic" | "chat" | "responses", Text
   responses,
 };
 
-/** Where and how a text model asks. */
+/** Endpoint and settings of a text model. */
 interface TextModelOptions {
   readonly name: string;
   readonly model: string | ((signal: AbortSignal | undefined) => Promise<string>);
-  /** Tokens of input and output together; looked up by the model's name when left out. */
+  /** Tokens of input and output together. Default: looked up by the model's name. */
   readonly window: number | undefined;
-  /** Further parameters of every request. */
+  /** Additional parameters of every request. */
   readonly parameters: Readonly<Record<string, unknown>> | undefined;
   readonly limit?: ChatLimit;
   send(body: Json, request: TextModelRequest): PromiseLike<unknown>;
 }
 
-/** A text model that speaks an interface. What the server does not take is named otherwise or left out. */
+/** A text model for an HTTP interface. Parameters that the server refuses are renamed or omitted. */
 export function textModelOver(
   api: TextApi,
   { name, model, window, parameters, limit = "max_tokens", send }: TextModelOptions,
@@ -135,7 +135,7 @@ export function textModelOver(
   };
 }
 
-/** The system text of a request that has no prefix. */
+/** The system text of a request without a prefix. */
 export function systemIn(messages: readonly TextModelMessage[]): string | undefined {
   const system = messages.filter(({ role }) => role === "system").map(({ content }) => content);
   return system.length === 0 ? undefined : system.join("\n\n");
@@ -145,7 +145,7 @@ export function spokenBy(messages: readonly TextModelMessage[]): TextModelMessag
   return messages.filter(({ role }) => role !== "system");
 }
 
-/** A prefix stays as it is, its system text and cache marks: behind it a system text is said by another. */
+/** A prefix keeps its system text and cache marks unchanged: a system text after it gets another role. */
 function behind(
   prefix: readonly unknown[],
   messages: readonly TextModelMessage[],
@@ -155,7 +155,7 @@ function behind(
   return [...prefix, ...own];
 }
 
-/** The words of a content: a text, or those of its blocks of this type. */
+/** The text of a content: a string, or its blocks of this type. */
 export function wordsIn(content: unknown, textType = "text"): string {
   if (typeof content === "string") return content;
   return objectsIn(content)
@@ -163,16 +163,16 @@ export function wordsIn(content: unknown, textType = "text"): string {
     .join("");
 }
 
-/** Models behind plain servers think aloud before they answer. */
+/** Models on plain servers may think aloud before they answer. */
 const THINKING = /^\s*<think(?:ing)?>[\s\S]*?(?:<\/think(?:ing)?>\s*|$)/;
 
-/** An answer in common terms; thinking that opens the text is no part of it. */
+/** An answer in common terms, without thinking that opens the text. */
 export function answerOf(text: string, stop: TextModelAnswer["stop"], usage: unknown): TextModelAnswer {
   const spoken = text.replace(THINKING, "");
   return { text: spoken, stop, usage: usage ?? undefined };
 }
 
-/** Why models stop, in the words of every provider and SDK. */
+/** Stop reasons of all providers and SDKs. */
 const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
   end_turn: "end",
   stop_sequence: "end",
@@ -189,13 +189,13 @@ const STOPS: Readonly<Record<string, TextModelAnswer["stop"]>> = {
   SAFETY: "refusal",
 };
 
-/** The same in common terms; `other` for a word that nobody has. */
+/** The stop reason in common terms; `other` for unknown words. */
 export function stopOf(word: unknown): TextModelAnswer["stop"] {
   const reason = textOf(word);
   return (Object.hasOwn(STOPS, reason) ? STOPS[reason] : undefined) ?? "other";
 }
 
-/** Throws what a server reports in the body of an answer that it calls a success. */
+/** Throws errors that a server reports in the body of a successful response. */
 function throwReported(body: unknown): void {
   const { error, status } = objectOf(body);
   if (error === undefined || error === null) return;
@@ -204,7 +204,7 @@ function throwReported(body: unknown): void {
   throw Object.assign(new Error(words), { error });
 }
 
-/** Hands a usage record on once: it speaks of the call before only, and hosts keep it with the message. */
+/** Reports a usage record once: it belongs to the previous call only, but hosts keep it with the message. */
 export function createUsageOnce(): (usage: unknown) => unknown {
   const seen = new WeakSet<object>();
   return (usage) => {

@@ -1,12 +1,12 @@
 import { objectOf } from "../codecs/native.ts";
 import { lookUpModel } from "../tokens/models.ts";
 
-/** Where and how a model is reached without an SDK. */
+/** Endpoint of a model that is called without an SDK. */
 export interface Endpoint {
   readonly fetch: typeof globalThis.fetch;
   /** Sent with every request; values never appear in errors. */
   readonly headers: Readonly<Record<string, string>>;
-  /** Most bytes of an answer. */
+  /** Maximum bytes of an answer. */
   readonly maxBytes: number;
 }
 
@@ -18,8 +18,8 @@ export interface JsonRequest {
 }
 
 /**
- * Sends JSON and reads JSON. An error status rejects with an `Error` that has `status`, `headers` and the body as
- * `error`, like those of the SDKs. Redirects are not followed: they would carry the key elsewhere.
+ * Sends JSON and reads JSON. An error status rejects with an `Error` with `status`, `headers` and the body as
+ * `error`, like the SDKs' errors. Redirects are not followed: they would forward the key.
  */
 export async function fetchJson(endpoint: Endpoint, { url, body, signal }: JsonRequest): Promise<unknown> {
   const response = await endpoint.fetch(url, {
@@ -86,7 +86,7 @@ function bodyOf(text: string): unknown {
   }
 }
 
-/** A server that repeats a header does not get it into a log. */
+/** Redacts a header that the server repeats, so that it is not logged. */
 function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
   const values = Object.values(headers).flatMap((value) => [value, value.replace(/^Bearer /i, "")]);
   return values
@@ -94,19 +94,19 @@ function withoutSecrets(text: string, headers: Endpoint["headers"]): string {
     .reduce((left, value) => left.replaceAll(value, "<REDACTED>"), text);
 }
 
-/** Words by which servers say that they do not take a parameter, rather than that its value is wrong. */
+/** Words by which servers reject a parameter itself, rather than its value. */
 const REFUSED =
   /unsupported|not supported|does not support|unrecognized|unknown|unexpected|deprecated|extra (?:inputs|fields)|not permitted|not allowed|may only be set/i;
 
-/** Calls with optional parameters. What the server refuses is renamed or left out, and stays so. */
+/** Calls with optional parameters. Refused parameters are renamed or omitted, permanently. */
 export type TolerantCall = <Answer>(
   parameters: Json,
   send: (accepted: Json) => PromiseLike<Answer>,
 ) => Promise<Answer>;
 
 /**
- * A call that goes on without a parameter that the server does not take: reasoning models refuse a temperature, and
- * servers differ over the name of the output limit. Every other error is thrown as it came.
+ * Retries without parameters that the server refuses: reasoning models refuse a temperature, and servers use
+ * different names for the output limit. Other errors are rethrown unchanged.
  */
 export function createTolerantCall(renames: Readonly<Record<string, string>> = {}): TolerantCall {
   const refused = new Set<string>();
@@ -135,7 +135,7 @@ export function createTolerantCall(renames: Readonly<Record<string, string>> = {
   };
 }
 
-/** Which of the sent parameters an error of an SDK or of `fetchJson` refuses. */
+/** The sent parameter that an error of an SDK or of `fetchJson` rejects. */
 function refusedParameter(error: unknown, sent: readonly string[]): string | undefined {
   const { status, statusCode, message, responseBody, error: body } = objectOf(error);
   const code = status ?? statusCode;
@@ -156,12 +156,12 @@ export function objectsIn(value: unknown): Json[] {
   return Array.isArray(value) ? value.map(objectOf) : [];
 }
 
-/** The first of the values that is a number above 0, such as a limit that goes by several names. */
+/** The first value that is a number above 0, such as a limit with several names. */
 export function positiveOf(...values: readonly unknown[]): number | undefined {
   return values.find((value): value is number => typeof value === "number" && value > 0);
 }
 
-/** The words of what is said: a text, a block, a message, or a list of these; what is no text says nothing. */
+/** The text of a text, a block, a message, or a list of these; "" for anything else. */
 export function wordsOf(said: unknown): string {
   if (typeof said === "string") return said;
   if (Array.isArray(said))
@@ -174,14 +174,14 @@ export function wordsOf(said: unknown): string {
   return inner === undefined ? "" : wordsOf(inner);
 }
 
-/** A tool as providers are told of it: name, description and JSON schema, as far as those can be told. */
+/** A tool as it is sent to providers: name, description and JSON schema, as far as they can be read. */
 export function describedTool(name: string, description: unknown, schema: unknown): Json {
   return { name, description, parameters: jsonSchemaOf(objectOf(schema)) };
 }
 
 /**
- * The JSON schema itself, the one that the AI SDK or zod can tell, or what zod's fields are called where it can tell none:
- * their names are the better part of what they cost. Other libraries' schemas say nothing here.
+ * The JSON schema itself, the schema that the AI SDK or zod can produce, or the field names of a zod schema,
+ * which are most of its tokens. Empty for schemas of other libraries.
  */
 function jsonSchemaOf(schema: Json): unknown {
   const { jsonSchema, toJSONSchema, shape } = schema;
@@ -190,7 +190,7 @@ function jsonSchemaOf(schema: Json): unknown {
     try {
       return Reflect.apply(toJSONSchema, schema, []) as unknown;
     } catch {
-      // Told by its fields.
+      // Described by its fields.
     }
   }
   if (typeof shape !== "object" || shape === null) return "~standard" in schema ? undefined : schema;
@@ -205,7 +205,7 @@ export function textOf(value: unknown): string {
   return typeof value === "string" ? value : "";
 }
 
-/** The given window, else that of a model whose name is known; empty when neither is there. */
+/** The given window, otherwise that of a known model; empty if neither is known. */
 export function windowOf(model: string, given: number | undefined): { readonly window?: number } {
   if (given !== undefined) return { window: given };
   const { known, window } = lookUpModel(model);

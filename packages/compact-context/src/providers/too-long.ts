@@ -2,9 +2,11 @@ import { jsonText } from "../core/message.ts";
 import { defined } from "../errors.ts";
 import { objectOf, textOf } from "./request.ts";
 
-/** What a provider says of a request that is too long, in its own tokens; a field is there where it says so. */
+/**
+ * A provider's report of a request that is too long, in its own tokens; fields are absent if not reported.
+ */
 export interface TooLong {
-  /** Maximum tokens that it accepts. */
+  /** Maximum tokens accepted. */
   readonly limit?: number;
   /** Tokens of the request without its answer. */
   readonly input?: number;
@@ -12,7 +14,7 @@ export interface TooLong {
   readonly answer?: number;
 }
 
-/** The wordings of providers and servers; `too-long.test.ts` holds each with its source. */
+/** Wordings of providers and servers; `too-long.test.ts` holds each with its source. */
 const TOO_LONG: readonly RegExp[] = [
   /\b(?:prompt|input|request|payload|entity|conversation)(?: body| size)?(?: is)? too (?:long|large)/i,
   /\bexceed\w*[^.\n]{0,60}?\bcontext[ _-]?(?:length|window|size|limit)|exceed_context_size/i,
@@ -33,28 +35,28 @@ const TOO_LONG: readonly RegExp[] = [
   /\barray_above_max_length|array too long[^\n]{0,60}maximum length/i,
 ];
 
-/** Words of a limit that waiting lifts. */
+/** Words of limits that are lifted by waiting. */
 const RATE =
   /rate[ _-]?limit|throttl|quota|too many requests|(?:tokens|requests) per (?:second|min|hour|day)|\bTP[MD]\b|please wait|acceleration limit/i;
 
-/** Answers that say nothing of the length: no access, not found, too often. */
+/** Statuses unrelated to the length: no access, not found, rate limit. */
 const OTHER_STATUSES: ReadonlySet<unknown> = new Set([401, 402, 403, 404, 405, 408, 409, 429]);
 
-/** Errors are searched up to this length, in characters. */
+/** Maximum length of errors that are searched, in characters. */
 const MOST_WORDS = 4_000;
 
-/** Undefined unless a provider's answer says that a request has more tokens, or bytes, than the model takes. */
+/** Undefined unless the error says that a request has more tokens, or bytes, than the model accepts. */
 export function tooLong(error: unknown): TooLong | undefined {
   const { statusCode, status = statusCode } = objectOf(error);
   const words = wordsOf(error);
   if (OTHER_STATUSES.has(status) || RATE.test(words)) return undefined;
   if (status !== 413 && !TOO_LONG.some((wording) => wording.test(words))) return undefined;
   const said = statedIn(words);
-  // The answer alone is over the limit: no shorter list helps.
+  // The answer alone exceeds the limit: no shorter list helps.
   return (said.answer ?? 0) >= (said.limit ?? Number.POSITIVE_INFINITY) ? undefined : said;
 }
 
-/** Where clients and servers keep what they say. */
+/** Fields in which clients and servers keep error messages. */
 function wordsOf(error: unknown): string {
   const { code, message, responseBody, error: body } = objectOf(error);
   const held = typeof body === "object" && body !== null ? jsonText(body) : textOf(body);

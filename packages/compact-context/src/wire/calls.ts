@@ -5,9 +5,9 @@ import type { PreflightRequest } from "../core/usage.ts";
 import { sha256Hex } from "../errors.ts";
 import { type Json, objectOf, objectsIn, positiveOf, textOf, wordsOf } from "../providers/request.ts";
 
-// The model calls of the providers' HTTP interfaces: where each keeps its list, and what it says about it.
+// Model calls of the providers' HTTP interfaces: where each keeps its list and its settings.
 
-/** One kind of call, recognised by the path of its URL. */
+/** A kind of call, identified by the path of its URL. */
 export interface CallKind {
   readonly provider: "anthropic" | "openai" | "gemini";
   readonly format: Format;
@@ -15,42 +15,42 @@ export interface CallKind {
   readonly path: RegExp;
   /** The body's field with the list. */
   readonly field: "messages" | "input" | "contents";
-  /** Counts tokens and answers nothing else. */
+  /** Only counts tokens. */
   readonly counts?: true;
-  /** What travels beside the list. */
+  /** Content that is sent next to the list. */
   beside(body: Json): Pick<PreflightRequest, "system" | "tools" | "maxOutputTokens">;
-  /** Fields by which the provider itself keeps or compacts the conversation; empty where it does not. */
+  /** Fields by which the provider itself stores or compacts the conversation; empty if it does not. */
   serverManaged(body: Json): readonly string[];
-  /** The body of a list that is whole, without the wish that the provider keep the conversation from now on. */
+  /** The body for a complete list, without asking the provider to keep the conversation. */
   keptHere?(body: Json): Json;
-  /** How the provider compacts on demand, where it does. */
+  /** How the provider compacts on demand, if it does. */
   readonly compaction?: CompactionCall;
   /** The usage record in an answer or in an event of a stream. */
   usageOf(piece: Json): unknown;
-  /** What an answer, or an event of a stream, says that was changed in the list before the model read it. */
+  /** Changes made to the list before the model read it, as an answer or a stream event reports them. */
   changesOf?(piece: Json): unknown;
   /** The body of the provider's own answer to a request that is too long. */
   tooLong(said: Exceeded): Json;
 }
 
-/** A call by which a provider compacts a list that it is given. */
+/** A call by which a provider compacts a given list. */
 export interface CompactionCall {
-  /** What it adds to the path of the call under way; left out where both go to one address. */
+  /** Suffix for the path of the current call. Default: the same address. */
   readonly path?: string;
-  /** Header and value that this call needs, and every later one whose list begins with what it made. */
+  /** Header and value for this call, and for every later call whose list begins with its result. */
   readonly beta?: {
     readonly header: readonly [name: string, value: string];
     opens(list: readonly unknown[]): boolean;
   };
-  /** The body that asks for it, from that of the call under way. */
+  /** The body of the compaction call, derived from the current call's. */
   bodyOf(body: Json, list: readonly unknown[]): Json;
-  /** What came of it; undefined where it is no compaction. */
+  /** The resulting compaction; undefined if there is none. */
   read(answer: Json): Omit<ProviderCompaction, "model"> | undefined;
 }
 
 /** A request that is over its budget. */
 export interface Exceeded {
-  /** Tokens of the request, and the most that it may have. */
+  /** Tokens of the request, and the maximum. */
   readonly tokens: number;
   readonly limit: number;
   readonly message: string;
@@ -66,7 +66,7 @@ const anthropic: Omit<CallKind, "path"> = {
     maxOutputTokens: positiveOf(limit),
   }),
   // Edits that clear thinking or tool results work on the list that is sent; only `compact_*` replaces it.
-  // A thread that goes on sends new messages only.
+  // A continued thread sends new messages only.
   serverManaged: ({ context_management: managed, compaction, thread }) => {
     const edits = objectsIn(objectOf(managed).edits);
     const compacts = edits.some(({ type }) => textOf(type).startsWith("compact"));
@@ -76,7 +76,7 @@ const anthropic: Omit<CallKind, "path"> = {
       ...(objectOf(thread).type === "continue" ? ["thread"] : []),
     ];
   },
-  // Clients whose thread is not found send the whole list again, or go on without one.
+  // If a thread is not found, clients resend the whole list, or continue without one.
   keptHere: (body) => {
     const { thread, ...others } = body;
     return thread === undefined ? body : others;
@@ -124,10 +124,13 @@ const gemini: Omit<CallKind, "path"> = {
   }),
 };
 
-/** Least tokens that the provider may take for a summary, its thinking among them. */
+/** Minimum tokens for the provider's summary, including its thinking. */
 const MIN_ANSWER = 8_192;
 
-/** Compaction on demand, with the same model, system prompt, tools and thinking: else kept thinking is not valid after it. */
+/**
+ * Compaction on demand, with the same model, system prompt, tools and thinking: kept thinking would otherwise
+ * become invalid.
+ */
 const onDemand: CompactionCall = {
   beta: {
     header: ["anthropic-beta", "compact-2026-09-04"],
@@ -159,9 +162,9 @@ const onDemand: CompactionCall = {
 };
 
 /**
- * Compaction of Responses. The answer repeats the messages of the user before its item, and an item of an earlier
- * compaction stands for what came before: only the newest item is taken, since what stays of the user's words is
- * chosen here.
+ * Compaction of Responses. The answer repeats the user messages before its item, and an item of an earlier
+ * compaction replaces earlier content. Only the newest item is used, since the kept user messages are chosen
+ * here.
  */
 const compactResponse: CompactionCall = {
   path: "/compact",
@@ -218,7 +221,7 @@ const KINDS: readonly CallKind[] = [
   { ...gemini, path: /:countTokens$/, counts: true },
 ];
 
-/** The kind of a call by its URL; undefined for anything that carries no conversation. */
+/** The kind of a call by its URL; undefined for calls without a conversation. */
 export function callKind(url: string | URL): CallKind | undefined {
   const pathname = pathOf(url);
   return KINDS.find(({ path }) => path.test(pathname));
@@ -229,19 +232,19 @@ export function pathOf(url: string | URL): string {
   return new URL(url, "http://page").pathname;
 }
 
-/** The same URL with a longer path. */
+/** The same URL with a suffix added to its path. */
 export function below(url: string | URL, path: string): string {
   const [address = "", ...query] = String(url).split(/(?=[?#])/);
   return `${address}${path}${query.join("")}`;
 }
 
-/** The model that a call names, in its body or in its path. */
+/** The model of a call, from its body or its path. */
 export function modelOf(url: string | URL, body: Json): string | undefined {
   const inPath = /\/models\/([^/:]+)(?::|$)/.exec(pathOf(url))?.[1];
   return textOf(body.model) || (inPath === undefined ? undefined : decodeURIComponent(inPath));
 }
 
-/** The list of a call. A text stands for one message of the user; undefined where there is neither. */
+/** The list of a call. A text counts as one user message; undefined if there is neither. */
 export function listIn(kind: CallKind, body: Json): readonly unknown[] | undefined {
   const list = body[kind.field];
   if (kind.format === "openai-responses" && typeof list === "string")
@@ -265,9 +268,9 @@ function present(fields: Json): string[] {
   return Object.keys(fields).filter((name) => fields[name] !== undefined && fields[name] !== null);
 }
 
-// Which session a request belongs to, when nobody says so.
+// The session of a request, if the caller does not name one.
 
-/** Headers that name a conversation; the first that is there counts. */
+/** Headers that name a conversation, by priority. */
 const SESSION_HEADERS = [
   "x-compact-session",
   "x-claude-code-session-id",
@@ -279,9 +282,9 @@ const SESSION_HEADERS = [
 ];
 /** Headers that name an agent within a conversation. */
 const AGENT_HEADERS = ["x-compact-agent", "x-claude-code-agent-id", "x-agent-id"];
-/** Headers that hold the caller's key. */
+/** Headers with the caller's key. */
 const KEY_HEADERS = ["x-api-key", "authorization", "x-goog-api-key", "api-key"];
-/** Tokens of a login are renewed while a session runs: unlike a key, they do not tell who calls. */
+/** Login tokens are renewed during a session: unlike a key, they do not identify the caller. */
 const LOGIN = /^bearer (?:sk-ant-oat|ey)/i;
 
 /**
@@ -305,13 +308,13 @@ function firstOf(headers: Headers, names: readonly string[]): string | undefined
   return names.map((name) => headers.get(name)).find((value) => value !== null && value !== "") ?? undefined;
 }
 
-/** As much of a name as may stand in a file's name. */
+/** Limits a name to characters and a length that are valid in file names. */
 function plain(name: string): string {
   const safe = name.replace(/[^\w.-]+/g, "_");
   return safe.length <= 64 ? safe : sha256Hex(name).slice(0, 16);
 }
 
-/** What the user typed first; hosts change what they put around it from call to call. */
+/** The text that the user typed first; hosts change the text around it from call to call. */
 function firstTyped(list: readonly unknown[]): string {
   const first = list.map(objectOf).find(({ role }) => role === "user") ?? objectOf(list[0]);
   const { content = first.parts } = first;

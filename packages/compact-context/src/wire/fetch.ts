@@ -13,7 +13,7 @@ export interface CompactFetchOptions extends WireOptions {
  */
 export function compactFetch(options: CompactFetchOptions): typeof globalThis.fetch {
   requireOptions(options, "options", "Pass { manager: new CompactManager() }.");
-  // Taken now: what is made here may become the platform's own.
+  // Captured now: the returned `fetch` may later replace the platform's own.
   const send = options.fetch ?? globalThis.fetch;
   const wire = createWire({ ...options, fetch: send });
   return async (input, init) => {
@@ -57,21 +57,21 @@ async function readRequest(
   }
 }
 
-/** The text of a `Request`'s own body, when it says that it is JSON. */
+/** The text of a `Request`'s own body, if its content type is JSON. */
 async function ownText(given: Request | undefined, init: RequestInit): Promise<string | undefined> {
   if (init.body instanceof Uint8Array) return new TextDecoder().decode(init.body);
   const isJson = given?.headers.get("content-type")?.includes("json") === true;
   return isJson && init.body === undefined ? given.clone().text() : undefined;
 }
 
-/** What the clients of OpenAI's and Anthropic's SDKs have in common. */
+/** The common interface of OpenAI's and Anthropic's SDK clients. */
 export interface SdkClient {
   withOptions(options: { fetch?: typeof globalThis.fetch }): unknown;
 }
 
 /**
- * A client like the given one whose calls, of every method and helper, are compacted on their way; so are those of
- * clients made from it by `withOptions`. Throws `InvalidArgument` for anything that is no client.
+ * A client like the given one whose calls, through every method and helper, are compacted; clients derived by
+ * `withOptions` too. Throws `InvalidArgument` for anything that is not a client.
  */
 export function compactClient<Client extends SdkClient>(
   client: Client,

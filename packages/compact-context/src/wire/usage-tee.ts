@@ -26,7 +26,7 @@ export function watchUsage(
     if (json === undefined || !TELLING.test(json)) return;
     try {
       const value: unknown = JSON.parse(json);
-      // Gemini streams a list where no event stream is asked for.
+      // Gemini streams a JSON list unless an event stream is requested.
       const usage = usageOf(objectOf(Array.isArray(value) ? value.at(-1) : value));
       if (typeof usage === "object" && usage !== null) seen(usage as Json);
     } catch {
@@ -47,7 +47,7 @@ export function watchUsage(
         if (text.length > MOST_TEXT) return;
         const piece = decoder.decode(bytes, { stream: true });
         text += piece;
-        // A line that has not ended is not looked at again.
+        // Without a newline, no further line is complete.
         if (streamed && piece.includes("\n")) readLines();
       },
       flush() {
@@ -67,7 +67,7 @@ export function refusesReasoning(words: string): boolean {
   return REFUSED.test(words);
 }
 
-/** The same entry without reasoning: an own copy, the same object where there was none, undefined where nothing is left. */
+/** The entry without reasoning: a copy, the same object if it had none, undefined if nothing remains. */
 export function withoutReasoning(entry: unknown): unknown {
   const { type, id: _, ...item } = objectOf(entry);
   if (type === "reasoning") return undefined;
@@ -91,8 +91,8 @@ function rest(
 }
 
 /**
- * The body for a list without reasoning. While tools run, Anthropic wants the newest answer to begin with its thinking:
- * where that is gone, the call is made without thinking, and without edits of it.
+ * The body for a list without reasoning. During tool use, Anthropic requires that the newest answer begins
+ * with its thinking: without it, the call is made with thinking disabled and without edits of it.
  */
 export function withoutThinking(body: Json, list: readonly unknown[]): Json {
   const { thinking, context_management, ...others } = body;

@@ -21,7 +21,7 @@ import {
 } from "./calls.ts";
 import { refusesReasoning, watchUsage, withoutReasoning, withoutThinking } from "./usage-tee.ts";
 
-// One model call on its way to a provider, as URL, headers and body: whoever it comes from, and in any language.
+// One model call to a provider, as URL, headers and body, from any client in any language.
 
 export interface WireOptions extends HostOptions {
   /** Keeps the sessions; a function if each model has its own manager. */
@@ -48,14 +48,14 @@ export type PassedBy =
   /** Compacting failed, and the list fits. */
   | "failed";
 
-/** One request, looked at. */
+/** One request that was read. */
 export interface WireCall {
   /** The body to send: the same object if nothing changes. */
   readonly body: Json;
   readonly session: string | undefined;
   readonly report: CompactionReport | undefined;
   readonly passedBy: PassedBy | undefined;
-  /** The headers to send the body with: those that were given, and a beta that the body makes use of. */
+  /** The headers to send with the body: the given ones, and a beta header that the body requires. */
   readonly headers: Headers;
   /**
    * Sends the body and returns the provider's answer, byte for byte, reading its usage as it passes. A
@@ -80,9 +80,9 @@ export type Wire = (
 /** State kept for a session between its calls. */
 interface Remembered {
   usage?: Json;
-  /** Entries of the client's list before this index go out without reasoning: the provider refused it. */
+  /** Entries of the client's list before this index are sent without reasoning: the provider refused it. */
   withoutReasoning?: number;
-  /** Blocks of reasoning that the provider says it dropped since the call before. */
+  /** Reasoning blocks that the provider dropped since the previous call, by its own report. */
   dropped?: number;
 }
 
@@ -93,7 +93,7 @@ interface Sent {
 }
 
 const MAX_SESSIONS = 256;
-/** Lists are large; only those of the newest sessions are kept, to answer for them when their tokens are counted. */
+/** Lists are large: only those of the newest sessions are kept, to answer token counts. */
 const MAX_LISTS = 16;
 /** Maximum number of cache breakpoints in a request to Anthropic. */
 const MAX_BREAKPOINTS = 4;
@@ -167,7 +167,7 @@ function pass({ body, headers }: Sendable, session: string | undefined, passedBy
 
 type Sendable = Pick<Request, "body" | "headers">;
 
-/** The headers for a list, with the beta by which the provider knows its own compaction. */
+/** The headers for a list, with the beta that the provider's own compaction requires. */
 function headersFor(headers: Headers, { compaction }: CallKind, list: readonly unknown[]): Headers {
   const beta = compaction?.beta;
   return beta?.opens(list) === true ? withHeader(headers, beta.header) : headers;
@@ -180,7 +180,7 @@ function withHeader(headers: Headers, [name, value]: readonly [string, string]):
   return own;
 }
 
-/** Counts what would be sent: a client that sees its own list counted would compact it by itself. */
+/** Counts the list that would be sent: with the count of its own list, the client would compact by itself. */
 function countAsSent(
   { lists }: Shared,
   request: Request,
@@ -306,7 +306,7 @@ class ModelCall {
     return this.#shared.compactionOf(this.#found.manager);
   }
 
-  /** Keeps a compacted list, for the count of its tokens. */
+  /** Keeps a compacted list, to answer token counts. */
   #remember(sent: readonly unknown[]): void {
     const { session, list } = this.#found;
     if (sent === list) this.#shared.lists.delete(session);
@@ -385,7 +385,7 @@ class ModelCall {
       return kind.usageOf(piece);
     };
     const body = watchUsage(response, usageOf, (record) => {
-      // A stream tells the input first and the output last.
+      // A stream reports the input first and the output last.
       usage = {
         ...usage,
         ...Object.fromEntries(Object.entries(record).filter(([, value]) => value != null)),
@@ -408,7 +408,7 @@ class ModelCall {
   }
 }
 
-/** True for an entry with our own mark, `meta: { protected: true }`: providers refuse fields that they do not know. */
+/** True for an entry with our own mark, `meta: { protected: true }`: providers refuse unknown fields. */
 function isMarked(entry: unknown): boolean {
   return typeof objectOf(objectOf(entry).meta).protected === "boolean";
 }
@@ -419,7 +419,7 @@ function withoutMark(entry: unknown): unknown {
   return rest;
 }
 
-/** Entries that say that a block was shown all the same are no drops. */
+/** Entries for blocks that were shown are not counted as dropped. */
 function isDrop({ type, reason }: Json): boolean {
   return textOf(type).includes("dropped") || textOf(reason) === "prefix_mismatch";
 }

@@ -26,7 +26,7 @@ export interface CallParams {
 
 /** Fits `wrapLanguageModel` of AI SDK 6 and 7. */
 export interface CompactLanguageModelMiddleware {
-  /** The SDKs name their own version here and read it nowhere; `never` fits both. */
+  /** The SDKs declare their own version here and never read it; `never` fits both. */
   readonly specificationVersion: never;
   transformParams<Params extends { prompt: unknown[] }>(options: { params: Params }): Promise<Params>;
   wrapGenerate<Result>(options: {
@@ -41,7 +41,7 @@ export interface CompactLanguageModelMiddleware {
   }): Promise<Result>;
 }
 
-/** A call with what was sent for it. */
+/** A call and the list that was sent for it. */
 type Made = Omit<FailedCall<unknown>, "error">;
 
 /** Sessions whose latest usage is kept for their next call; the oldest is evicted first. */
@@ -63,7 +63,9 @@ export function compactLanguageModelMiddleware(
     const call = made.get(params);
     if (call !== undefined) reported.set(call.sessionId, usage);
   };
-  /** What `send` makes of the parameters, or of shorter ones where the provider finds these too long. */
+  /**
+   * The result of `send` for the parameters, or for shorter ones if the provider rejects these as too long.
+   */
   const sendFitting = async <Result>(
     { params, model }: { readonly params: object; readonly model?: object },
     method: "doGenerate" | "doStream",
@@ -123,7 +125,7 @@ export function compactLanguageModelMiddleware(
   };
 }
 
-/** Prompts hold text as parts, where messages may hold it plain. */
+/** Prompts hold text as parts; messages may hold it as a string. */
 export function inParts(message: unknown): unknown {
   const { role, content } = objectOf(message);
   if (role === "system" || typeof content !== "string") return message;

@@ -134,7 +134,7 @@ async function* piecesOf(stream: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Ids of calls that were given: some servers give none, or the same one twice. */
+/** Ids of given calls: some servers send none, or the same one twice. */
 interface CallNames {
   unique(id: string): string;
 }
@@ -150,7 +150,7 @@ function createCallNames(): CallNames {
   };
 }
 
-/** A block's ids and signatures come with its beginning, its words or its end, by provider. */
+/** Providers send a block's ids and signatures with its start, its deltas or its end. */
 const BLOCK = /^(text|reasoning)-(start|delta|end)$/;
 
 function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
@@ -206,7 +206,7 @@ function reasonOf(finishReason: unknown): string {
   return textOf(finishReason) || textOf(objectOf(finishReason).unified);
 }
 
-/** A refusal in OpenAI's own answer: the SDK passes it on as text, or not at all. */
+/** A refusal in OpenAI's response: the SDK returns it as text, or omits it. */
 function refusalIn(body: unknown): string {
   const { choices, output } = objectOf(body);
   const message = objectOf(objectsIn(choices)[0]?.message);

@@ -9,12 +9,12 @@ export interface CompactionFunctionOptions extends HostOptions {
   readonly sessionId: string;
 }
 
-/** One message of a `Session`; those of the AI SDK's interface are such. */
+/** One message of a `Session`, such as an AI SDK UI message. */
 interface SessionMessage {
   readonly id: string;
 }
 
-/** What a session reads in place of its messages from the first id to the last. */
+/** The text that a session reads instead of its messages from the first id to the last. */
 interface SessionOverlay {
   readonly fromMessageId: string;
   readonly toMessageId: string;

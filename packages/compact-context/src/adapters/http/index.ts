@@ -96,7 +96,7 @@ function urlOf(base: URL, path: string): string {
   return url.href;
 }
 
-/** The model that a server lists first, which it is asked for once. */
+/** The first model in the server's list, requested once. */
 function firstModel(endpoint: Endpoint, base: URL): (signal: AbortSignal | undefined) => Promise<string> {
   let listed: string | undefined;
   return async (signal) => {

@@ -211,7 +211,7 @@ function readMessage(message: unknown): TextModelAnswer {
   return answerOf(text, silent ? "end" : stopOf(reason), usage);
 }
 
-/** Providers name it differently, and some only in what stopped the answer halfway. */
+/** Providers use different names, and some report it only as the reason for stopping. */
 function reasonIn(metadata: Readonly<Record<string, unknown>>): string {
   const halfway = textOf(objectOf(metadata.incomplete_details).reason);
   const named = [metadata.finish_reason, metadata.stop_reason, metadata.finishReason, metadata.done_reason];

@@ -1,8 +1,8 @@
 import { describedTool, objectOf, positiveOf } from "../../providers/request.ts";
 
-/** The parts of LangChain that the adapter touches, seen by their shape: LangChain is never imported. */
+/** The parts of LangChain that the adapter uses, typed structurally: LangChain is never imported. */
 
-/** What `wrapModelCall` is called with. */
+/** The argument of `wrapModelCall`. */
 export interface ModelCall {
   readonly messages: unknown[];
   readonly systemMessage?: unknown;
@@ -13,19 +13,22 @@ export interface ModelCall {
   readonly runtime?: unknown;
 }
 
-/** Hands a request on to the next middleware, and at last to the model. */
+/** Passes a request to the next middleware, and finally to the model. */
 export type Handler<Request, Answer> = (request: Request) => Answer | Promise<Answer>;
 
-/** LangGraph's word for "take everything out first", as a plain message. */
+/** LangGraph's order to remove all messages first, as a plain message. */
 export const REMOVE_ALL: object = { type: "remove", id: "__remove_all__" };
 
-/** `configurable.thread_id` of a run, in a node's config or where the version of LangChain tells it to middleware. */
+/**
+ * `configurable.thread_id` of a run, from a node's config or from the middleware's runtime, depending on
+ * LangChain's version.
+ */
 export function threadOf(runtime: unknown): string | undefined {
   const id = objectOf(objectOf(runtime).configurable).thread_id;
   return typeof id === "string" || typeof id === "number" ? String(id) : undefined;
 }
 
-/** The run's own signal, in the same places. */
+/** The run's own signal, from the same places. */
 export function signalOf(runtime: unknown): AbortSignal | undefined {
   const { signal } = objectOf(runtime);
   return signal instanceof AbortSignal ? signal : undefined;
@@ -38,7 +41,7 @@ export function systemOf({ systemMessage, systemPrompt }: ModelCall): string | u
   return typeof systemPrompt === "string" ? systemPrompt : undefined;
 }
 
-/** The answer's limit: of the call, else of the model, under the names that LangChain's models have for it. */
+/** The answer's limit: of the call, otherwise of the model, under LangChain's names for it. */
 export function maxOutputOf({ model, modelSettings }: ModelCall): number | undefined {
   const limits = [modelSettings, model]
     .map(objectOf)
@@ -52,7 +55,7 @@ export function maxOutputOf({ model, modelSettings }: ModelCall): number | undef
   return positiveOf(...limits);
 }
 
-/** Tools as providers are told of them: name, description and JSON schema. */
+/** Tools as they are sent to providers: name, description and JSON schema. */
 export function toolsOf({ tools }: ModelCall): readonly unknown[] {
   return Array.isArray(tools) ? tools.map(describeTool) : [];
 }

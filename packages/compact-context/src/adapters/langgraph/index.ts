@@ -81,7 +81,9 @@ const OPTIONS: Readonly<Record<keyof SummarizationNodeOptions, true>> = {
   name: true,
 };
 
-/** A node that finds what its summaries replaced: the `source` of `createRecallNode` and `recallTools`. */
+/**
+ * A node that finds messages replaced by its summaries: the `source` of `createRecallNode` and `recallTools`.
+ */
 type SummarizingNode = RunnableNode & RecallSource;
 
 /** Callable with and without `new`. */
@@ -231,7 +233,10 @@ function overLimit(error: unknown): CompactError {
   );
 }
 
-/** What the state holds, in our words or those of Python's langmem, and how to write it in the same words. */
+/**
+ * The state's content, under our names or those of Python's langmem, and how to write it under the same
+ * names.
+ */
 function readRunning(value: unknown): {
   readonly running: RunningSummary | undefined;
   write(running: RunningSummary): object;
@@ -243,7 +248,7 @@ function readRunning(value: unknown): {
   if (typeof summary !== "string") return { running: undefined, write };
   const ids = isPython ? held.summarized_message_ids : held.summarizedMessageIds;
   const last = isPython ? held.last_summarized_message_id : held.lastSummarizedMessageId;
-  // Another writer may have put a Set there.
+  // Another writer may have stored a Set there.
   const list: unknown[] = Array.isArray(ids) || ids instanceof Set ? [...(ids as Iterable<unknown>)] : [];
   const running = {
     summary,
@@ -261,13 +266,15 @@ function pythonWords(running: RunningSummary): object {
   };
 }
 
-/** A chat model, a function that makes one with given limits, or a text model of any other origin. */
+/** A chat model, a function that makes one with given limits, or any other text model. */
 export type GraphModel =
   | TextModel
   | LangChainChatModel
   | ((settings: LangChainSettings) => LangChainChatModel);
 
-/** LangGraph's mark for models whose words are not part of the answer: they stay out of `messages` streams. */
+/**
+ * LangGraph's tag for models whose output is not part of the answer: it is excluded from `messages` streams.
+ */
 const NO_STREAM = { tags: ["langsmith:nostream"] };
 
 function textModelOf(model: GraphModel): TextModel {

@@ -1,9 +1,9 @@
-/** Work on a graph's state. */
+/** The work of a node: an update for a state. */
 type Work = (state: object, config?: unknown) => Promise<object>;
 
 /**
- * A LangGraph node: a function that is a LangChain `Runnable` as well, so that graphs, sequences and people may
- * use it either way. Nothing of LangChain is needed for it.
+ * A LangGraph node: a function that is also a LangChain `Runnable`, usable either way in graphs, sequences
+ * and code. Does not depend on LangChain.
  */
 export interface RunnableNode {
   <State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
@@ -11,7 +11,7 @@ export interface RunnableNode {
   readonly lc_serializable: false;
   readonly lc_namespace: string[];
   invoke<State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
-  /** All at once; `config`: one for all, or one for each. */
+  /** Runs all at once; `config`: one for all, or one per input. */
   batch<State extends object>(states: readonly State[], config?: unknown): Promise<Partial<State>[]>;
   /** One chunk: the whole update. */
   stream<State extends object>(state: State, config?: unknown): Promise<ReadableStream<Partial<State>>>;
@@ -19,18 +19,18 @@ export interface RunnableNode {
     states: AsyncIterable<State>,
     config?: unknown,
   ): AsyncGenerator<Partial<State>>;
-  /** What the other makes of this one's update. */
+  /** The other runnable's result for this one's update. */
   pipe(next: PipedTo): RunnableNode;
   withConfig(config: object): RunnableNode;
   getName(suffix?: string): string;
 }
 
-/** What may follow a node: a function, or anything that is invoked. */
+/** A next step: a function, or an object with `invoke`. */
 export type PipedTo =
   | ((input: never, config?: never) => unknown)
   | { invoke(input: never, config?: never): unknown };
 
-/** Gives work the outside of a Runnable. */
+/** Wraps a function in the interface of a Runnable. */
 export function createRunnable(name: string, work: Work): RunnableNode {
   const invoke: Work = async (state, config) => work(state, config);
   const node = Object.assign((state: object, config?: unknown) => invoke(state, config), {

@@ -61,7 +61,7 @@ export function compactProcessor(options: MastraProcessorOptions): CompactProces
   };
 }
 
-/** The thread that the agent's memory is in: Mastra puts it into the request's context. */
+/** The thread of the agent's memory, which Mastra adds to the request's context. */
 function threadOf(requestContext: unknown): string {
   const context = requestContext as { get?(key: string): unknown } | undefined;
   const { id } = objectOf(objectOf(context?.get?.("MastraMemory")).thread as Json | undefined);

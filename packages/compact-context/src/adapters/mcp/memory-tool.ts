@@ -62,7 +62,7 @@ export function memoryTool(options: MemoryToolOptions): RecallTool {
   };
 }
 
-/** Characters per token, more than even long words have. */
+/** Characters per token, an upper bound even for long words. */
 const CHARACTERS = 8;
 
 function nothing(candidates: number): string {

@@ -1,12 +1,12 @@
 import type { Readable, Writable } from "node:stream";
 import { CompactError } from "../../errors.ts";
 
-/** The parts of `@modelcontextprotocol/server` (2.x) that are used, seen by their shape. */
+/** The parts of `@modelcontextprotocol/server` (2.x) that are used, typed structurally. */
 export interface McpSdk {
   readonly Server: new (info: McpServerInfo, options: McpServerOptions) => McpServer;
   readonly ProtocolError: new (code: number, message: string) => Error;
   readonly StdioServerTransport: new (stdin?: Readable, stdout?: Writable) => McpTransport;
-  /** Takes what `Server` constructs; its own type of that cannot be written by shape. */
+  /** Accepts an instance of `Server`; its own type cannot be written structurally. */
   serveStdio(factory: () => never, options: McpServeOptions): { close(): Promise<void> };
 }
 
@@ -25,7 +25,7 @@ export interface McpServer {
   setRequestHandler(method: "tools/call", handler: (request: McpCall) => Promise<McpAnswer>): void;
 }
 
-/** A call of a tool, as far as it is looked at. */
+/** A tool call, reduced to the fields that are read. */
 export interface McpCall {
   readonly params: { readonly name: string; readonly arguments?: unknown };
 }
@@ -49,7 +49,7 @@ export interface McpServeOptions {
 
 const PACKAGE: string = "@modelcontextprotocol/server";
 
-/** The SDK, found the way `load` finds packages; rejects with `InvalidUsage` where it is not installed. */
+/** The SDK, imported by `load`; rejects with `InvalidUsage` if it is not installed. */
 export async function loadMcpSdk(
   load: (name: string) => Promise<unknown> = (name) => import(name),
 ): Promise<McpSdk> {

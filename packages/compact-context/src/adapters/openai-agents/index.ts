@@ -9,7 +9,7 @@ export { createSpanExporter } from "./span-exporter.ts";
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
   readonly manager: HostManager;
-  /** Where the items are stored: any session of the SDK or a custom one. */
+  /** The session that stores the items: any session of the SDK or a custom one. */
   readonly underlyingSession: Store;
   /** Default: the underlying session's own id. */
   readonly sessionId?: string;
@@ -45,9 +45,9 @@ const WRITES: ReadonlySet<PropertyKey> = new Set([
 ]);
 
 /**
- * A session that compacts what it stores. The originals are in the manager's archive before an item is
- * removed from the store. Throws `InvalidArgument` for a session that compacts by itself or whose items are
- * only stored by the provider.
+ * A session that compacts its stored items. The originals are archived before an item is removed from the
+ * store. Throws `InvalidArgument` for a session that compacts by itself or whose items are only stored by the
+ * provider.
  */
 export const CompactSession: CompactSessionConstructor = function compactSession<Store extends SessionLike>(
   options: CompactSessionOptions<Store>,
@@ -116,7 +116,7 @@ function createCompaction<Store extends SessionLike>(
     try {
       await compactOnce(sessionId, force);
     } catch (error) {
-      // The turn is stored and answered: a failure now must not discard its answer.
+      // The turn is already stored and answered: a failure must not discard its answer.
       if (force || options.onFailure === "throw") throw error;
       manager.warn(sessionId, "session_not_compacted", `the stored items stay as they are: ${String(error)}`);
     }
@@ -188,7 +188,7 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
   return Object.assign(filter, { preserveInputIdentity: true });
 }
 
-/** Function tools carry their JSON schema; hosted ones cost what their settings say. */
+/** Function tools have a JSON schema; hosted tools are counted by their settings. */
 function toolsOf(tools: unknown): readonly unknown[] {
   return Array.isArray(tools) ? tools : [];
 }

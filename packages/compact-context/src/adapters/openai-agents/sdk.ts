@@ -1,7 +1,9 @@
-/** The parts of the OpenAI Agents SDK that the adapter touches, seen by their shape: the SDK is never imported. */
+/**
+ * The parts of the OpenAI Agents SDK that the adapter uses, typed structurally: the SDK is never imported.
+ */
 import { objectOf } from "../../providers/request.ts";
 
-/** What the SDK is about to send; `input` holds its `AgentInputItem`s. */
+/** The SDK's next request; `input` holds its `AgentInputItem`s. */
 export interface ModelInput {
   input: unknown[];
   instructions?: string | undefined;
@@ -14,7 +16,7 @@ interface AgentLike {
   readonly modelSettings?: unknown;
 }
 
-/** What `callModelInputFilter` is called with. */
+/** The argument of `callModelInputFilter`. */
 export interface FilterCall<Data extends ModelInput = ModelInput> {
   readonly modelData: Data;
   readonly agent: AgentLike;
@@ -24,7 +26,7 @@ export interface FilterCall<Data extends ModelInput = ModelInput> {
 /** Fits `callModelInputFilter` of a `Runner` and of a single run. */
 export interface InputFilter {
   <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data>;
-  /** Lets the SDK hand over its own items instead of copies, where it can; they are never written to. */
+  /** Makes the SDK pass its own items instead of copies, if it can; they are never modified. */
   preserveInputIdentity: boolean;
 }
 
@@ -37,14 +39,14 @@ export interface SessionLike {
   clearSession(): Promise<void>;
 }
 
-/** A span of the SDK's tracing, or the stand-in that it makes while tracing is off. */
+/** A span of the SDK's tracing, or its placeholder while tracing is off. */
 export interface SpanLike {
   start(): void;
   end(): void;
   setError(error: { message: string; data?: Record<string, unknown> }): void;
 }
 
-/** The SDK's tracing functions; `import * as agents from "@openai/agents"` fits as a whole. */
+/** The SDK's tracing functions, such as `import * as agents from "@openai/agents"`. */
 export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unknown> {
   createCustomSpan(
     options: { data: { name: string; data: Record<string, unknown> } },
@@ -56,8 +58,8 @@ export interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unkn
 }
 
 /**
- * True for what the SDK hands over under `conversationId` or `previousResponseId` in the midst of a run: results
- * whose calls only the provider has. The list is then no history, and nothing of it can be compacted here.
+ * True for input with `conversationId` or `previousResponseId` during a run: results whose calls only the
+ * provider has. The list is then not a history, and cannot be compacted here.
  */
 export function isDelta(items: readonly unknown[]): boolean {
   const calls = new Set<unknown>();

@@ -4,16 +4,16 @@ import type { SpanLike, TracingFunctions } from "./sdk.ts";
 
 /** Turns events into custom spans of the SDK's own trace. */
 export interface SpanExporter extends Exporter {
-  /** From now on the session's events belong under the span that is current at this moment. */
+  /** Attaches the session's later events to the current span. */
   attach(sessionId: string): void;
 }
 
-/** Sessions whose place in a trace is remembered; the oldest is forgotten first. */
+/** Sessions whose span is remembered; the oldest is evicted first. */
 const MAX_PLACES = 256;
 
 /**
- * OBS-4: gives every event a span under the agent's turn, where a trace is open; elsewhere, and while the SDK's
- * tracing is off, nothing happens. `tracing`: the SDK's module, or the three functions of it.
+ * OBS-4: creates a span for every event under the agent's turn if a trace is open and the SDK's tracing is
+ * on. `tracing`: the SDK's module, or its three functions.
  */
 export function createSpanExporter<Span extends SpanLike, Trace>(
   tracing: TracingFunctions<Span, Trace>,
@@ -53,7 +53,7 @@ function dataOf(event: CompactEvent): Record<string, unknown> {
 
 function write(span: SpanLike, event: CompactEvent): void {
   span.start();
-  // A span takes its times from the moment of these calls; the step began and ended when its event says.
+  // A span takes its times from these calls; the event has the step's actual times.
   const shown = { configurable: true, enumerable: true };
   Object.defineProperty(span, "startedAt", { ...shown, value: event.startedAt });
   Object.defineProperty(span, "endedAt", { ...shown, value: event.endedAt });

@@ -7,7 +7,7 @@ export interface OpencodePluginOptions extends HostOptions {
   readonly manager: HostManager;
 }
 
-/** One of opencode's messages. */
+/** A message of opencode. */
 interface OpencodeMessage {
   info: object;
   parts: object[];
@@ -67,7 +67,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
         if (sent === entries) return;
         const asked = messages.find(({ info }) => objectOf(info).role === "user");
         const ours = sent.map((entry) => fromUiMessage(entry, asked?.info));
-        // opencode continues with the array that it passed in.
+        // opencode continues with the array that it passed.
         messages.splice(0, messages.length, ...ours);
         const summary = sent.find(({ native }) => native === undefined);
         if (summary !== undefined) summaries.set(sessionId, wordsOf(summary.parts));
@@ -87,7 +87,7 @@ export function compactPlugin(options: OpencodePluginOptions): () => Promise<Ope
   };
 }
 
-/** A message in the shape of the AI SDK's interface, with opencode's own objects beside it. */
+/** A message in the shape of the AI SDK's UI messages, with opencode's own objects attached. */
 interface Entry {
   readonly id?: unknown;
   readonly role: string;
@@ -102,7 +102,7 @@ function asUiMessage(native: OpencodeMessage): Entry {
   return { id, role: textOf(role), parts, native };
 }
 
-/** Parts that are not sent to the model become data, which no model sees either. */
+/** Parts that are not sent to the model become data parts, which no model sees either. */
 function asUiPart(part: Json): Json {
   const { type, text, ignored } = part;
   if (type === "text" && ignored !== true) return { type, text };
@@ -117,7 +117,10 @@ function asUiPart(part: Json): Json {
 
 const STATES: Readonly<Record<string, string>> = { completed: "output-available", error: "output-error" };
 
-/** Opencode's own object where nothing was changed; `asked` lends a summary what every user message has. */
+/**
+ * opencode's own object if nothing was changed; `asked` provides the fields that every user message has, for
+ * a summary.
+ */
 function fromUiMessage(entry: Entry, asked: object | undefined): OpencodeMessage {
   const { native, parts } = entry;
   if (native === undefined) return summaryMessage(wordsOf(parts), objectOf(asked));

@@ -182,7 +182,7 @@ function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
   }
 }
 
-/** What pi passes to a tool behind its arguments. */
+/** pi's parameters for a tool, after its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
 /** Undefined for a cancelled compaction. */
@@ -238,7 +238,7 @@ export interface Managers {
   flush(): Promise<void>;
 }
 
-/** The given manager, or one of our own per model window. */
+/** The given manager, or a manager created per model window. */
 function createManagers(given: CompactManager | undefined, config: CompactConfigInput): Managers {
   const made = new Map<string, CompactManager>();
   const managerFor: Managers["managerFor"] = ({ model, cwd }) => {

@@ -100,7 +100,7 @@ function readMessage(answer: unknown, { api }: PiModel, signal: AbortSignal | un
   throw status === undefined ? error : Object.assign(error, { status: Number(status) });
 }
 
-/** These interfaces always tell their usage with the end: without it pi says `stop` to half an answer. */
+/** These interfaces always report usage at the end: without it pi reports `stop` for half an answer. */
 function brokeOff(api: string, usage: unknown): boolean {
   return api !== "openai-completions" && objectOf(usage).totalTokens === 0;
 }

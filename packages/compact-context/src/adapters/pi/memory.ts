@@ -8,19 +8,22 @@ import { objectOf } from "../../providers/request.ts";
 import type { PiAgentEndEvent, PiBeforeAgentEvent, PiContext, PiExtensionApi, PiSwitchEvent } from "./sdk.ts";
 
 export interface PiMemoryOptions {
-  /** What outlives a session: recalled before each prompt, told of each answer, and brought up to date before `/new`. */
+  /**
+   * Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before
+   * `/new`.
+   */
   readonly memory?: ChannelMemory;
   /** The folders of that memory, for `/memory`. */
   readonly channelDir?: string;
   readonly workspaceDir?: string;
 }
 
-/** The conversation as pi showed it last. */
+/** The conversation that pi passed most recently. */
 export type NewestList = () =>
   | { readonly sessionId: string; readonly messages: readonly unknown[] }
   | undefined;
 
-/** Gives pi a memory and the command `/memory [query]`. */
+/** Adds a memory and the command `/memory [query]` to pi. */
 export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, newest: NewestList): void {
   const { memory } = options;
   pi.registerCommand("memory", {
@@ -55,8 +58,9 @@ export function registerMemory(pi: PiExtensionApi, options: PiMemoryOptions, new
 }
 
 /**
- * What pi sent last up to where the turn began, and the turn: pi hands over copies, told apart by role and time. Its
- * newer line begins the first turn with the system prompt, which it does not send as a message.
+ * The messages that pi last sent up to the start of the turn, and the turn: pi passes copies, identified by
+ * role and time. Its newer line begins the first turn with the system prompt, which it does not send as a
+ * message.
  */
 function joined(before: readonly unknown[], ended: readonly unknown[]): readonly unknown[] {
   const turn = ended.filter((message) => objectOf(message).role !== "system");

@@ -14,7 +14,7 @@ export interface PiCommand {
   handler(args: string, context: never): Promise<void>;
 }
 
-/** What pi hands to every handler. */
+/** The context that pi passes to every handler. */
 export interface PiContext {
   readonly cwd: string;
   readonly hasUI: boolean;
