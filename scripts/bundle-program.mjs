@@ -78,13 +78,8 @@ function copyVocabularies(folder) {
 
 /** The files that a manifest of the library leads to, those for browsers among them. */
 function entriesOf({ exports: subpaths, imports, browser }) {
-  const targets = [...Object.values(subpaths), ...Object.values(imports)].flatMap((target) =>
-    typeof target === "string" ? [] : Object.values(target),
-  );
-  return [...targets, ...Object.keys(browser), ...Object.values(browser)].flatMap((path) => {
-    const name = /^\.\/lib\/(.*)\.js$/.exec(path)?.[1];
-    return name === undefined ? [] : [name];
-  });
+  const named = JSON.stringify({ subpaths, imports, browser });
+  return [...named.matchAll(/"\.\/lib\/([^"]*)\.js"/g)].map(([, name]) => name);
 }
 
 /** The library as it is published: what its manifest leads to, and what these files share in `chunks/`. */
