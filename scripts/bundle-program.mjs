@@ -1,5 +1,5 @@
 // Bundles the library, and programs that hold what they take of it: a few modules, each loaded when it is needed.
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -93,7 +93,12 @@ export async function bundleLibrary(folder) {
     chunks: "chunks/[name].js",
     groups: sharedChunks(),
   });
-  copyVocabularies(join(folder, "tokens", "encodings"));
+  const encodings = join(folder, "tokens", "encodings");
+  copyVocabularies(encodings);
+  // A map of the vocabularies would be as large as they are; a name of one that is not there makes bundlers warn.
+  const embedded = join(encodings, "embedded.js");
+  writeFileSync(embedded, readFileSync(embedded, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, ""));
+  rmSync(`${embedded}.map`);
 }
 
 /** The command: `main.js`, and the licences of the packages that it and its page hold. */

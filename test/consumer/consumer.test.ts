@@ -24,6 +24,7 @@ const ready =
     existsSync(join(root, "packages", file)),
   );
 const chromium = "/usr/bin/chromium";
+const yarn = join(tools, "@yarnpkg/cli-dist/bin/yarn.js");
 const deno = join(tools, "@deno/linux-x64-glibc/deno");
 const run = promisify(execFile);
 
@@ -121,6 +122,31 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     writeFileSync(join(project, "deno.mjs"), text);
     const { stdout } = await run(deno, ["run", "--allow-all", "deno.mjs"], { cwd: project });
     expect(stdout.trim()).toBe(SAID);
+  });
+
+  it.skipIf(!existsSync(yarn))("keeps its archive on the disk under Yarn's Plug'n'Play", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "compact-yarn-"));
+    try {
+      const tarball = readdirSync(project).find((name) => /^compact-context-\d.*\.tgz$/.test(name)) ?? "";
+      const dependencies = { "compact-context": `file:${join(project, tarball)}` };
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
+      writeFileSync(join(folder, "yarn.lock"), "");
+      const program = `${PROGRAM.replace('{ kind: "memory" }', '{ root: "." }')}await manager.flush();`;
+      const text = `import { compact, CompactManager } from "compact-context";${program}console.log(said);`;
+      writeFileSync(join(folder, "module.mjs"), text);
+      const env = {
+        ...process.env,
+        YARN_ENABLE_IMMUTABLE_INSTALLS: "false",
+        YARN_ENABLE_TELEMETRY: "0",
+        YARN_GLOBAL_FOLDER: join(folder, "yarn"),
+      };
+      await run(process.execPath, [yarn, "install"], { cwd: folder, env });
+      const { stdout } = await run(process.execPath, [yarn, "node", "module.mjs"], { cwd: folder, env });
+      expect(stdout.trim()).toBe(SAID);
+      expect(readdirSync(join(folder, "s"))).toContain("transcript-pre-compact-001.jsonl");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("runs with frozen intrinsics", async () => {
