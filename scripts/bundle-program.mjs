@@ -1,5 +1,5 @@
 // Bundles the library, and programs that hold what they take of it: a few modules, each loaded when it is needed.
-import { copyFileSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { copyFileSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { fileURLToPath } from "node:url";
 import { rolldown } from "rolldown";
@@ -78,13 +78,8 @@ function copyVocabularies(folder) {
 
 /** The files that a manifest of the library leads to, those for browsers among them. */
 function entriesOf({ exports: subpaths, imports, browser }) {
-  const targets = [...Object.values(subpaths), ...Object.values(imports)].flatMap((target) =>
-    typeof target === "string" ? [] : Object.values(target),
-  );
-  return [...targets, ...Object.keys(browser), ...Object.values(browser)].flatMap((path) => {
-    const name = /^\.\/lib\/(.*)\.js$/.exec(path)?.[1];
-    return name === undefined ? [] : [name];
-  });
+  const named = JSON.stringify({ subpaths, imports, browser });
+  return [...named.matchAll(/"\.\/lib\/([^"]*)\.js"/g)].map(([, name]) => name);
 }
 
 /** The library as it is published: what its manifest leads to, and what these files share in `chunks/`. */
@@ -98,7 +93,12 @@ export async function bundleLibrary(folder) {
     chunks: "chunks/[name].js",
     groups: sharedChunks(),
   });
-  copyVocabularies(join(folder, "tokens", "encodings"));
+  const encodings = join(folder, "tokens", "encodings");
+  copyVocabularies(encodings);
+  // A map of the vocabularies would be as large as they are; a name of one that is not there makes bundlers warn.
+  const embedded = join(encodings, "embedded.js");
+  writeFileSync(embedded, readFileSync(embedded, "utf8").replace(/\n\/\/# sourceMappingURL=.*\s*$/, ""));
+  rmSync(`${embedded}.map`);
 }
 
 /** The command: `main.js`, and the licences of the packages that it and its page hold. */

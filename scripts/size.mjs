@@ -10,7 +10,7 @@ const library = fileURLToPath(new URL("../packages/compact-context/", import.met
 const bundle = await rolldown({
   input: `${library}dist/index.js`,
   platform: "node",
-  resolve: { conditionNames: ["node-addons", "node", "import", "default"] },
+  resolve: { conditionNames: ["node-addons", "module-sync", "node", "import", "default"] },
   // Loaded when it is first needed, so it is no part of the first load.
   external: [/storage\/fs\/driver\.js$/, /node-post\.js$/, /^yaml$/],
 });

@@ -24,6 +24,8 @@ const ready =
     existsSync(join(root, "packages", file)),
   );
 const chromium = "/usr/bin/chromium";
+const yarn = join(tools, "@yarnpkg/cli-dist/bin/yarn.js");
+const deno = join(tools, "@deno/linux-x64-glibc/deno");
 const run = promisify(execFile);
 
 /** A project that has installed both packed packages, the library and the command. */
@@ -79,12 +81,12 @@ beforeAll(async () => {
   await run("npm", [...install, ...packed], { cwd: project });
 }, 120_000);
 
-/** Runs a program of the project. */
 /** The environment without settings of Compact, which a run of these tests may have. */
 function withoutSettings(): NodeJS.ProcessEnv {
   return Object.fromEntries(Object.entries(process.env).filter(([name]) => !name.startsWith("COMPACT_")));
 }
 
+/** Runs a program of the project. */
 async function node(file: string, text: string, flags: readonly string[] = []): Promise<string> {
   writeFileSync(join(project, file), text);
   const { stdout } = await run(process.execPath, [...flags, file], { cwd: project });
@@ -113,6 +115,38 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
   it("runs as a module", async () => {
     const text = `import { compact, CompactManager } from "compact-context";${PROGRAM}console.log(said);`;
     expect(await node("module.mjs", text)).toBe(SAID);
+  });
+
+  it.skipIf(!existsSync(deno))("runs in Deno", async () => {
+    const text = `import { compact, CompactManager } from "compact-context";${PROGRAM}console.log(said);`;
+    writeFileSync(join(project, "deno.mjs"), text);
+    const { stdout } = await run(deno, ["run", "--allow-all", "deno.mjs"], { cwd: project });
+    expect(stdout.trim()).toBe(SAID);
+  });
+
+  it.skipIf(!existsSync(yarn))("keeps its archive on the disk under Yarn's Plug'n'Play", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "compact-yarn-"));
+    try {
+      const tarball = readdirSync(project).find((name) => /^compact-context-\d.*\.tgz$/.test(name)) ?? "";
+      const dependencies = { "compact-context": `file:${join(project, tarball)}` };
+      writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, dependencies }));
+      writeFileSync(join(folder, "yarn.lock"), "");
+      const program = `${PROGRAM.replace('{ kind: "memory" }', '{ root: "." }')}await manager.flush();`;
+      const text = `import { compact, CompactManager } from "compact-context";${program}console.log(said);`;
+      writeFileSync(join(folder, "module.mjs"), text);
+      const env = {
+        ...process.env,
+        YARN_ENABLE_IMMUTABLE_INSTALLS: "false",
+        YARN_ENABLE_TELEMETRY: "0",
+        YARN_GLOBAL_FOLDER: join(folder, "yarn"),
+      };
+      await run(process.execPath, [yarn, "install"], { cwd: folder, env });
+      const { stdout } = await run(process.execPath, [yarn, "node", "module.mjs"], { cwd: folder, env });
+      expect(stdout.trim()).toBe(SAID);
+      expect(readdirSync(join(folder, "s"))).toContain("transcript-pre-compact-001.jsonl");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("runs with frozen intrinsics", async () => {
@@ -195,6 +229,34 @@ describe.skipIf(!ready)("the packed package in somebody's project", () => {
     });
     const { stdout } = await run(process.execPath, ["quick-start.mjs"], { cwd: project });
     expect(stdout).toContain("tokens");
+  });
+
+  it("is bundled for Node with its disk and exact counts", async () => {
+    const text = `import { compact, CompactManager, countText } from "compact-context";
+      import { loadConfig } from "compact-context/config";
+      ${PROGRAM.replace('{ kind: "memory" }', '{ root: "." }')}
+      await loadConfig({ cwd: ".", env: {} });
+      await manager.flush();
+      console.log(said, countText("hello w\u00f6rld", { model: "gpt-4" }), (await import("node:fs")).existsSync("s"));`;
+    writeFileSync(join(project, "entry.mjs"), text);
+    const folder = mkdtempSync(join(tmpdir(), "compact-bundle-"));
+    try {
+      // What docs/operations.md says for modules.
+      await load<Bundler>("esbuild").build({
+        entryPoints: [join(project, "entry.mjs")],
+        outfile: join(folder, "bundle.mjs"),
+        bundle: true,
+        platform: "node",
+        format: "esm",
+        external: ["pg", ...PEERS, "yaml"],
+        logLevel: "silent",
+      });
+      symlinkSync(join(project, "node_modules"), join(folder, "node_modules"));
+      const { stdout, stderr } = await run(process.execPath, ["bundle.mjs"], { cwd: folder });
+      expect([stdout.trim(), stderr]).toEqual([`${SAID} 4 true`, ""]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   const compilers = ["typescript-oldest", "typescript-newest"];

@@ -35,11 +35,17 @@ describe.skipIf(!existsSync(bun) || !existsSync(built))("Bun, as opencode carrie
     try {
       writeFileSync(join(folder, "program.mjs"), PROGRAM);
       writeFileSync(join(folder, "input.json"), JSON.stringify({ texts, messages }));
-      const [inNode, inBun] = [process.execPath, bun].map((program) => {
-        const options = { cwd: folder, env: { ...process.env, BUN_BE_BUN: "1" }, maxBuffer: 1 << 26 };
-        return JSON.parse(execFileSync(program, ["program.mjs", "input.json"], options).toString());
-      });
+      const options = { cwd: folder, env: { ...process.env, BUN_BE_BUN: "1" }, maxBuffer: 1 << 26 };
+      const run = (program: string, ...args: string[]): string =>
+        execFileSync(program, args, options).toString();
+      const [inNode, inBun] = [process.execPath, bun].map((program) =>
+        JSON.parse(run(program, "program.mjs", "input.json")),
+      );
       expect(inBun).toEqual(inNode);
+      // One file of it, which has no vocabularies beside it: they are in it, so that counts stay exact.
+      const peers = ["pg", "@aws-sdk/client-s3", "@opentelemetry/api"].map((name) => `--external=${name}`);
+      run(bun, "build", "program.mjs", "--target=node", "--outfile=bundle.mjs", ...peers);
+      expect(JSON.parse(run(process.execPath, "bundle.mjs", "input.json"))).toEqual(inNode);
       expect(inNode.texts).not.toEqual(texts);
       expect(inNode.compacted.length).toBeLessThan(messages.length);
     } finally {

@@ -1,5 +1,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { syncFile } from "../../storage/fs/sync.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
@@ -187,7 +188,7 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   const handle = await open(path, "r+");
   try {
     for (const { at, length } of spots) await handle.write("-".repeat(length), at, "utf8");
-    await handle.sync();
+    await syncFile(handle);
   } finally {
     await handle.close();
   }

@@ -4,6 +4,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { sweepTemps } from "../../storage/fs/files.ts";
+import { syncFile } from "../../storage/fs/sync.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
 import {
@@ -314,7 +315,7 @@ async function appendChange(channelDir: string, entry: LogEntry): Promise<void> 
     // A line that a crash cut off stays, as a line of its own.
     const gap = size === 0 || last[0] === 10 ? "" : "\n";
     await handle.appendFile(`${gap}${JSON.stringify(entry)}\n`, "utf8");
-    await handle.datasync();
+    await syncFile(handle, "datasync");
   } finally {
     await handle.close();
   }

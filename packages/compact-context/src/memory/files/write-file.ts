@@ -11,12 +11,14 @@ import {
   realpath,
   rename,
   stat,
+  utimes,
 } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
 import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/files.ts";
 import { storageFailed, systemCode } from "../../storage/fs/folders.ts";
+import { syncFile } from "../../storage/fs/sync.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 
 export interface MemoryFile {
@@ -134,8 +136,8 @@ async function withTemp<T>(
     try {
       await handle.writeFile(text, "utf8");
       await handle.chmod(mode);
-      if (modified !== undefined) await handle.utimes(modified / 1000, modified / 1000);
-      await handle.sync();
+      if (modified !== undefined) await utimes(temp, modified / 1000, modified / 1000);
+      await syncFile(handle);
     } finally {
       await handle.close();
     }
@@ -153,7 +155,7 @@ async function withTemp<T>(
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
-    await handle.sync().finally(() => handle.close());
+    await syncFile(handle).finally(() => handle.close());
   } catch (error) {
     if (!["EISDIR", "EPERM", "EINVAL", "ENOTSUP"].includes(systemCode(error) ?? "")) throw error;
   }

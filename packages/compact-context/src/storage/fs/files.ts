@@ -15,6 +15,7 @@ import {
   storageFailed,
   systemCode,
 } from "./folders.ts";
+import { syncFile } from "./sync.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would block forever.
@@ -142,7 +143,7 @@ export async function writeTemp(place: Place, chunks: Iterable<string>): Promise
       hash.update(chunk, "utf8");
       await handle.writeFile(chunk, "utf8");
     }
-    await handle.sync();
+    await syncFile(handle);
     await sweepSometimes(place, handle);
     return { path, fingerprint: shortened(hash) };
   } catch (error) {
@@ -385,7 +386,7 @@ async function writeOrUndo(handle: FileHandle, bytes: Buffer, goodSize: number):
   try {
     const { bytesWritten } = await handle.write(bytes, 0, bytes.length);
     if (bytesWritten < bytes.length) throw shortWrite(bytesWritten, bytes.length);
-    await handle.datasync();
+    await syncFile(handle, "datasync");
   } catch (error) {
     await handle.truncate(goodSize);
     throw error;

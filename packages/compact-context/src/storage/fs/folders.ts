@@ -2,6 +2,7 @@ import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { CompactError, later } from "../../errors.ts";
+import { syncFile } from "./sync.ts";
 
 /** Where a key's file lives: a folder held open, and a file name. */
 export interface Place {
@@ -258,10 +259,10 @@ export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
 /** Makes the entries of a folder durable; Windows neither needs nor allows this. */
 async function syncFolder({ path, open: held }: Pick<Held, "path" | "open">): Promise<void> {
   if (process.platform === "win32") return;
-  if (held !== undefined) return held.handle.sync();
+  if (held !== undefined) return syncFile(held.handle);
   const opened = await open(path, "r");
   try {
-    await opened.sync();
+    await syncFile(opened);
   } finally {
     await opened.close();
   }
