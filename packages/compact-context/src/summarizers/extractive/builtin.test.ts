@@ -234,6 +234,7 @@ describe("built-in summarizer", () => {
     ]);
     expect(section(summary, "tasks")).toEqual([
       "- [in_progress] remove the unused variable",
+      "- [asked, not answered] Fix the login bug in src/auth/session.ts. Never touch the migrations folder. Use pnpm, not npm.",
       "- [completed] repair cookie lookup",
     ]);
     expect(section(summary, "checks")[0]).toMatch(/^- `pnpm test`: passed .*12 passed/);
@@ -354,6 +355,24 @@ describe("the story", () => {
     expect(episodes(summary)[0]).toContain("no thanks (answers: Shall I publish it as well?)");
     // What was answered already is not what the next request is about.
     expect(section(summary, "request")).toEqual(["> Write the changelog of the upload now."]);
+  });
+
+  it("SUM-14 a number names the option that is called so, and in a list of the person's own none but a question", async () => {
+    const asked = `Option 1: One lane.\nOption 2: Git-graph style.\nTo do it:\n1. Track the lane\n2. Compare the lanes\n\nShall I?`;
+    const told = async (words: string): Promise<string> =>
+      (
+        await summarize(
+          [user("Draw the lanes."), reply(asked), user(words), reply("Done."), user("Next.")],
+          900,
+        )
+      )
+        .split("\n")
+        .filter((line) => line.includes(words))
+        .join();
+    expect(await told("can we do it in the style of option 2?")).toContain(
+      "(answers: Option 2: Git-graph style.)",
+    );
+    expect(await told("2. Add a test for the reversed lane")).not.toContain("answers:");
   });
 
   it("SUM-14 choices and refusals of the user's are told with their question and their reason", async () => {
@@ -681,6 +700,24 @@ async function rounds(count: number, maxTokens: number): Promise<string[]> {
 }
 
 describe("rounds in a row", () => {
+  it("SUM-14 what was typed while the assistant worked displaces no request that has no answer", async () => {
+    const first = "Move every parcel note to the ledger folder.";
+    const second = "Also write a note on the scales.";
+    const begun = [user(first), ...bash("a", "ls notes", "one.md")];
+    const later = [user(second), ...bash("b", "ls scales", "two.md"), user("And weigh the rope, please.")];
+    const waiting = (texts: string[]): string[] => texts.map((one) => `- [asked, not answered] ${one}`);
+    const whole = await summarize([...begun, ...later], 900);
+    expect(section(whole, "request")).toEqual(["> And weigh the rope, please."]);
+    expect(section(whole, "tasks")).toEqual(waiting([first, second]));
+    const previous = await summarize(begun, 900);
+    expect(section(previous, "tasks")).toEqual([]);
+    const next = await summarize(later, 900, { previous });
+    expect(section(next, "tasks")).toEqual(waiting([first, second]));
+    const answered = [reply("All three are done."), user("Thanks. Now the crane."), ...bash("c", "ls", "x")];
+    expect(section(await summarize(answered, 900, { previous: next }), "tasks")).toEqual([]);
+    expect(section(await summarize(answered.slice(1), 900, { previous: next }), "tasks")).toEqual([]);
+  });
+
   it("SUM-2 keep requests, rules, open tasks, decisions and errors over five rounds", async () => {
     for (const summary of await rounds(5, 1100)) {
       expect(section(summary, "rules")).toEqual([

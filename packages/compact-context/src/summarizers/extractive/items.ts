@@ -2,7 +2,7 @@ import type { Steps } from "../../errors.ts";
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
 import { HOST_LINE, type Outcome, tookEffect } from "./outcomes.ts";
-import type { Decision, Entry, Episode, Reading } from "./reading.ts";
+import { type Decision, type Entry, type Episode, messageOf, type Reading } from "./reading.ts";
 import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
@@ -130,11 +130,6 @@ function* piecesOf(
     yield { source: request.message, pieces: typedPieces(request.text, about) };
   const last = lastOfEach(entries);
   for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
-}
-
-function messageOf(entry: Entry): number {
-  if (entry.kind === "step") return entry.step.message;
-  return entry.kind === "answer" ? entry.message : entry.speech.message;
 }
 
 /** A typed text in pieces; a short one with the question it answers. */

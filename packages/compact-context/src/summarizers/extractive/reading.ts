@@ -80,6 +80,11 @@ export interface Reading {
   readonly steps: readonly Step[];
   /** What people typed, in order; also what stays. */
   readonly requests: readonly Speech[];
+  /**
+   * The message of the assistant's last answer: a text without a call beside it or behind it, or work that a person is
+   * content with.
+   */
+  readonly lastAnswer: number | undefined;
   /** Standing rules, newest first. */
   readonly rules: readonly Rule[];
   readonly decisions: readonly Decision[];
@@ -140,6 +145,7 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
     episodes,
     steps,
     requests,
+    lastAnswer: lastAnswer(entries),
     rules,
     decisions,
     plan,
@@ -281,6 +287,9 @@ const ANSWERS =
 const CHOICE =
   /(?:^|\b(?:option|choice|number|variant|take|try|go with|do|let's do|#)\s*\(?)([1-9]|[a-h])(?=$|[^\p{L}\p{N}])/iu;
 
+/** An item with words of its own. */
+const OWN_ITEM = /^\s{0,9}\d{1,2}[.)]\s{1,4}(?:\S{1,80}\s{1,4}){3}\S/;
+
 /**
  * What a short reply answers: the assistant's option that it names, otherwise the assistant's last question.
  */
@@ -288,19 +297,20 @@ function aboutOf(reply: string, asked: string): string {
   if (reply.length > MAX_REPLY || asked === "") return "";
   const chosen = CHOICE.exec(reply)?.[1];
   const option = chosen === undefined ? undefined : optionOf(chosen, asked);
-  if (option !== undefined) return option;
+  // `2. Add a test for it` is a list of the person's own; it answers at most the question of that number.
+  if (option !== undefined && (!OWN_ITEM.test(reply) || /[?？]/.test(option))) return option;
   const answers = isBareReply(reply) || (ANSWERS.test(reply.trim()) && !/[?？]/.test(reply));
   return answers ? (questionsIn(asked).at(-1) ?? "") : "";
 }
 
 function optionOf(label: string, asked: string): string | undefined {
-  const begins = new RegExp(
-    `^[\\s*_#>-]{0,8}(?:option|choice|variant)?\\s{0,2}\\(?${label}\\s{0,2}[.):\\]*-]`,
-    "i",
-  );
-  const line = readable(asked)
-    .split("\n")
-    .findLast((candidate) => begins.test(candidate.slice(0, 60)));
+  const begins = (word: string): RegExp =>
+    new RegExp(`^[\\s*_#>-]{0,8}${word}\\s{0,2}\\(?${label}\\s{0,2}[.):\\]*-]`, "i");
+  const lines = readable(asked).split("\n");
+  const first = (pattern: RegExp): string | undefined =>
+    lines.findLast((candidate) => pattern.test(candidate.slice(0, 60)));
+  // Below options that are called so, a number alone counts something else.
+  const line = first(begins("(?:option|choice|variant)")) ?? first(begins(""));
   return line === undefined ? undefined : oneLine(line.replace(/^\s*[-*+•]\s+/, ""));
 }
 
@@ -371,6 +381,9 @@ function isPick(reply: string): boolean {
 const SOLVED =
   /\b(?:fixed|resolved|solved|works now|it works|works!|should (?:now )?work|no longer (?:fails?|happens?|crash\w*))\b/i;
 
+/** Where a failure comes from that a person reports. */
+export const BY_USER = "the user";
+
 interface Report extends OpenError {
   solved: boolean;
   readonly stays: boolean;
@@ -398,7 +411,7 @@ function addReports({ speech }: Entry & { kind: "user" }, reports: Report[]): bo
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
   for (const line of found)
-    reports.push({ text: line, from: "the user", solved: false, stays: stays === "whole" });
+    reports.push({ text: line, from: BY_USER, solved: false, stays: stays === "whole" });
   return found.length > 0;
 }
 
@@ -431,6 +444,26 @@ function lastWords(entries: readonly Entry[]): LastWords {
     ...after.slice(-2).flatMap((all) => nextStepsIn(all, true)),
   ];
   return { closing, nextSteps: [...new Set(steps)] };
+}
+
+/** How a person goes on who is content with what was done. */
+const CONTENT =
+  /^(?:good|great|perfect|nice|excellent|awesome|cool|thanks|thank you|lgtm|looks good|that works|it works|works|danke|super|merci|parfait|gracias|perfecto|obrigad[oa]|спасибо|отлично|谢谢|很好|ありがとう)(?![\p{L}])/iu;
+
+function lastAnswer(entries: readonly Entry[]): number | undefined {
+  const at = entries.findLastIndex((entry, index) => {
+    const next = entries[index + 1]?.kind;
+    if (entry.kind === "user") return CONTENT.test(entry.speech.text.trim());
+    return entry.kind === "assistant" && entry.closing && next !== "assistant" && next !== "step";
+  });
+  const last = entries[at];
+  return last?.kind === "user" ? last.speech.message - 1 : last && messageOf(last);
+}
+
+/** The message that an entry comes from. */
+export function messageOf(entry: Entry): number {
+  if (entry.kind === "step") return entry.step.message;
+  return entry.kind === "answer" ? entry.message : entry.speech.message;
 }
 
 function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {

@@ -3,10 +3,10 @@ import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
 import { type Earlier, gapAfter, HEADINGS, NOT_ALL, quoteLines, type SectionKey } from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
-import type { Reading } from "./reading.ts";
+import { BY_USER, type Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
-import { isFinished, keyOf, openTasks, type Step } from "./steps.ts";
+import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
 import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -242,11 +242,27 @@ function allRules({ reading, earlier, request }: Scene): string[] {
   return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
 }
 
-function taskRows({ reading: { plan }, earlier }: Scene): readonly string[] {
-  if (plan === undefined) return earlier.rows("tasks");
-  const told = [...openTasks(plan), ...plan.filter(isFinished)];
-  return told.map(({ status, text }) => (status === "" ? text : `[${status}] ${text}`));
+/** What was typed before the current request while the assistant worked, and the plan. */
+function taskRows({ reading: { plan, requests, lastAnswer }, earlier }: Scene): readonly string[] {
+  const goesOn = lastAnswer === undefined;
+  const newest = requests.at(-1)?.text ?? "";
+  const typed = requests.filter(({ message, stays }) => message > (lastAnswer ?? -1) && stays !== "whole");
+  const waiting = [goesOn && !earlier.answered ? earlier.request : "", ...typed.map(({ text }) => text)];
+  const asked = waiting.flatMap((text) =>
+    newest === "" || text === newest || isBareReply(text) || text === ""
+      ? []
+      : [`${ASKED} ${clipLine(text, MAX_ASKED)}`],
+  );
+  const before = earlier.rows("tasks").filter((row) => goesOn || !row.startsWith(ASKED));
+  const listed = (tasks: readonly Task[]): string[] =>
+    tasks.map(({ status, text }) => (status === "" ? text : `[${status}] ${text}`));
+  const [open, done] =
+    plan === undefined ? [before, []] : [listed(openTasks(plan)), listed(plan.filter(isFinished))];
+  return [...new Set([...open, ...asked, ...done])];
 }
+
+const ASKED = "[asked, not answered]";
+const MAX_ASKED = 300;
 
 const MAX_CHECKS = 6;
 
@@ -278,7 +294,9 @@ function errorRows({ reading, earlier, shorten }: Scene): string[] {
   const older = earlier
     .rows("errors")
     .filter((row) => !passed.has(/.* \(from `(.*)`\)$/.exec(row)?.[1] ?? ""));
-  const own = reading.openErrors.map(({ text, from }) => (from === "" ? text : `${text} (from \`${from}\`)`));
+  const own = reading.openErrors.map(({ text, from }) =>
+    from === "" ? text : `${text} (from ${from === BY_USER ? from : `\`${from}\``})`,
+  );
   return [...own.map(shorten), ...older];
 }
 

@@ -51,6 +51,8 @@ const COMMAND = /<command-name>\s{0,20}\/?([^<\n]{1,100})<\/command-name>/;
 /** Commands that only control the program. */
 const STEERING =
   /^\/(?:exit?|ex|quit|q|clear|compact|model|mode|them?e?|help|login|logout|status|cost|config|resume|context|usage|mcp|memory|vim|doctor|permissions|hooks|agents|plugin|reload-plugins|terminal-setup|fast|new|settings|tokens|ls)?$/;
+/** Where Claude Code tells the agent to find the output of a task that ended. */
+const POINTER = /^Read the output file to retrieve the result: \S/;
 /** Blocks that hosts write beside those that every part of the library leaves out. */
 const HOST_BLOCK =
   /^\s{0,24}<(skill|returncode|output|warning|user-prompt-submit-hook|attached_files|additional_data|attachments?|reminder|context|current_datetime|workspace_info|editorContext|file|files|open_files|git_status|user_info|project_layout|rules|notification|image|summary|state_snapshot|ultrathink_instruction|system_notification)(?:\s[^>\n]{0,200})?>/i;
@@ -136,7 +138,7 @@ const PRINTED: readonly RegExp[] = [
 /** The sentences of a typed text; runs of printed lines, long fences and blocks of a host are left out. */
 function ownLines(text: string): string {
   const segments = textSegments(readable(text), HOST_BLOCK).filter(({ typed }) => typed);
-  const lines = segments.flatMap((segment) => segment.text.split("\n"));
+  const lines = segments.flatMap(({ text: own }) => own.split("\n")).filter((line) => !POINTER.test(line));
   const out: string[] = [];
   for (let at = 0; at < lines.length; ) {
     const fenced = fenceEnd(lines, at);
