@@ -10,6 +10,7 @@ import {
   rmSync,
   statSync,
   symlinkSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
@@ -93,7 +94,7 @@ describe("session ids", () => {
   });
 });
 
-describe.skipIf(!posix)("links that somebody planted", () => {
+describe.skipIf(!posix)("links, folders and files that somebody planted", () => {
   it("attack 8: a log that is a link is not appended to", async () => {
     mkdirSync(join(root, "s"), { recursive: true });
     writeFileSync(join(folder, "target"), "kept\n");
@@ -132,6 +133,27 @@ describe.skipIf(!posix)("links that somebody planted", () => {
     linkSync(join(folder, "target"), join(root, "s/events.jsonl"));
     await expect(createFsDriver({ root }).append("s/events.jsonl", "x\n")).rejects.toMatchObject(failed);
     expect(readFileSync(join(folder, "target"), "utf8")).toBe("kept\n");
+  });
+
+  it("a folder or a link under the name of a version stops no listing, and no expiry of other sessions", async () => {
+    await archiveOn().saveTranscript("s", 1, [message("x")]);
+    await archiveOn().saveTranscript("other", 1, [message("x")]);
+    mkdirSync(join(root, "s/.state.json.v1"));
+    writeFileSync(join(root, "other/state.json"), "{}");
+    symlinkSync(join(folder, "target"), join(root, "other/.state.json.v1"));
+    expect(await archiveOn().sessions()).toEqual(["other", "s"]);
+    const { sessions } = await archiveOn().sweep({ maxBytes: 0 });
+    expect([...sessions].sort()).toEqual(["other", "s"]);
+    expect(existsSync(join(root, "other"))).toBe(false);
+  });
+
+  it("a file of 2 GB in place of a state is refused unread", async () => {
+    await archiveOn().saveTranscript("s", 1, [message("x")]);
+    writeFileSync(join(root, "s/state.json"), "");
+    truncateSync(join(root, "s/state.json"), 2 ** 31);
+    await expect(loadState(createFsDriver({ root }), "s")).rejects.toMatchObject({
+      message: "the file is larger than a value can be, which the archive refuses",
+    });
   });
 });
 

@@ -86,3 +86,26 @@ it("FIT-7 a call that is not answered while later ones are is given up after its
   expect(await hangs).toMatchObject({ code: "StorageFailed" });
   expect(warnings).toHaveLength(1);
 });
+
+it("a value that can never be written is told once, however many others are written between", async () => {
+  const warnings: string[] = [];
+  const memory = createMemoryDriver();
+  const put: StorageDriver["put"] = (key, ...rest) =>
+    key === "s/state.json" ? Promise.reject(new Error("EISDIR")) : memory.put(key, ...rest);
+  const time = createTime();
+  const { patient } = guardStorage(
+    { ...memory, put },
+    {
+      timeoutMs: 1000,
+      clock: time.clock,
+      later: time.later,
+      turn: async () => undefined,
+      warn: (message) => warnings.push(message),
+    },
+  );
+  for (let call = 0; call < 3; call += 1) {
+    await expect(patient.put("s/state.json", "{}")).rejects.toMatchObject({ code: "StorageFailed" });
+    await patient.append("s/events.jsonl", "{}\n");
+  }
+  expect(warnings).toHaveLength(1);
+});

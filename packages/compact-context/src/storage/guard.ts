@@ -84,7 +84,7 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
 
   const worked = ({ kind, key }: GuardedCall<unknown>): void => {
     if (outage === undefined || outage.silent) return;
-    const same = kind === outage.kind && (kind === "write" || key === outage.key);
+    const same = kind === outage.kind && key === outage.key;
     if (same || clock() - outage.failedAt > RECOVERED_MS) outage = undefined;
   };
 

@@ -16,7 +16,6 @@ import {
   commitFirst,
   commitNext,
   dropTemp,
-  isThere,
   nameOfVersion,
   newestFile,
   type OpenFile,
@@ -25,6 +24,7 @@ import {
   readNewest,
   readVersion,
   removeVersions,
+  statsAt,
   sweepTemps,
   type TempFile,
   textPieces,
@@ -94,10 +94,9 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
     delete: (key, call) => guarded(key, () => remove(folders, key), call),
     async *entries(prefix) {
       for (const key of await guarded(prefix, () => listKeys(folders, prefix))) {
-        const file = await guarded(key, () => openNewest(folders, key));
-        if (file === undefined) continue;
-        await file.handle.close();
-        yield { key, bytes: file.stats.size, at: file.stats.mtimeMs };
+        const stats = ({ place, name }: PlacedFile) => statsAt(join(place.folder, name));
+        const newest = await guarded(key, () => at(key, (place) => newestFile(place, stats)));
+        if (newest !== undefined) yield { key, bytes: newest.content.size, at: newest.content.mtimeMs };
       }
     },
   };
@@ -118,8 +117,9 @@ async function isMissing(root: string, key: string): Promise<boolean> {
   const path = join(root, key);
   const place = { folder: dirname(path), name: basename(path) };
   try {
-    if (!(await isThere(place.folder))) return true;
-    return !(await isThere(versionPath(place, 0))) && !(await isThere(versionPath(place, 1)));
+    if ((await statsAt(place.folder)) === undefined) return true;
+    const first = await statsAt(versionPath(place, 0));
+    return first === undefined && (await statsAt(versionPath(place, 1))) === undefined;
   } catch {
     return false;
   }
@@ -247,10 +247,10 @@ async function pathsIn(folders: Folders, parent: string): Promise<string[]> {
   const entries = await folders.find(`${parent}x`, ({ folder }) => entriesOf(folder));
   const paths = new Set<string>();
   for (const entry of entries ?? []) {
-    const name = nameOfVersion(entry.name) ?? entry.name;
-    if (name.startsWith(".")) continue;
+    const name = entry.isFile() ? (nameOfVersion(entry.name) ?? entry.name) : entry.name;
+    if (!isKey(parent + name)) continue;
     if (entry.isDirectory()) paths.add(`${parent}${name}/`);
-    else if (entry.isFile() && isKey(parent + name)) paths.add(parent + name);
+    else if (entry.isFile()) paths.add(parent + name);
   }
   return [...paths].sort();
 }

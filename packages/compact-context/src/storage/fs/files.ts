@@ -1,3 +1,4 @@
+import { constants as buffers } from "node:buffer";
 import { createHash, type Hash, randomUUID } from "node:crypto";
 import { constants, readFileSync, readlinkSync, type Stats } from "node:fs";
 import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
@@ -67,6 +68,10 @@ export async function openPlain({ place, name }: PlacedFile, flags: number): Pro
 async function readPlain(file: PlacedFile): Promise<Buffer | undefined> {
   const opened = await openPlain(file, constants.O_RDONLY);
   if (opened === undefined) return undefined;
+  if (opened.stats.size > buffers.MAX_STRING_LENGTH) {
+    await opened.handle.close();
+    throw notOurs(join(file.place.shown, file.name), "the file is larger than a value can be");
+  }
   const pieces: Buffer[] = [];
   for await (const piece of bytesOf(opened)) pieces.push(Buffer.from(piece));
   return pieces.length === 1 ? pieces[0] : Buffer.concat(pieces);
@@ -124,10 +129,6 @@ export async function* textPieces(file: OpenFile): AsyncGenerator<string> {
 }
 
 /** 128 bits of SHA-256 over a file's content. */
-function fingerprintOf(content: Buffer): string {
-  return shortened(createHash("sha256").update(content));
-}
-
 function shortened(hash: Hash): string {
   return hash.digest("base64url").slice(0, 22);
 }
@@ -192,7 +193,7 @@ const READ_ATTEMPTS = 20;
 
 /** The committed version numbers of a file, ascending; empty if only the file itself can exist. */
 export async function versionNumbers(place: Place): Promise<number[]> {
-  if (!(await isThere(versionPath(place, 1)))) return [];
+  if ((await statsAt(versionPath(place, 1))) === undefined) return [];
   const start = `.${place.name}.v`;
   const numbers: number[] = [];
   for (const { name } of await entriesOf(place.folder)) {
@@ -202,12 +203,12 @@ export async function versionNumbers(place: Place): Promise<number[]> {
   return numbers.sort((a, b) => a - b);
 }
 
-export async function isThere(path: string): Promise<boolean> {
+/** What is at a path, of whatever kind; undefined if nothing is. */
+export async function statsAt(path: string): Promise<Stats | undefined> {
   try {
-    await lstat(path);
-    return true;
+    return await lstat(path);
   } catch (error) {
-    if (systemCode(error) === "ENOENT") return false;
+    if (systemCode(error) === "ENOENT") return undefined;
     throw error;
   }
 }
@@ -254,7 +255,8 @@ export async function readNewest(place: Place): Promise<StoredValue | undefined>
   const found = await newestFile(place, readPlain);
   if (found === undefined) return undefined;
   const { number, content } = found;
-  return { value: content.toString("utf8"), version: `${number}.${fingerprintOf(content)}` };
+  const hash = createHash("sha256").update(content);
+  return { value: content.toString("utf8"), version: `${number}.${shortened(hash)}` };
 }
 
 /** The version of the newest value, computed without loading it whole. */
@@ -335,7 +337,7 @@ async function isStillBase(place: Place, base: number, seen: Seen): Promise<bool
  * that is now too old. Every few versions, also removes older ones that a crash left.
  */
 async function showNewest(place: Place, temp: TempFile, number: number): Promise<void> {
-  if (await isThere(versionPath(place, number + 1))) await dropTemp(temp.path);
+  if ((await statsAt(versionPath(place, number + 1))) !== undefined) await dropTemp(temp.path);
   else {
     await rename(temp.path, versionPath(place, 0));
     needed.delete(basename(temp.path));

@@ -362,6 +362,7 @@ const HINTS: Readonly<Record<string, string>> = {
   EPERM: "Let this user own the archive folder, or choose one on a file system with hard links.",
   ENOENT: "Check that a folder can be made and written there, or choose another archive folder.",
   ENOTDIR: "A part of this path is a file, where a folder should be: choose another archive folder.",
+  EISDIR: "A folder stands where a file of the archive should be: look at it and move it away.",
   EROFS: "The file system is read-only: choose another archive folder.",
   ENOTSUP: "This file system has no hard links: choose an archive folder on another one.",
   ELOOP: "Symbolic links are never followed inside the archive: put the real file or folder there.",
