@@ -188,9 +188,9 @@ export function isCode(value: string): boolean {
 }
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
-function isReference(value: string, { name, joint }: ValueContext): boolean {
-  const isSetting = joint === "=" && /^[A-Z]+$/.test(name) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
+function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
+  const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
+  return isExpression(value) && !(isSetting && /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$/i.test(value));
 }
 
 /** Vowels and no more than three consonants between them, or what programmers say. */
@@ -250,6 +250,7 @@ const LEAST_ENTROPY = 3.2;
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
+  if (isNoise(value)) return true;
   if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value) || NO_SECRET_WORD.test(value))
     return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
@@ -262,6 +263,12 @@ export function looksGenerated(value: string): boolean {
     return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** Letters, digits and three signs or more, as a generator of passwords draws them. */
+function isNoise(value: string): boolean {
+  const signs = new Set(value.match(/[!@#$%^&*|~?]/g));
+  return value.length >= 16 && signs.size >= 3 && /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)\S+$/.test(value);
 }
 
 /** `2F7J-B4O0-H9TP-QH1S`: keys that people are to type. */
