@@ -83,7 +83,7 @@ const PLACES = [
     ${command("curl|etcdctl|https?|xh", "-u|-a|--user|--proxy-user")}[ =]{0,4}${QUOTE}[^\s:'"]{1,128}:~>[^\s'"<>]{1,256}~>~>:
     \b(?:echo|printf) (?:-n |['"]?%s(?:\\n)?['"]? )?["']?~>(?<=["'])[^'"|$\n]{3,256}|[^\s'"|$]{3,256}~>(?=["']?[ \t]{0,4}\|[^|\n]{0,160}(?:-stdin|sudo -S|--with-token|passphrase-fd|chpasswd|cryptsetup))~>|
     \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
-    \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s]{4,128}?~>(?=\\[rn])`,
+    \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])`,
   ),
   // The networks and databases that take a password as their last argument
   ...places(

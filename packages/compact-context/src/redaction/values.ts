@@ -26,7 +26,7 @@ const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
-const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8})$/;
+const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){1,8})$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -34,7 +34,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
-  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/,
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
   /^(?:<|&lt;)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
@@ -50,7 +50,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]|[-_](?:here|HERE)$|^\w*(?:::\w+)+$/,
   // The id of a key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
@@ -251,7 +251,13 @@ const LEAST_ENTROPY = 3.2;
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value)) return true;
   if (isNoise(value)) return true;
-  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value) || NO_SECRET_WORD.test(value))
+  if (
+    value.length < 15 ||
+    /\s/.test(value) ||
+    !/[A-Za-z]/.test(value) ||
+    isWords(value) ||
+    NO_SECRET_WORD.test(value)
+  )
     return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
@@ -344,5 +350,5 @@ export function isSpoken(value: string): boolean {
 /** Behind a mere "password": letters and digits, and no name in code. */
 export function isToldApart(value: string): boolean {
   if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value)) return false;
-  return isMixed(value) && isSpoken(value);
+  return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
