@@ -214,7 +214,6 @@ export function isWords(value: string): boolean {
 
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
-  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
   // Words in camel case; with a hyphen and a digit they are no name.
   return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
@@ -249,16 +248,8 @@ const LEAST_ENTROPY = 3.2;
  * least; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {
-  if (UUID.test(value)) return true;
-  if (isNoise(value)) return true;
-  if (
-    value.length < 15 ||
-    /\s/.test(value) ||
-    !/[A-Za-z]/.test(value) ||
-    isWords(value) ||
-    NO_SECRET_WORD.test(value)
-  )
-    return false;
+  if (UUID.test(value) || isNoise(value)) return true;
+  if (value.length < 15 || !/^(?=.*[A-Za-z])\S+$/.test(value) || isWords(value)) return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
   if (
@@ -337,14 +328,14 @@ export function isSpoken(value: string): boolean {
     return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (isFile(value) || OF_CODE.test(value) || isCode(value)) return false;
-  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
+  if (/^(?=.{0,7}$)\d+[a-z]*$/i.test(value)) return false;
   const marked =
     /\d/.test(value) ||
     /^[a-z]+(?:[A-Z][a-z]+){2,}$/.test(value) ||
     /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) ||
     isMixed(value);
   if (!marked) return isJoined(value);
-  return value.length >= 5 && isQuotedSecret(value, "password");
+  return value.length >= 5;
 }
 
 /** Behind a mere "password": letters and digits, and no name in code. */
