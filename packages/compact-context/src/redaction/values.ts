@@ -149,6 +149,8 @@ export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
+  // Git signs with a key of GnuPG, named by its id.
+  if (/signingkey$/i.test(name) && /^[\dA-F]{16,40}$/.test(value)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
