@@ -15,7 +15,7 @@ export const DIALOGUES: readonly Place[] = [
     "device",
     isGivenWord,
     raw`
-    \b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
+    \b(?:enable (?:secret|password)|username \S{1,64} (?:privilege \d{1,2} )?(?:secret|password)|insecure-password|(?:ip nhrp|standby \d{1,3}|vrrp \d{1,3}) authentication(?: text| md5 key-string)?|message-digest-key \d{1,3} md5|(?:tacacs|radius)-server (?:host \S{1,64} )?key|neighbor \S{1,64} password|ppp (?:chap|pap) (?:password|sent-username \S{1,64} password)|isakmp key|key-string|pre-shared-key(?: ascii-text)?|authentication-key|(?:plain-text|encrypted)-password(?:-value)?|ntp authentication-key \d{1,5} md5|key(?= [0567] \S)|set-key ascii|password(?= 7 [\dA-F]{6}))(?: \d{1,2})? ["']?~>[^\s"';]{6,128}
     \b(?:auth (?:md5|sha)|priv (?:aes|des)(?: \d{3})?) ~>[^\s"']{6,128}`,
   ),
   ...places(

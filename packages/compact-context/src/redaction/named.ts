@@ -136,7 +136,7 @@ const RELATIONS: readonly Relation[] = [
   // The password for the server is x: up to six words and what gives a value
   {
     between: new RegExp(
-      raw`(?:[ \t]{1,3}[\p{L}'’.@-]{1,24},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso))?[ \t]{0,4}${OPENED}`,
+      raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
       "iuy",
     ),
     before: /(?:^|[^\p{L}\p{N}-])$|[\u3000-\uffff]$/u,
@@ -151,7 +151,7 @@ const RELATIONS: readonly Relation[] = [
     isSaid: true,
   },
   {
-    between: new RegExp(raw`[ \t]{1,3}${OPENED}`, "y"),
+    between: new RegExp(raw`,?[ \t]{1,3}${OPENED}`, "y"),
     before: /(?:^|[^\p{L}\p{N}_-])$/u,
     read: reads(raw`${SPOKEN}{6,128}(?=["'\x60]?(?:[\s,;]|\.?$))`, isToldApart),
     isSaid: true,

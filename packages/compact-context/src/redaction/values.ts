@@ -26,7 +26,7 @@ const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
-const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8})$/;
+const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){1,8})$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -34,7 +34,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
   // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
-  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\s?\.\s?\$)/,
+  /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
   /^(?:<|&lt;)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
@@ -50,7 +50,7 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]|[-_](?:here|HERE)$|^\w*(?:::\w+)+$/,
   // The id of a key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
@@ -149,12 +149,14 @@ export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
+  // Git signs with a key of GnuPG, named by its id.
+  if (/signingkey$/i.test(name) && /^[\dA-F]{16,40}$/.test(value)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
-  if (/^(?:\$|\{|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value))
+  if (/^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value))
     return false;
   return (
     !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
@@ -174,7 +176,7 @@ export function isExpression(value: string): boolean {
   const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
   )?.[1];
-  const isName = (part: string): boolean => (part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3;
+  const isName = (part: string): boolean => part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
   return value
@@ -188,9 +190,9 @@ export function isCode(value: string): boolean {
 }
 
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
-function isReference(value: string, { name, joint }: ValueContext): boolean {
-  const isSetting = joint === "=" && /^[A-Z]+$/.test(name) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && /^[\w.]+\d$/.test(value));
+function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
+  const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
+  return isExpression(value) && !(isSetting && /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$/i.test(value));
 }
 
 /** Vowels and no more than three consonants between them, or what programmers say. */
@@ -214,7 +216,6 @@ export function isWords(value: string): boolean {
 
 /** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
-  if (/^[a-z]+(?:[A-Z][a-z]+)+\d?$/.test(value) && NAMES_A_SECRET.test(value)) return true;
   // Words in camel case; with a hyphen and a digit they are no name.
   return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
@@ -249,9 +250,8 @@ const LEAST_ENTROPY = 3.2;
  * least; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {
-  if (UUID.test(value)) return true;
-  if (value.length < 15 || !/[A-Za-z]/.test(value) || isWords(value) || NO_SECRET_WORD.test(value))
-    return false;
+  if (UUID.test(value) || isNoise(value)) return true;
+  if (value.length < 15 || !/^(?=.*[A-Za-z])\S+$/.test(value) || isWords(value)) return false;
   if (!/\d/.test(value)) return isDrawnOfLetters(value);
   if (GROUPS.test(value)) return digitSwitches(value) >= 4;
   if (
@@ -262,6 +262,12 @@ export function looksGenerated(value: string): boolean {
     return false;
   const longest = Math.max(...value.split(/[^A-Za-z0-9]+/).map((part) => part.length));
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
+}
+
+/** Letters, digits and three signs or more, as a generator of passwords draws them. */
+function isNoise(value: string): boolean {
+  const signs = new Set(value.match(/[!@#$%^&*|~?]/g));
+  return value.length >= 16 && signs.size >= 3 && /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)\S+$/.test(value);
 }
 
 /** `2F7J-B4O0-H9TP-QH1S`: keys that people are to type. */
@@ -324,18 +330,18 @@ export function isSpoken(value: string): boolean {
     return false;
   if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
   if (isFile(value) || OF_CODE.test(value) || isCode(value)) return false;
-  if (/^\d/.test(value) && /^\d+[a-z]{0,8}$/i.test(value) && value.length < 8) return false;
+  if (/^(?=.{0,7}$)\d+[a-z]*$/i.test(value)) return false;
   const marked =
     /\d/.test(value) ||
     /^[a-z]+(?:[A-Z][a-z]+){2,}$/.test(value) ||
     /[!@#$%^&*+?~=]/.test(value.slice(0, -1)) ||
     isMixed(value);
   if (!marked) return isJoined(value);
-  return value.length >= 5 && isQuotedSecret(value, "password");
+  return value.length >= 5;
 }
 
 /** Behind a mere "password": letters and digits, and no name in code. */
 export function isToldApart(value: string): boolean {
   if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|&\\/]/i.test(value)) return false;
-  return isMixed(value) && isSpoken(value);
+  return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
