@@ -23,8 +23,7 @@ it("every default is described, with path, variable, values and meaning", () => 
     env: "COMPACT_TRIGGER_PCT",
     default: "0.85",
     values: "0.0-1.0",
-    meaning:
-      "Share of the window at which a compaction starts, as a ratio: 0.85 is 85 %.",
+    meaning: "Share of the window at which a compaction starts, as a ratio: 0.85 is 85 %.",
   });
 });
 
