@@ -266,7 +266,10 @@ describe("upkeep", () => {
     const constraints = ["Keep the public API unchanged.", "Never log request bodies."];
     const { version: ifVersion } = await writer.read("SESSION.md");
     const text = renderSessionMemory({ ...emptySessionMemory(), constraints });
-    await writer.apply([{ op: "replaceFile", text, ifVersion }], { author: "session-update", reason: "before" });
+    await writer.apply([{ op: "replaceFile", text, ifVersion }], {
+      author: "session-update",
+      reason: "before",
+    });
     const entry = (day: number, ...asked: string[]) =>
       ({
         op: "addSection",
