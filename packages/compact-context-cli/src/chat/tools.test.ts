@@ -1,5 +1,6 @@
 import {
   chmodSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -150,8 +151,10 @@ describe.skipIf(process.platform === "win32")("run", () => {
 
   it("an interrupt ends it", async () => {
     const stop = new AbortController();
-    setTimeout(() => stop.abort(), 100);
-    expect(await call(tool(), { command: "sleep 60" }, stop.signal)).toContain("ended by SIGTERM");
+    const running = call(tool(), { command: "touch begun; sleep 60" }, stop.signal);
+    await expect.poll(() => existsSync(join(root, "begun"))).toBe(true);
+    stop.abort();
+    expect(await running).toContain("ended by SIGTERM");
   });
 });
 

@@ -82,6 +82,17 @@ describe("a compaction ahead of time", () => {
     expect(JSON.stringify(next.messages.slice(0, messages.length))).toBe(JSON.stringify(messages));
   });
 
+  it("counts the system prompt of the call that takes it over", async () => {
+    const { manager, held } = setUp();
+    await manager.preflight("s", below, { system: "Be brief." });
+    await held.settle(1);
+    const system = words(7, 400);
+    const { report, messages } = await manager.preflight("s", over, { system });
+    expect(report.summarizer).toBe("held");
+    const anew = await setUp().manager.preflight("t", messages, { system });
+    expect(report.tokensAfter).toBe(anew.report.tokensAfter);
+  });
+
   it("is waited for only once the list no longer fits", async () => {
     const { manager, held } = setUp();
     await manager.preflight("s", below);

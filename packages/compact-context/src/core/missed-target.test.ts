@@ -17,5 +17,7 @@ it("a target that is missed anyway still leaves a summary that tells something",
   ];
   const { summary, report } = await compact(messages, { maxTokens: 60_000, targetTokens: 1_000 });
   for (const port of [5433, 6544, 7655, 8766]) expect(summary).toContain(`port ${port}`);
+  // A tenth of the target, with the summary's frame.
+  expect(report.summaryTokens).toBeLessThan(200);
   expect(report.tokensAfter).toBeLessThan(4_000);
 });

@@ -4,9 +4,12 @@ import {
   availableOf,
   decideTrigger,
   defaultPolicy,
+  type Growth,
+  heldBack,
   type KeepCounts,
   partition,
   relaxations,
+  type TriggerReason,
 } from "./policy.ts";
 
 const say = (id: string, role: Role, text = id): Message => ({ id, role, parts: [{ type: "text", text }] });
@@ -47,6 +50,58 @@ describe("decideTrigger", () => {
   it("TOK-6 leaves the buffer free: 128,000 - 1,500 = 126,500", () => {
     expect(availableOf(128_000, defaultPolicy)).toBe(126_500);
     expect(availableOf(128_000, { ...defaultPolicy, maxTokens: 4000 })).toBe(4000);
+  });
+});
+
+describe("heldBack", () => {
+  const window = 100_000;
+  const none: Growth = {
+    tokens: 90_000,
+    tokensAfter: undefined,
+    addedMessages: 0,
+    undone: false,
+    stall: undefined,
+    fixedTokens: 0,
+  };
+  const held = (since: Partial<Growth>, reached: TriggerReason = "trigger_pct", policy = defaultPolicy) =>
+    heldBack(reached, { ...none, ...since }, policy, window);
+
+  it("waits until the list has grown by 5 % of the window since the last compaction", () => {
+    expect(held({})).toBeUndefined();
+    expect(held({ tokens: 84_999, tokensAfter: 80_000 })).toBe("just_compacted");
+    expect(held({ tokens: 84_999, tokensAfter: 80_000, undone: true })).toBe("undone");
+    expect(held({ tokens: 85_000, tokensAfter: 80_000 })).toBeUndefined();
+    expect(held({ tokens: 79_999, tokensAfter: 80_000 })).toBeUndefined();
+  });
+
+  it("counts messages where their number was the trigger", () => {
+    const policy = { ...defaultPolicy, maxMessages: 100 };
+    const byCount = (addedMessages: number) =>
+      held({ tokens: 90_000, tokensAfter: 10_000, addedMessages }, "max_messages", policy);
+    expect(byCount(4)).toBe("just_compacted");
+    expect(byCount(5)).toBeUndefined();
+  });
+
+  it.each([
+    [2, 5_000],
+    [3, 10_000],
+    [4, 20_000],
+    [5, 40_000],
+    [9, 40_000],
+  ])("after %i failed attempts waits until the list has grown by %i tokens", (attempts, wait) => {
+    const stall = { tokens: 50_000, attempts, reason: "attempts_failed" } as const;
+    expect(held({ tokens: 50_000 + wait - 1, stall })).toBe("attempts_failed");
+    expect(held({ tokens: 50_000 + wait, stall })).toBeUndefined();
+    expect(held({ tokens: 49_999, stall })).toBeUndefined();
+    expect(held({ tokens: 50_000, stall: { ...stall, attempts: 1 } })).toBeUndefined();
+  });
+
+  it("gives up where what no compaction removes reaches the threshold alone", () => {
+    expect(held({ fixedTokens: 85_000 })).toBe("fixed_over_trigger");
+    expect(held({ fixedTokens: 84_999 })).toBeUndefined();
+    expect(held({ fixedTokens: 85_000 }, "hard_cap")).toBeUndefined();
+    const policy = { ...defaultPolicy, coldTriggerPct: 0.3 };
+    expect(held({ fixedTokens: 30_000 }, "cold_cache", policy)).toBe("fixed_over_trigger");
   });
 });
 

@@ -206,6 +206,29 @@ describe("keep counts", () => {
     expect(often[0]).toContain("policy.maxToolResultTokens");
     expect(events.filter(({ properties }) => properties.code === "compacts_often")).toHaveLength(1);
   });
+
+  it.each([
+    [6, 4, 1],
+    [5, 5, 0],
+  ])(
+    "with %i messages a call, a compaction every %i calls gives %i warnings",
+    async (perCall, calls, told) => {
+      const { manager, warnings } = managerWith({
+        maxContextTokens: 100_000,
+        policy: { maxMessages: 30, keepRecentTurns: 1 },
+      });
+      const list: object[] = [];
+      const compactedAt: number[] = [];
+      for (let call = 0; call < 40; call += 1) {
+        for (let at = 0; at < perCall; at += 1)
+          list.push({ role: at === 0 ? "user" : "assistant", content: `message ${call}.${at}` });
+        if ((await manager.preflight("s", list)).report.compacted) compactedAt.push(call);
+      }
+      const between = compactedAt.slice(1).map((call, index) => call - (compactedAt[index] ?? 0));
+      expect(new Set(between)).toEqual(new Set([calls]));
+      expect(warnings).toHaveLength(told);
+    },
+  );
 });
 
 describe("ids", () => {

@@ -29,3 +29,17 @@ it.each([0.6, 1, 1.4])(
     expect(compactions).toBeGreaterThan(1);
   },
 );
+
+it("a report over the window, such as a sum over several requests, teaches nothing", async () => {
+  const manager = new CompactManager(
+    { model: "gpt-4o", maxContextTokens: 20_000 },
+    { storage: createMemoryDriver(), onWarning: () => undefined },
+  );
+  const list = [{ role: "user", content: "tide rope lamp ".repeat(350) }];
+  const first = (await manager.preflight("s", list)).report.tokensAfter;
+  const usage = { prompt_tokens: 20_001, completion_tokens: 0 };
+  const second = (await manager.preflight("s", list, { usage })).report.tokensAfter;
+  expect(second).toBe(first);
+  const within = { prompt_tokens: 2 * first, completion_tokens: 0 };
+  expect((await manager.preflight("s", list, { usage: within })).report.tokensAfter).toBe(2 * first);
+});

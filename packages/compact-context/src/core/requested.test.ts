@@ -28,6 +28,17 @@ describe("a compaction that the model asks for", () => {
     expect(next.report).toMatchObject({ compacted: false, reason: "below_trigger" });
   });
 
+  it("is accepted from half of the trigger on", async () => {
+    const manager = createManager();
+    let asked = { accepted: false, tokens: 0, triggerTokens: 0 };
+    for (let count = 1; !asked.accepted && count < 60; count += 1) {
+      await manager.preflight("s", turns(count));
+      asked = manager.requestCompaction("s");
+      expect(asked.accepted).toBe(asked.tokens >= asked.triggerTokens / 2);
+    }
+    expect(asked.tokens).toBeLessThan(asked.triggerTokens * 0.6);
+  });
+
   it("is refused below half of the trigger, for ten calls after a compaction, and for an unknown session", async () => {
     const manager = createManager();
     expect(manager.requestCompaction("s")).toMatchObject({ accepted: false, tokens: 0 });

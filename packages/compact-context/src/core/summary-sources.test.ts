@@ -41,6 +41,19 @@ describe("summaries", () => {
     expect(countText(pointer, { encoding: "o200k_base" })).toBeLessThan(20);
   });
 
+  it("name no step where they have no room for it", async () => {
+    const summaryWithin = async (maxSummaryTokens: number): Promise<string> => {
+      const manager = new CompactManager({
+        maxContextTokens: 6000,
+        storage: { kind: "memory" },
+        summarizer: { maxSummaryTokens },
+      });
+      return (await manager.manualCompact("s", list)).summary ?? "";
+    };
+    expect(await summaryWithin(239)).not.toContain("Originals:");
+    expect(await summaryWithin(240)).toContain("Originals:");
+  });
+
   it("name no step where nothing is archived", async () => {
     const { summary } = await compact(list, { maxTokens: 3000, targetTokens: 2000 });
     expect(summary).not.toContain("Originals:");

@@ -270,6 +270,22 @@ describe("parts and blocks", () => {
 });
 
 describe("attacks", () => {
+  it("attack 28: a secret whose name ends one text block begins the next", () => {
+    const { redactValue } = createRedactor();
+    expect(redactValue(["set password=", "Xk29vQ81mZpT4nLw and more"])).toEqual([
+      "set password=",
+      `${R} and more`,
+    ]);
+  });
+
+  it("attack 28: the rest of a key's line is taken from the next text block, a word that may be prose is not", () => {
+    const { redactValue } = createRedactor();
+    const begun = "see -----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC";
+    const next = (text: string): unknown => (redactValue([begun, text]) as unknown[])[1];
+    expect(next("BKcwggSjAgEAAoIB and more")).toBe(`${R} and more`);
+    expect(next("and more, as told.")).toBe("and more, as told.");
+  });
+
   it("attack 27: RED-4 text of 1 MB made to stall is redacted in time", () => {
     for (const piece of ["eyJaaaaaaaaa."]) {
       const text = `password=hunter2\n${piece.repeat(1_000_000 / piece.length)}`;

@@ -70,6 +70,46 @@ it("FIT-7 a call that waits behind others of its own process is no outage, howev
   expect(warnings).toEqual([]);
 });
 
+it("FIT-7 an outage is over when the call that failed works again, or any call a minute later", async () => {
+  const time = createTime();
+  const warnings: string[] = [];
+  const broken = new Set<string>();
+  const driver: StorageDriver = {
+    ...createMemoryDriver(),
+    get: async (key) => {
+      if (broken.has(key)) throw new Error(`${key} is broken`);
+      return undefined;
+    },
+  };
+  const { quick } = guardStorage(driver, {
+    timeoutMs: 1000,
+    clock: time.clock,
+    later: time.later,
+    turn: async () => undefined,
+    warn: (message) => warnings.push(message),
+  });
+  const fails = async (key: string): Promise<void> => {
+    broken.add(key);
+    await expect(quick.get(key)).rejects.toMatchObject({ code: "StorageFailed" });
+    broken.delete(key);
+  };
+  await fails("one");
+  await quick.get("other");
+  await fails("one");
+  expect(warnings).toHaveLength(1);
+  await quick.get("one");
+  await fails("one");
+  expect(warnings).toHaveLength(2);
+  await time.pass(60_000);
+  await quick.get("other");
+  await fails("one");
+  expect(warnings).toHaveLength(2);
+  await time.pass(60_001);
+  await quick.get("other");
+  await fails("one");
+  expect(warnings).toHaveLength(3);
+});
+
 it("FIT-7 a call that is not answered while later ones are is given up after its time", async () => {
   const time = createTime();
   const warnings: string[] = [];

@@ -7,6 +7,7 @@ import { createMemoryWriter, type MemoryWriter } from "../changes/writer.ts";
 import { ensureChannel } from "../files/folders.ts";
 import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
+import { emptySessionMemory, renderSessionMemory } from "../session-memory.ts";
 import { createSidecar } from "../sidecar/sidecar.ts";
 import { consolidate } from "./llm.ts";
 import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
@@ -259,6 +260,28 @@ describe("upkeep", () => {
     expect(text).toContain("Task 3: Decided: part 3 stays.");
     expect(text).not.toContain("- Did part 3.");
     expect(await foldHistory(context())).toBe("unchanged");
+  });
+
+  it("MEM-8 promotion without a model takes what two entries of the history say as the session does", async () => {
+    const constraints = ["Keep the public API unchanged.", "Never log request bodies."];
+    const { version: ifVersion } = await writer.read("SESSION.md");
+    const text = renderSessionMemory({ ...emptySessionMemory(), constraints });
+    await writer.apply([{ op: "replaceFile", text, ifVersion }], {
+      author: "session-update",
+      reason: "before",
+    });
+    const entry = (day: number, ...asked: string[]) =>
+      ({
+        op: "addSection",
+        heading: `2026-11-${day}T09:00Z Work`,
+        text: asked.map((text) => `- Asked for: ${text}`).join("\n"),
+      }) as const;
+    const entries = [entry(10, ...constraints), entry(12, "Keep the public API unchanged.")];
+    await writer.apply(entries, { author: "consolidation", reason: "before" });
+    expect(await promote(context())).toBe("written");
+    const memory = await read("MEMORY.md");
+    expect(memory).toContain("Keep the public API unchanged.");
+    expect(memory).not.toContain("Never log");
   });
 
   it("MEM-8 promotion by model: only what the notes say, a rule only where a person asked for it", async () => {
