@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import {
   CompactError,
@@ -288,17 +289,14 @@ async function reranked(
   if (rerank === undefined || found.length <= maxInjected) return found;
   const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
   const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    // It keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new Error(`it took longer than ${milliseconds} ms`));
-    }, milliseconds);
-  });
+  const { signal } = controller;
   try {
     const memories = found.map(({ candidate }) => candidate);
-    const asked = (async () => rerank(request.query, memories, controller.signal))();
+    const asked = (async () => rerank(request.query, memories, signal))();
+    // The timer keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
+    const late = sleep(milliseconds, undefined, { signal }).then(() => {
+      throw new Error(`it took longer than ${milliseconds} ms`);
+    });
     const ids = await Promise.race([asked, late]);
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
@@ -306,7 +304,7 @@ async function reranked(
     request.warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
     return found;
   } finally {
-    clearTimeout(timer);
+    controller.abort();
   }
 }
 
