@@ -235,14 +235,15 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   const kept = cold.length === 0 ? indexes.get(key) : undefined;
   if (kept !== undefined) return kept;
   const candidates = [...all, ...cold].filter(({ source }) => sources?.includes(source) ?? true);
-  const known = (candidate: MemoryCandidate): MemoryCandidate => {
-    const former = candidate.item === undefined ? "" : formerTexts(candidate.item, retired);
-    return former === "" ? candidate : { ...candidate, title: `${candidate.title}\n${former}` };
-  };
+  const former = formerTexts(retired);
+  const titled = candidates.map((candidate) => {
+    const title = [candidate.title, ...(former.get(candidate.item ?? "") ?? [])].join("\n");
+    return { ...candidate, title };
+  });
   const made = {
     candidates,
-    index: createRecallIndex(candidates.map(known)),
-    titles: new Map(candidates.map((candidate) => [candidate.id, known(candidate).title])),
+    index: createRecallIndex(titled),
+    titles: new Map(titled.map(({ id, title }) => [id, title])),
   };
   if (cold.length === 0) indexes.set(key, made);
   return made;
