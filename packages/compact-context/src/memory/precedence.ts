@@ -110,22 +110,12 @@ function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   return [...told.values()];
 }
 
-/** What an item took the place of, and what that had: a question in those words finds the item. */
-export function formerTexts(item: string, retired: readonly Superseded[]): string {
-  const former = retired.filter(({ by }) => by === item);
-  return former
-    .map(
-      ({ id, text }) =>
-        `${text}\n${
-          id === item
-            ? ""
-            : formerTexts(
-                id,
-                retired.filter((one) => one.by !== item),
-              )
-        }`,
-    )
-    .join("\n");
+/** By item the texts that it took the place of, and what those had: a question in their words finds the item. */
+export function formerTexts(retired: readonly Superseded[]): ReadonlyMap<string, readonly string[]> {
+  const former = new Map<string, readonly string[]>();
+  for (const { id, by, text } of retired)
+    if (by !== undefined) former.set(by, [...(former.get(by) ?? []), text, ...(former.get(id) ?? [])]);
+  return former;
 }
 
 /** Whether a line from before that day tells the text again. */

@@ -1,4 +1,5 @@
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { TextModel, TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import {
   CompactError,
@@ -234,14 +235,15 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   const kept = cold.length === 0 ? indexes.get(key) : undefined;
   if (kept !== undefined) return kept;
   const candidates = [...all, ...cold].filter(({ source }) => sources?.includes(source) ?? true);
-  const known = (candidate: MemoryCandidate): MemoryCandidate => {
-    const former = candidate.item === undefined ? "" : formerTexts(candidate.item, retired);
-    return former === "" ? candidate : { ...candidate, title: `${candidate.title}\n${former}` };
-  };
+  const former = formerTexts(retired);
+  const titled = candidates.map((candidate) => {
+    const title = [candidate.title, ...(former.get(candidate.item ?? "") ?? [])].join("\n");
+    return { ...candidate, title };
+  });
   const made = {
     candidates,
-    index: createRecallIndex(candidates.map(known)),
-    titles: new Map(candidates.map((candidate) => [candidate.id, known(candidate).title])),
+    index: createRecallIndex(titled),
+    titles: new Map(titled.map(({ id, title }) => [id, title])),
   };
   if (cold.length === 0) indexes.set(key, made);
   return made;
@@ -288,17 +290,14 @@ async function reranked(
   if (rerank === undefined || found.length <= maxInjected) return found;
   const milliseconds = Math.min(request.rerankTimeout ?? DEFAULTS.rerankTimeout, MAX_TIMER_MS);
   const controller = new AbortController();
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    // It keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
-    timer = setTimeout(() => {
-      controller.abort();
-      reject(new Error(`it took longer than ${milliseconds} ms`));
-    }, milliseconds);
-  });
+  const { signal } = controller;
   try {
     const memories = found.map(({ candidate }) => candidate);
-    const asked = (async () => rerank(request.query, memories, controller.signal))();
+    const asked = (async () => rerank(request.query, memories, signal))();
+    // The timer keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
+    const late = sleep(milliseconds, undefined, { signal }).then(() => {
+      throw new Error(`it took longer than ${milliseconds} ms`);
+    });
     const ids = await Promise.race([asked, late]);
     const byId = new Map(found.map((hit) => [hit.candidate.id, hit]));
     return [...new Set(ids)].flatMap((id) => byId.get(id) ?? []);
@@ -306,7 +305,7 @@ async function reranked(
     request.warn?.(`memories keep their order, the reranker failed: ${errorMessage(error)}`);
     return found;
   } finally {
-    clearTimeout(timer);
+    controller.abort();
   }
 }
 

@@ -1,16 +1,14 @@
-import { lstat, mkdir, open, realpath, rm } from "node:fs/promises";
+import { lstat, mkdir, realpath, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { sweepTemps } from "../../storage/fs/files.ts";
-import { syncFile } from "../../storage/fs/sync.ts";
+import { appendDurably, sweepTemps } from "../../storage/fs/files.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
 import {
   type MemoryFile,
   readMemoryFile,
-  refuseShared,
   takeClaim,
   versionOrNull,
   writeMemoryFile,
@@ -62,10 +60,13 @@ export async function findChannel({ channelDir, workspaceDir, user }: ChannelFol
   };
 }
 
+/** A file's text; undefined if there is no file. */
+export async function readText(place: ChannelPlace, file: ChangedFile): Promise<string | undefined> {
+  return (await readMemoryFile(await place.path(file)))?.text;
+}
+
 export async function readTexts(place: ChannelPlace): Promise<Texts> {
-  const read = CHANGED_FILES.map(
-    async (file) => [file, (await readMemoryFile(await place.path(file)))?.text] as const,
-  );
+  const read = CHANGED_FILES.map(async (file) => [file, await readText(place, file)] as const);
   return Object.fromEntries(await Promise.all(read));
 }
 
@@ -302,23 +303,11 @@ export function readLogText(text: string): ReadLog<LogEntry> {
   return { changes: [...changes.values()], problems };
 }
 
-/** Adds a change to the log; durable when it resolves. */
+/** Adds a change to the log; durable when it resolves. A line that a crash cut off stays, as a line of its own. */
 async function appendChange(channelDir: string, entry: LogEntry): Promise<void> {
-  const path = join(channelDir, LOG_FILE);
-  const handle = await open(path, "a+", 0o600);
-  let size = 0;
-  try {
-    await refuseShared(path);
-    ({ size } = await handle.stat());
-    const last = Buffer.alloc(1);
-    await handle.read(last, 0, 1, Math.max(0, size - 1));
-    // A line that a crash cut off stays, as a line of its own.
-    const gap = size === 0 || last[0] === 10 ? "" : "\n";
-    await handle.appendFile(`${gap}${JSON.stringify(entry)}\n`, "utf8");
-    await syncFile(handle, "datasync");
-  } finally {
-    await handle.close();
-  }
+  const place = { folder: channelDir, shown: channelDir, name: LOG_FILE };
+  await appendDurably({ place, name: LOG_FILE }, `${JSON.stringify(entry)}\n`, () => undefined);
+  const { size } = await lstat(join(channelDir, LOG_FILE));
   if (size > LONG_LOG) await rewriteLog(channelDir, shortened((await readLog(channelDir)).changes));
 }
 

@@ -34,6 +34,7 @@ import {
   type MemoryChange,
   type ReadLog,
   readLog,
+  readText,
   readTexts,
   withChannel,
 } from "./store.ts";
@@ -96,9 +97,10 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   });
   const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
     inTurn(options.channelDir, () => withChannel(options, async (place) => work(await handsAt(place))));
-  const read = async (): Promise<Texts> => readTexts(await findChannel(options));
+  const read = async (file: ChangedFile): Promise<string | undefined> =>
+    readText(await findChannel(options), file);
   return {
-    read: async (file) => readDocument(file, (await read())[file]),
+    read: async (file) => readDocument(file, await read(file)),
     async apply(operations, note) {
       const place = await findChannel(options);
       // What changes nothing makes no folder.
@@ -112,8 +114,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
       if (!(await hasWork(await findChannel(options)))) throw notLogged(changeId);
       return alone((hands) => undoOne(hands, changeId, partial));
     },
-    forgotten: async () => isForgottenBy((await read())[RETIRED_FILE] ?? ""),
-    superseded: async () => supersededIn((await read())[RETIRED_FILE] ?? ""),
+    forgotten: async () => isForgottenBy((await read(RETIRED_FILE)) ?? ""),
+    superseded: async () => supersededIn((await read(RETIRED_FILE)) ?? ""),
     async log() {
       const { changes, problems } = await readLog((await findChannel(options)).channelDir);
       return { changes: changes.map(({ edits: _, ...change }) => change), problems };

@@ -1,10 +1,11 @@
-import { lstatSync, mkdirSync } from "node:fs";
+import { mkdirSync, writeFileSync } from "node:fs";
 import { lstat, mkdir, readlink, realpath } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { CompactError, isObject, requireOptions, requireText } from "../../errors.ts";
+import { storageFailed, systemCode } from "../../storage/fs/folders.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { SESSION_SECTIONS } from "../session-memory.ts";
-import { createFile, createFileSync, readMemoryFile } from "./write-file.ts";
+import { createFile, readMemoryFile } from "./write-file.ts";
 
 /** Files that people keep for a whole workspace. */
 export const WORKSPACE_FILES = { soul: "SOUL.md", agents: "AGENTS.md", memory: "MEMORY.md" } as const;
@@ -81,9 +82,12 @@ export async function ensureChannelSessionFile(channelDir: string): Promise<void
 
 export function ensureChannelSessionFileSync(channelDir: string): void {
   const path = getChannelSessionPath(channelDir);
-  if (lstatSync(path, { throwIfNoEntry: false }) !== undefined) return;
   mkdirSync(channelDir, { recursive: true });
-  createFileSync(path, sessionTemplate());
+  try {
+    writeFileSync(path, sessionTemplate(), { flag: "wx", mode: 0o600, flush: true });
+  } catch (error) {
+    if (systemCode(error) !== "EEXIST") throw storageFailed(error, path);
+  }
 }
 
 /** The text of SESSION.md; the template's, made now, where there was none. */

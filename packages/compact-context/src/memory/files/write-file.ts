@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { linkSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readFileSync } from "node:fs";
 import {
   type FileHandle,
   link,
@@ -95,23 +95,6 @@ export async function createFile(path: string, text: string, modified?: number):
       throw error;
     }
   });
-}
-
-/** As `createFile`, without waiting for the disk. */
-export function createFileSync(path: string, text: string): boolean {
-  const folder = dirname(path);
-  mkdirSync(folder, { recursive: true });
-  const temp = join(folder, tempName());
-  try {
-    writeFileSync(temp, text, { flag: "wx", mode: 0o600, flush: true });
-    linkSync(temp, path);
-    return true;
-  } catch (error) {
-    if (systemCode(error) === "EEXIST") return false;
-    throw storageFailed(error, path);
-  } finally {
-    rmSync(temp, { force: true });
-  }
 }
 
 async function replaceFile(path: string, text: string, modified: number | undefined): Promise<void> {

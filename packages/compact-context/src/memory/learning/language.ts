@@ -6,14 +6,39 @@ export const word = (...parts: readonly string[]): string =>
   `(?<![\\p{L}\\p{N}_])${any(...parts)}(?![\\p{L}\\p{N}_])`;
 export const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
 
+// ---- words that several acts share
+
+const NEVER = "never|nie|niemals|jamais|nunca|jamás|никогда";
+
+const FORBIDDEN = "forbidden|verboten|interdit\\p{L}*|prohibid[oa]s?|proibid[oa]s?|запрещен[оаы]?";
+
+/** Something begins to hold. */
+export const FROM_NOW_ON: string = any(
+  "from now on|going forward",
+  "ab (?:jetzt|sofort)|künftig",
+  "désormais|dorénavant|à partir de maintenant",
+  "a partir de (?:ahora|agora)|de ahora en adelante",
+  "(?:de agora|daqui|de hoje) em diante|daqui (?:pra|para a?) frente",
+  "с этого (?:дня|момента)|отныне|впредь",
+);
+
+/** Asks to keep something. */
+export const KEEP_IN_MIND: string = any(
+  "remember|note|keep in mind|don['’]?t forget|for (?:the )?(?:future|record)(?: reference)?|fyi",
+  "merke? (?:dir|euch)|denk daran",
+  "souviens-toi|retiens|n['’]oublie pas",
+  "recuerda|ten en cuenta|no olvides",
+  "lembre-se|lembra|não esqueça",
+  "запомни|учти|не забудь",
+  "ricorda(?:ti)?",
+);
+
+// ---- acts
+
 /** Asks to keep something, at the beginning of a sentence. */
 export const REMEMBER: RegExp = new RegExp(
   `^(?:please\\s+|and\\s+|also[, ]+|bitte\\s+|por favor,?\\s+|пожалуйста,?\\s+|请)*${any(
-    "(?:remember|note|keep in mind|don['’]?t forget|for (?:the )?(?:future|record)(?: reference)?|fyi)(?![\\p{L}])",
-    "(?:merke? (?:dir|euch)|denk daran)(?![\\p{L}])(?:[, ]+bitte)?",
-    "(?:souviens-toi|retiens|n['’]oublie pas)(?![\\p{L}])",
-    "(?:recuerda|ten en cuenta|no olvides)(?![\\p{L}])",
-    "(?:lembre-se|lembra|não esqueça)(?![\\p{L}])(?:\\s+de)?|(?:запомни|учти|не забудь)(?![\\p{L}])",
+    `${KEEP_IN_MIND}(?![\\p{L}])(?:[, ]+bitte|\\s+de(?![\\p{L}]))?`,
     "记住|記住|别忘了|覚えておいて(?:ください)?|覚えて(?:ください)?",
   )}(?:[\\s,:;：，、]+(?:that|this|dass|que|what|что)(?![\\p{L}]))?[\\s,:;：，、]*`,
   "iu",
@@ -26,11 +51,12 @@ export const REMEMBER_THAT: RegExp =
 /** Something is to hold from now on, or each time. */
 export const LASTING: RegExp = rule(
   word(
-    "always|never|(?:don['’]?t|do not|not) ever|ever again|from now on|going forward|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
-    "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего|interdit\\p{L}*|verboten|prohibid[oa]s?|proibid[oa]s?|forbidden|запрещен[оаы]?",
-    "in general|until further notice|immer|niemals|nie|ab (?:jetzt|sofort)|künftig|grundsätzlich|toujours",
-    "jamais|désormais|dorénavant|à partir de maintenant|siempre|nunca|jamás|a partir de (?:ahora|agora)",
-    "de ahora en adelante|sempre|jamais|(?:de agora|daqui|de hoje) em diante|daqui (?:pra|para a) frente|с этого (?:дня|момента)|всегда|никогда|отныне|впредь|теперь",
+    NEVER,
+    FORBIDDEN,
+    FROM_NOW_ON,
+    "always|(?:don['’]?t|do not|not) ever|ever again|in (?:the )?future|every time|(?:before|after) (?:each|every)|whenever|by default|as a rule",
+    "without (?:asking|telling|checking with|my)|ohne (?:zu fragen|rückfrage|mein\\p{L}*)|sans (?:me|mon|ma)|sin (?:preguntar\\p{L}*|mi)|sem (?:perguntar|me|minha)|без моего",
+    "in general|until further notice|immer|grundsätzlich|toujours|siempre|sempre|всегда|теперь",
   ),
   "总是|永远|绝不|从不|以后|今后|一律|默认|必须|常に|絶対|今後|必ず|これから",
 );
@@ -91,45 +117,43 @@ export const PERMITS: RegExp = rule(
 );
 
 export const FORBIDS: RegExp = rule(
-  word(
-    "never|don['’]t|do not|must not|forbidden|nie|niemals|nicht|verboten|jamais|ne pas|interdit\\p{L}*",
-    "nunca|jamás|prohibid[oa]s?|não|proibid[oa]s?|никогда|нельзя|не|запрещен[оаы]?",
-  ),
+  word(NEVER, FORBIDDEN, "don['’]t|do not|must not|nicht|ne pas|não|нельзя|не"),
   "不要|不得|别|绝不|从不|禁止|ないで|しない|禁止|てはいけ",
 );
 
 /** Says no, in any form. */
 export const NEGATED: RegExp = rule(
   word(
-    "not|never|no|no longer|none|cannot|without|\\p{L}+n['’]t|nicht|kein\\p{L}*|nie|niemals|pas|plus",
-    "jamais|nunca|ya no|não|не|нет|никогда",
+    NEVER,
+    "not|no|no longer|none|cannot|without|\\p{L}+n['’]t|nicht|kein\\p{L}*|pas|plus|ya no|não|не|нет",
   ),
   "[不没未]|别|ない|ません|ず(?:に)?|않|안 ",
 );
 
 /** Says that something is otherwise than it was; `STRONG` can mean nothing else. */
 export const STRONG_CHANGE: RegExp = rule(
+  NO_MORE.source,
   word(
-    "no longer|any ?(?:more|longer)|instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
+    "instead|corrections?:?|correct that|update:|changed my mind|actually|sorry|scratch that|used to|i was (?:wrong|mistaken)|no,",
     "(?:upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced|slipped|retired|deprecated|discontinued|(?:is|are) (?:dead|gone|history)|(?:went|goes) (?:up|down)|(?:went|jumped|fell|climbed|improved|expanded|scaled|grown|doubled|tripled|cut) (?:up |down )?(?:from|to)|rose|grew|shrank)",
-    "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)|nicht mehr",
+    "(?:(?:switch|migrat|mov|transition|pivot)(?:e|ing)? (?:\\S+ ){0,5}?from|(?:switch|migrat|transition)ing (?:\\S+ ){0,5}?to|moved|switched|migrated|changed|renamed|postponed|rescheduled|dropped|replaced|relocated|extended|shortened|brought forward|(?:took|taken) over)",
     "(?:um)?gezogen|umgestellt|verlegt|verlängert|déménagé|migré|mudé|movid[oa]|mudad[oa]|trasladamos|trocad[oa]",
     "slid|shifted|swapped|ripped out|not going back|relicensed|rewritten|rewrote|became|(?:turned|started)(?= \\d)|put (?:\\S+ ){0,4}?(?:up|down) to|(?:is|are|was|were|['’](?:m|re|s)) (?:up|down) to|got (?:moved|pushed|bumped|stolen)|(?:shut|closed|broke) down|moved (?:out|away)|(?:talked|voted) (?:me|us) out of|(?:took|taken|shifted|brought) (?:our|my|the) (?:\\S+ ){1,3}?(?:over )?to|(?:graduated|promoted) (?:from|to)",
-    "kein\\p{L}* (?:\\S+ ){0,3}mehr|stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
-    "gewechselt|doch nicht|ne \\S+ plus|n['’]\\S+ plus|à la place|au lieu|correction|désolée?|pardon",
+    "stattdessen|statt|sondern|korrektur|verschoben|umgestiegen|geändert",
+    "gewechselt|doch nicht|à la place|au lieu|correction|désolée?|pardon",
     "(?:a|est|sommes|avons) (?:changé|passée?s?|décalée?|reporté\\p{L}*|déplacé\\p{L}*|déménagé)|décalée?",
-    "ya no|en (?:lugar|vez) de|corrección|perdón|sino",
-    "(?:cambi(?:ó|amos|é)|se movió|movimos|migramos|mudamos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|não (?:\\S+ ){0,3}mais|em vez de|no lugar de",
-    "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|больше не|вместо|исправление|поправка",
+    "en (?:lugar|vez) de|corrección|perdón|sino",
+    "(?:cambi(?:ó|amos|é)|se movió|movimos|migramos|mudamos|aplazado|pasamos|pas(?:ó|aron) al?)|(?:foi|ficou|passou|foram|ficaram|passaram) para|em vez de|no lugar de",
+    "correção|desculpa|(?:mud(?:ou|amos|ei)|adiad[oa]|trocamos)|вместо|исправление|поправка",
     "(?:перешли|перевели|перенес\\p{L}{2}|продлили|переехали|изменил\\p{L}{2}|сменили|переехал\\p{L}?)",
   ),
-  "不再|改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|もう.{1,20}(?:ない|ません)|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
+  "改成|改为|改用|改到|换成|换到|搬到|搬去|迁到|重写|移到|推迟|提前到|挪到|代替|更正|纠正|の代わりに|ではなく|じゃなく|訂正|変更|変わり|切り替え|延期|移り|移転|引っ越|移行",
 );
 
 export const WEAK_CHANGE: RegExp = rule(
   word(
-    "now|from now on|going forward|as of|these days|nowadays|the new|the latest|new (?=(?:\\S+ ){0,3}\\S+[:：])|jetzt|ab jetzt|ab sofort|künftig|inzwischen|maintenant|désormais",
-    "ahora|a partir de (?:ahora|agora)|agora|теперь|отныне",
+    FROM_NOW_ON,
+    "now|as of|these days|nowadays|the new|the latest|new (?=(?:\\S+ ){0,3}\\S+[:：])|jetzt|inzwischen|maintenant|ahora|agora|теперь",
   ),
   "现在|以后|今后|今は|今では|今後|これから(?:は)?",
 );

@@ -8,6 +8,8 @@ import { readSaid } from "../../summarizers/extractive/typed.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import {
   DENIED,
+  FROM_NOW_ON,
+  KEEP_IN_MIND,
   LABEL,
   LASTING,
   LEAD,
@@ -33,8 +35,10 @@ const INSTEAD =
   /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
 
 /** Between what is asked for and what is to be remembered besides, or to hold from now on. */
-const ALSO =
-  /,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:keep in mind|remember|note)(?: that)? |(?:merke? dir|denk daran)|(?:souviens-toi|retiens)|(?:recuerda|ten en cuenta)|(?:lembre-se|lembra)|(?:ricorda(?:ti)?)|(?:учти|запомни)|(?:from now on|going forward|ab jetzt|ab sofort|désormais|à partir de maintenant|de ahora en adelante|a partir de ahora|a partir de agora|daqui (?:pra|para) frente|отныне|с этого дня)(?![\p{L}]))/iu;
+const ALSO = new RegExp(
+  `,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:${KEEP_IN_MIND}|${FROM_NOW_ON})(?![\\p{L}]))`,
+  "iu",
+);
 
 /** Between a statement and a question about something else, with its mark or without. */
 const ASKED =

@@ -1,4 +1,4 @@
-import { DAY_NAMES } from "../ranking/dates.ts";
+import { DAY_NAMES, NUMBER_NAMES } from "../ranking/dates.ts";
 
 /** The words of a text that say what it is about, and what of them is a value: numbers, days, names, tools, and words around them. */
 
@@ -145,15 +145,14 @@ function kindAlone(term: string): ValueKind | undefined {
 
 const DAYS = new RegExp(`^(?:${DAY_NAMES}|may|noon|midnight|weeks?|days?|months?)$`, "iu");
 
-const NUMBERS = list(`
-  one two three four five six seven eight nine ten eleven twelve fifteen twenty zwei drei vier fünf sechs sieben acht neun zehn
-  deux trois quatre cinq sept huit neuf dix dos tres cuatro cinco seis siete ocho nueve diez dois duas três quatro sete oito nove dez
-  два две три четыре пять шесть семь восемь девять десять первый второй third second first fourth fifth troisième quatrième
-  deuxième premier 一 二 两 兩 三 四 五 六 七 八 九 十 两个 三个 四个 五个 二人 三人 四人 一人 五人`);
+const NUMBERS = new RegExp(
+  `^(?:one|${NUMBER_NAMES}|eleven|twelve|fifteen|twenty|first|second|third|fourth|fifth|premier|deuxième|troisième|quatrième|первый|второй|一|兩|[两二三四五]个|[一二三四五]人)$`,
+  "u",
+);
 
 /** Days, numbers and times: what a statement may say otherwise of the same thing. */
 export function isValue(term: string): boolean {
-  return DAYS.test(term) || NUMBERS.has(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
+  return DAYS.test(term) || NUMBERS.test(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
 
 const UNITS = list(

@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { Message } from "../../core/message.ts";
 import { createKeyedMutex, createLruMap, errorMessage, hasCode, later } from "../../errors.ts";
 import { retryAfter } from "../../flush/delivery.ts";
@@ -322,20 +323,12 @@ export function createLane(warn: (message: string) => void): Lane {
     run,
     keepTrying: (name, work) => attempt(name, work, 0),
     async idle(ms) {
-      let over = false;
-      let callOff = (): void => undefined;
-      const late = new Promise<void>((resolve) => {
-        if (ms !== undefined) {
-          // It keeps the process alive: who waits for the end of the work gets there.
-          const timer = setTimeout(() => {
-            over = true;
-            resolve();
-          }, ms);
-          callOff = () => clearTimeout(timer);
-        }
-      });
-      while (running > 0 && !over) await Promise.race([last, late]);
-      callOff();
+      const over = new AbortController();
+      // The timer keeps the process alive: whoever waits for the end of the work gets there.
+      const late = ms === undefined ? [] : [sleep(ms, true, { signal: over.signal }).catch(() => true)];
+      let isLate = false;
+      while (running > 0 && !isLate) isLate = (await Promise.race([last, ...late])) === true;
+      over.abort();
     },
     close() {
       controller.abort();

@@ -69,6 +69,8 @@ const COUNTS: readonly (readonly string[])[] = [
   listed("один|одну два|две три четыре пять шесть семь восемь девять десять"),
   [..."一二三四五六七八九十"].map((count) => (count === "二" ? "[二两]" : count)),
 ];
+/** Names of numbers from two on, for patterns. */
+export const NUMBER_NAMES: string = COUNTS.flatMap((names) => names.slice(1)).join("|");
 const COUNT = `(\\d{1,3}|${COUNTS.flat().join("|")})`;
 
 /** So many days or weeks before today. */

@@ -26,7 +26,7 @@ const SLICE_MS = 8;
 
 /** A file at a place, by name. */
 export interface PlacedFile {
-  readonly place: Place;
+  readonly place: Omit<Place, "sync">;
   readonly name: string;
 }
 
