@@ -66,9 +66,9 @@ export function factsOf(reading: Reading, { strategy, requests, previous, countT
       lines.length === 0 ? 0 : countText(`${lines.join("\n")}\n`);
     const shares = keys.map(([key, share]) => ({ key, tokens: cost(write(key, Math.floor(share * room))) }));
     let spare = room - shares.reduce((total, { tokens }) => total + tokens, 0);
-    // What a section leaves of its share goes to those that need more, half of the rest to each in turn.
-    return shares.flatMap(({ key, tokens }) => {
-      const lines = write(key, tokens + Math.floor(spare / 2));
+    // What a section leaves of its share goes to those that need more: half of the rest to each in turn, all of it to the last.
+    return shares.flatMap(({ key, tokens }, at) => {
+      const lines = write(key, tokens + (at === shares.length - 1 ? spare : Math.floor(spare / 2)));
       spare -= cost(lines) - tokens;
       return lines;
     });
