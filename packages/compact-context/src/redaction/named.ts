@@ -211,7 +211,8 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   // The outcome of a test, not a password.
-  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(text.slice(end, end + 2))) return undefined;
+  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(text.slice(end, end + 2)))
+    return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name)) continue;
     between.lastIndex = end;
