@@ -23,7 +23,7 @@ const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 /** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** The signs that give a value to a name, with what may stand around them. */
-export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
+export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
 /** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
@@ -211,7 +211,8 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
   // The outcome of a test, not a password.
-  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && text.charAt(end) !== "=") return undefined;
+  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(text.slice(end, end + 2)))
+    return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name)) continue;
     between.lastIndex = end;

@@ -62,7 +62,6 @@ const PLACES = [
     ${command("redis-cli", "-a[ =]{1,2}")}~>${WORD}
     ${command(raw`snmp\w{3,8}`, "-[acx] (?!sha|md5|aes|des|public|private)")}~>${WORD}
     ${command("doctl|influx", "-t ")}~>${WORD}
-    ${command("hydra|ncrack", "-p ")}~>${WORD}
     ${command("ssh-keygen", "-[NP] ")}~>${WORD}
     ${command(raw`ldap\w{3,10}`, "-w[ =]?")}~>${WORD}
     ${command("openssl", "-(?:k|K) |-pass(?:in|out)? pass:")}~>${WORD}

@@ -156,7 +156,9 @@ export function isStandIn(value: string, name: string): boolean {
 
 /** True for a value that stands where a secret belongs and is no variable, template or word for one. */
 export function isFilledIn(value: string): boolean {
-  if (/^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value))
+  if (
+    /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
+  )
     return false;
   return (
     !isLabel(value) && !/^(?:pass|secret|token|your[-_].*|some[-_]?\w*|changeme|placeholder)$/i.test(value)
@@ -176,7 +178,8 @@ export function isExpression(value: string): boolean {
   const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
   )?.[1];
-  const isName = (part: string): boolean => part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
+  const isName = (part: string): boolean =>
+    part.length < 6 || ((part.length < 20 || !/\d/.test(part)) && digitSwitches(part) < 3);
   if (called?.split(/[.:]+/).every(isName)) return true;
   if (!/^(?:[A-Za-z_$][\w$]*)?(?:\??\.[A-Za-z_$][\w$]*)+!?$/.test(value)) return false;
   return value
