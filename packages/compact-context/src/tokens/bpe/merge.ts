@@ -1,4 +1,4 @@
-import { filterOf, hashPair, mayHold, NO_TOKEN, pairSlot, shiftFor, type Vocabulary } from "./vocabulary.ts";
+import { hashPair, mayHold, NO_TOKEN, pairSlot, shiftFor, type Vocabulary } from "./vocabulary.ts";
 
 /** Number of tokens of `length` bytes from `start`, by byte-pair merging alone. */
 export type MergeCounter = (text: Uint8Array, start: number, length: number) => number;
@@ -147,11 +147,10 @@ interface Pairs {
   readonly bytePairs: Int32Array;
 }
 
-function pairsOf({ merges, bytePairs }: Vocabulary): Pairs {
+function pairsOf({ merges, mergeFilter, bytePairs }: Vocabulary): Pairs {
   const shift = shiftFor(merges, 2);
-  const filter = filterOf(merges);
   const rankOf: RankOf = (left, right) => {
-    if (!mayHold(filter, hashPair(left, right))) return noToken;
+    if (!mayHold(mergeFilter, hashPair(left, right))) return noToken;
     const found = merges[pairSlot(merges, shift, left, right) + 1] as number;
     return found === 0 ? noToken : found & 0x3ffff;
   };

@@ -13,7 +13,9 @@ export interface Vocabulary {
   readonly medium: Int32Array;
   /** (left id, right id) to the id of the joined token, see `pairSlot`; an empty slot's second word is 0. */
   readonly merges: Int32Array;
-  /** Same for two single bytes, at left << 8 | right; NO_TOKEN if they form none. */
+  /** See `filterOf`. */
+  readonly mergeFilter: Int32Array;
+  /** The id of two single bytes, at left << 8 | right; NO_TOKEN if they form none. */
   readonly bytePairs: Int32Array;
 }
 
@@ -127,15 +129,15 @@ export function hashPair(left: number, right: number): number {
 const FILTER_BITS = 20;
 
 /**
- * A bit per hash prefix of the entries of `short` or `merges`: fits the CPU cache and avoids most failing
- * lookups in a large table.
+ * A bit per hash prefix of the entries of `merges`, given with or without empty slots: fits the CPU cache and avoids
+ * most failing lookups in a large table.
  */
-export function filterOf(table: Int32Array): Int32Array {
+function filterOf(merges: Int32Array): Int32Array {
   const filter = new Int32Array(1 << (FILTER_BITS - 5));
-  for (let at = 0; at < table.length; at += 2) {
-    const first = table[at] as number;
-    const second = table[at + 1] as number;
-    if (second === 0 || (first & second) === -1) continue;
+  for (let at = 0; at < merges.length; at += 2) {
+    const first = merges[at] as number;
+    const second = merges[at + 1] as number;
+    if (second === 0) continue;
     const bit = hashPair(first & 0x3ffff, (first >>> 18) | ((second >>> 18) << 14)) >>> (32 - FILTER_BITS);
     filter[bit >> 5] = (filter[bit >> 5] as number) | (1 << bit);
   }
@@ -174,12 +176,17 @@ function mergeTable(left: Int32Array, right: Int32Array): Int32Array {
   return merges;
 }
 
-function bytePairTable(left: Int32Array, right: Int32Array): Int32Array {
+/** `bytePairs` of entries of `merges`, given with or without empty slots. */
+function bytePairsOf(merges: Int32Array): Int32Array {
   const pairs = new Int32Array(SINGLE_BYTES * SINGLE_BYTES).fill(NO_TOKEN);
-  for (let id = SINGLE_BYTES; id < left.length; id += 1) {
-    const a = left[id] as number;
-    const b = right[id] as number;
-    if (a < SINGLE_BYTES && b < SINGLE_BYTES) pairs[(a << 8) | b] = id;
+  for (let at = 0; at < merges.length; at += 2) {
+    const first = merges[at] as number;
+    const left = first & 0x3ffff;
+    const right = first >>> 18;
+    const joined = merges[at + 1] as number;
+    // The upper bits of a byte that is the right half are 0 in both words.
+    if (joined !== 0 && joined >>> 18 === 0 && left < SINGLE_BYTES && right < SINGLE_BYTES)
+      pairs[(left << 8) | right] = joined;
   }
   return pairs;
 }
@@ -243,7 +250,8 @@ export function unpackVocabulary(packed: PackedVocabulary): Vocabulary {
       insertMedium(medium, mediumShift, { first, second, third, fourth });
     }
   }
-  return { short, medium, merges: mergeTable(left, right), bytePairs: bytePairTable(left, right) };
+  const merges = mergeTable(left, right);
+  return { short, medium, merges, mergeFilter: filterOf(merges), bytePairs: bytePairsOf(merges) };
 }
 
 /** Each table's words per slot, and the word of a slot that shows whether it is empty. */
@@ -282,28 +290,21 @@ export function storedTables(vocabulary: Vocabulary): Int32Array {
 /** Reads tables written by `storedTables`: one pass in order, without hashing. */
 export function readTables(stored: Int32Array): Vocabulary {
   let at = 0;
+  let full = stored;
   const [short, medium, merges] = TABLES.map(({ words, empty }) => {
     const slots = stored[at] as number;
     const from = at + 2 + (slots >> 5);
     const to = from + (stored[at + 1] as number) * words;
     const table = new Int32Array(slots * words);
     if (empty !== 0) table.fill(empty);
-    spreadSlots(table, words, stored.subarray(at + 2, from), stored.subarray(from, to));
+    full = stored.subarray(from, to);
+    spreadSlots(table, words, stored.subarray(at + 2, from), full);
     at = to;
     return table;
   }) as [Int32Array, Int32Array, Int32Array];
   if (at !== stored.length) throw new Error(CORRUPT);
-  const bytePairs = new Int32Array(SINGLE_BYTES * SINGLE_BYTES).fill(NO_TOKEN);
-  for (let slot = 0; slot < merges.length; slot += 2) {
-    const pair = merges[slot] as number;
-    const left = pair & 0x3ffff;
-    const right = pair >>> 18;
-    const joined = merges[slot + 1] as number;
-    // The upper bits of a byte that is the right half are 0 in both words.
-    if (joined !== 0 && joined >>> 18 === 0 && left < SINGLE_BYTES && right < SINGLE_BYTES)
-      bytePairs[(left << 8) | right] = joined;
-  }
-  return { short, medium, merges, bytePairs };
+  // The occupied slots of the last table, which are fewer than all.
+  return { short, medium, merges, mergeFilter: filterOf(full), bytePairs: bytePairsOf(full) };
 }
 
 function spreadSlots(table: Int32Array, words: number, bits: Int32Array, full: Int32Array): void {
