@@ -113,7 +113,7 @@ describe("a compaction ahead of time", () => {
   it("gives way to a compaction that is asked for, and is cancelled", async () => {
     const { manager, held } = setUp();
     await manager.preflight("s", below);
-    await new Promise((resolve) => setImmediate(resolve));
+    while (held.asked() === 0) await new Promise((resolve) => setImmediate(resolve));
     const manual = manager.manualCompact("s", below, { note: "now" });
     await held.settle(2);
     expect((await manual).report).toMatchObject({ compacted: true, reason: "manual" });

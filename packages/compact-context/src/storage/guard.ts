@@ -1,5 +1,5 @@
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
-import { CompactError, errorMessage, MAX_TIMER_MS, type Pause } from "../errors.ts";
+import { CompactError, errorMessage, MAX_TIMER_MS, nextRound, type Pause } from "../errors.ts";
 
 // FIT-7: no storage failure delays a list that fits. One guard wraps a driver and exposes it in two ways:
 // `quick` for calls that can do without storage, `patient` for those that cannot.
@@ -306,13 +306,6 @@ function outboxOf(outbox: Outbox, run: Way): Outbox {
     nextDue: () => call("read", () => outbox.nextDue()),
   };
 }
-
-/**
- * Runs work in the next round of the event loop and keeps the process alive until then: a caller is waiting.
- */
-const nextRound: (work: () => void) => unknown =
-  (globalThis as { setImmediate?: (work: () => void) => unknown }).setImmediate ??
-  ((work) => setTimeout(work, 0));
 
 /** How long a step of long work may run before it yields, in milliseconds. */
 const STEP_MS = 8;

@@ -1,6 +1,6 @@
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
-import { platform, refuseAborted } from "../../errors.ts";
+import { nextRound, platform, refuseAborted } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
 /** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
@@ -32,7 +32,7 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
     },
     async put(key, value, options = {}) {
       check(key, options);
-      const text = [...checkedPieces(value, key)].join("");
+      const text = await joined(checkedPieces(value, key));
       const { ifVersion } = options;
       const current = values.get(key)?.version ?? null;
       if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
@@ -69,6 +69,21 @@ function byKey([one]: readonly [string, unknown], [other]: readonly [string, unk
 function check(key: string, { signal }: CallOptions = {}): void {
   checkKey(key);
   refuseAborted(signal);
+}
+
+/** Milliseconds of making pieces after which other work runs. */
+const SLICE_MS = 8;
+
+async function joined(pieces: Iterable<string>): Promise<string> {
+  const made: string[] = [];
+  let since = performance.now();
+  for (const piece of pieces) {
+    made.push(piece);
+    if (performance.now() - since < SLICE_MS) continue;
+    await new Promise<void>((go) => nextRound(go));
+    since = performance.now();
+  }
+  return made.join("");
 }
 
 const PIECE = 65_536;
