@@ -265,7 +265,7 @@ const INJECTED_LINE =
   /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for |If you need specific details from before exiting plan mode )/;
 
 /** Consecutive lines of a user message. */
-export interface TextSegment {
+interface TextSegment {
   readonly text: string;
   /** False for text added by an agent host. */
   readonly typed: boolean;
