@@ -297,10 +297,7 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
     ["text", "prefix"],
     "What a model reads: `text` is the messages as text, `prefix` the agent's own conversation, which the provider has in its cache.",
   ),
-  deadline_seconds: whole(
-    1,
-    "Seconds that a model may take for one request; proportionally more if it reads over 25,000 tokens.",
-  ),
+  deadline_seconds: whole(1, "Seconds for one request; proportionally more if it reads over 25,000 tokens."),
   temperature: temperature("Temperature of a model's requests. Default: 0."),
   seed: whole(0, "Seed of a model's requests, if its provider accepts one."),
 };
