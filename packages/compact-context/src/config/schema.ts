@@ -236,10 +236,7 @@ const policy: Fields<CompactConfig["policy"]> = {
   hard_cap_buffer: whole(0, "Tokens of the window reserved for the next input and tool results."),
   keep_recent_turns: whole(1, "Number of newest turns that stay unchanged."),
   keep_tool_io_pairs: whole(0, "Number of newest tool calls that stay unchanged, with their results."),
-  keep_recent_messages: whole(
-    1,
-    "Number of newest messages that stay unchanged; replaces keep_recent_turns.",
-  ),
+  keep_recent_messages: whole(1, "Number of newest messages that stay; replaces keep_recent_turns."),
   roles_never_prune: listOf(
     ["system", "developer", "user", "assistant", "tool"],
     "Roles whose messages always stay.",
@@ -270,9 +267,7 @@ const policy: Fields<CompactConfig["policy"]> = {
     1,
     "Maximum bytes of a request; above it, images are removed first, starting with the oldest.",
   ),
-  cold_trigger_pct: share(
-    "Share of the window at which a compaction starts while the provider's cache is cold.",
-  ),
+  cold_trigger_pct: share("Trigger, as a share of the window, while the provider's cache is cold."),
   background_trigger_pct: share(
     "Share of the window at which a compaction is prepared in the background, to be ready at the trigger.",
   ),
@@ -302,10 +297,7 @@ const summarizer: Fields<CompactConfig["summarizer"]> = {
     ["text", "prefix"],
     "What a model reads: `text` is the messages as text, `prefix` the agent's own conversation, which the provider has in its cache.",
   ),
-  deadline_seconds: whole(
-    1,
-    "Seconds that a model may take for one request; proportionally more if it reads over 25,000 tokens.",
-  ),
+  deadline_seconds: whole(1, "Seconds for one request; proportionally more if it reads over 25,000 tokens."),
   temperature: temperature("Temperature of a model's requests. Default: 0."),
   seed: whole(0, "Seed of a model's requests, if its provider accepts one."),
 };
@@ -339,9 +331,7 @@ const storage: Fields<CompactConfig["storage"]> = {
 
 const redaction: Fields<CompactConfig["redaction"]> = {
   enabled: flag("Removes secrets from everything that is archived, traced or logged.", "default"),
-  patterns: patterns(
-    "Additional regular expressions whose matches are removed; `(?i)…` and `/…/i` ignore case.",
-  ),
+  patterns: patterns("More regular expressions whose matches are removed; `(?i)…` and `/…/i` ignore case."),
   personal: flag("Also removes e-mail addresses, telephone numbers, payment cards and bank accounts."),
 };
 
@@ -349,7 +339,7 @@ const retention: Fields<CompactConfig["retention"]> = {
   days: whole(1, "Archived sessions without a write for this many days are deleted.", "never"),
   max_bytes: whole(
     1,
-    "While the archive is larger than this, the least recently used session is deleted.",
+    "While the archive has more bytes, the least recently used session is deleted.",
     "never",
   ),
 };
@@ -364,9 +354,7 @@ const tracing: Fields<CompactConfig["tracing"]> = {
 };
 
 const memory: Fields<CompactConfig["memory"]> = {
-  automatic_writes: flag(
-    "Lets the program write memory files on its own; otherwise nothing is written automatically.",
-  ),
+  automatic_writes: flag("Lets the program write memory files on its own; nothing is written otherwise."),
   use_model: flag(
     "Lets a memory ask the model that it was given (in a chat, the chat's own) in the background; otherwise no model is used.",
   ),
@@ -382,13 +370,10 @@ const memoryRecall: Fields<CompactConfig["memoryRecall"]> = {
 
 const sessionMemory: Fields<CompactConfig["sessionMemory"]> = {
   enabled: flag("Keeps the state of the work in SESSION.md."),
-  min_turns_between_update: whole(
-    1,
-    "Turns since the last update of SESSION.md after which the next one is due.",
-  ),
+  min_turns_between_update: whole(1, "Turns since the last update after which the next one is due."),
   min_tool_calls_between_update: whole(
     1,
-    "Tool calls since the last update of SESSION.md after which the next one is due.",
+    "Tool calls since the last update after which the next one is due.",
   ),
   force_refresh_before_compact: flag("Updates SESSION.md before a compaction."),
   force_refresh_before_new_session: flag("Updates SESSION.md before a new session."),

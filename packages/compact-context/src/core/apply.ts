@@ -61,7 +61,7 @@ export interface Outcome {
   readonly made: Omit<Summary, "text" | "tokens"> | undefined;
 }
 
-export interface ApplyOptions {
+interface ApplyOptions {
   /** Tried in order. If there is none, or all fail, no new summary is written. */
   readonly summarizers: readonly Summarizer[];
   /** The archive step with the originals; named at the end of a summary. */

@@ -146,14 +146,6 @@ const MIN_GROWTH = 0.05;
 /** Failed attempts double the wait up to this share of the window. */
 const MAX_GROWTH = 0.4;
 
-/** Attempts that failed in a row: the next one waits until the list has grown. */
-export interface Stall {
-  /** Of the list at the last attempt. */
-  readonly tokens: number;
-  readonly attempts: number;
-  readonly reason: TriggerReason;
-}
-
 /** What came since the last compaction. */
 export interface Growth {
   readonly tokens: number;
@@ -162,7 +154,10 @@ export interface Growth {
   readonly addedMessages: number;
   /** The last compaction was undone. */
   readonly undone: boolean;
-  readonly stall: Stall | undefined;
+  /** Attempts that failed in a row, and the list's tokens at the last one. */
+  readonly stall:
+    | { readonly tokens: number; readonly attempts: number; readonly reason: TriggerReason }
+    | undefined;
   /** Tokens that no compaction removes. */
   readonly fixedTokens: number;
 }

@@ -14,11 +14,11 @@ import { RECALL_TOOL_NAMES } from "./plan.ts";
 import {
   availableOf,
   decideTrigger,
+  type Growth,
   hasGrown,
   heldBack,
   isPinned,
   type Policy,
-  type Stall,
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
@@ -149,7 +149,7 @@ export class Session {
   seenAt: number | undefined;
 
   /** Consecutive failed attempts: the next one waits until the list has grown. */
-  stall: Stall | undefined;
+  stall: Growth["stall"];
   /** The model requested a compaction: what to preserve, empty if nothing specific. */
   requested: string | undefined;
   warnedOfFixedPart = false;

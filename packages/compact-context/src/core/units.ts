@@ -262,13 +262,6 @@ const BLOCK_OPENING =
 const INJECTED_LINE =
   /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for |If you need specific details from before exiting plan mode )/;
 
-/** Consecutive lines of a user message. */
-export interface TextSegment {
-  readonly text: string;
-  /** False for text added by an agent host. */
-  readonly typed: boolean;
-}
-
 /**
  * What the user typed in a user message, without blocks injected by agent hosts (`<system-reminder>`,
  * `<environment_context>`, `<file_content>` …) and their notices; an unclosed block is kept.
@@ -285,7 +278,10 @@ export function typedText(text: string): string {
  * The text in order, split into what the user typed and what a host added; `opening` matches the names of
  * host blocks.
  */
-export function textSegments(text: string, opening: RegExp = BLOCK_OPENING): TextSegment[] {
+export function textSegments(
+  text: string,
+  opening: RegExp = BLOCK_OPENING,
+): { readonly text: string; readonly typed: boolean }[] {
   if (!/<|\[Request|^\s{0,8}If you need specific/m.test(text)) return [{ text, typed: true }];
   const found: { typed: boolean; pieces: string[] }[] = [];
   const add = (typed: boolean, piece: string): void => {

@@ -143,7 +143,7 @@ export function totalOf({ system, developer, tools_schema, messages }: TokenBrea
 // ---- calibration by reported usage
 
 /** The provider's count and our estimate for the same messages. */
-export interface Anchor {
+interface Anchor {
   readonly reported: number;
   readonly estimated: number;
 }

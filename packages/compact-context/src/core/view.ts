@@ -456,7 +456,7 @@ const USER_FIRST: ReadonlySet<Format | undefined> = new Set<Format>([
 ]);
 
 /** How a summary is turned into a message of the list. */
-export interface SummaryShape {
+interface SummaryShape {
   readonly summaryRole: "assistant" | "user" | "system";
   readonly format: Format | undefined;
   /** Replaces our own message shape. */
