@@ -277,7 +277,7 @@ const MARK =
   /[ \t]*<!-- (m-[a-z0-9]+(?:-\d+)?) (\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ) ([a-z-]+) (person|agent|tool)(?::([^\s>]{1,60}))? -->[ \t]*$/;
 
 /** The mark at the end of a line; undefined for lines that people wrote. */
-export function readMark(line: string): ItemMark | undefined {
+function readMark(line: string): ItemMark | undefined {
   const [, id, time, author, trust, source] = MARK.exec(line) ?? [];
   if (id === undefined || time === undefined) return undefined;
   return { id, time, author: author as MemoryAuthor, trust: trust as MemoryTrust, source };

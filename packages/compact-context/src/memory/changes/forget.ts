@@ -1,6 +1,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { join } from "node:path";
-import { syncFile } from "../../storage/fs/sync.ts";
+import { syncFile } from "../../storage/fs/folders.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";

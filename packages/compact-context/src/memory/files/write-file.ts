@@ -17,8 +17,7 @@ import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
 import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/files.ts";
-import { storageFailed, systemCode } from "../../storage/fs/folders.ts";
-import { syncFile } from "../../storage/fs/sync.ts";
+import { storageFailed, syncFile, systemCode } from "../../storage/fs/folders.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 
 export interface MemoryFile {

@@ -14,9 +14,9 @@ import {
   type Place,
   refuseSwapped,
   storageFailed,
+  syncFile,
   systemCode,
 } from "./folders.ts";
-import { syncFile } from "./sync.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would block forever.

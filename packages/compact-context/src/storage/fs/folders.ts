@@ -1,8 +1,8 @@
-import { type BigIntStats, constants, type Dirent, existsSync } from "node:fs";
+import { type BigIntStats, constants, type Dirent, existsSync, fsync } from "node:fs";
 import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
+import { promisify } from "node:util";
 import { CompactError, later } from "../../errors.ts";
-import { syncFile } from "./sync.ts";
 
 /** Where a key's file lives: a folder held open, and a file name. */
 export interface Place {
@@ -254,6 +254,15 @@ async function removeFolder(path: string): Promise<boolean> {
 export async function refuseSwapped({ folder, shown }: Place): Promise<void> {
   if (folder !== shown) return;
   if ((await realpath(shown)) !== shown) throw notOurs(shown, "the folder became a symbolic link");
+}
+
+/**
+ * Waits until what was written is on the disk. Yarn's Plug'n'Play puts a file system of its own before Node's, whose
+ * handles cannot do this; their descriptors can.
+ */
+export async function syncFile(handle: FileHandle, how: "sync" | "datasync" = "sync"): Promise<void> {
+  if (process.versions.pnp === undefined) await handle[how]();
+  else await promisify(fsync)(handle.fd);
 }
 
 /** Makes the entries of a folder durable; Windows neither needs nor allows this. */
