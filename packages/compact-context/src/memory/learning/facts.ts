@@ -35,10 +35,7 @@ const LEAD_IN =
 
 const MOST_WORDS = 18;
 
-/**
- * `The Osprey repo uses pnpm`, `the billing service needs Java 21`: the name or the kind of project shows
- * whose it is.
- */
+/** `The Osprey repo uses pnpm`, `the billing service needs Java 21`: a name or a kind of project. */
 const NAMED_SETTING =
   /^(?:[Tt]he|[Oo]ur) (?:(?:\p{Ll}+\s){0,2}\p{Lu}\S*(?:\s\p{Ll}+){0,2}|(?:[\p{L}\d-]+\s){1,3}(?:project|repo(?:sitory)?|services?|apps?|site|shop|team|backend|frontend|servers?|cluster|pipeline|package|library|module|worker|bot))\s(?:uses?|runs?(?: on)?|requires?|needs?|supports?|targets?)\s/u;
 
@@ -50,10 +47,7 @@ const APPOSED =
 const FOLLOWS =
   /(?:,? so (?:that |when |if |the |this |it |i |we |you |please )|, (?:give|tell|show|help|fix|write|make|suggest|please|keep that|can you|could you|what|how|why)(?![\p{L}])).*$/isu;
 
-/**
- * A setup, whatever the value is called: where something is kept or runs, what it runs with, which tool a
- * project uses.
- */
+/** A setup, whatever the value: where something is kept or runs, what it runs with, a project's tools. */
 const SETTING: RegExp = rule(
   "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|formatted|linted|tested|signed|billed|paid|backed up|owned|scheduled|archived|reviewed|approved|licensed|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
   "^(?:the |our )?(?:\\S+ ){1,4}(?:in|on|for) (?:staging|production|prod|dev|development|qa|live|ci)(?: environment)? is\\s",
@@ -64,10 +58,7 @@ const SETTING: RegExp = rule(
   "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
 );
 
-/**
- * In a story, a sentence about what someone is, uses, prefers or has changed, not about what they did, felt
- * or saw.
- */
+/** In a story: what someone is, uses, prefers or has changed, not what they did, felt or saw. */
 export function tellsState(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "");
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
@@ -241,9 +232,7 @@ export function newsOf(sentence: string, known: readonly string[]): string | und
   );
 }
 
-/**
- * For ordering two lines: a newer text says something new about the older one, or names all that it names.
- */
+/** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
   return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);

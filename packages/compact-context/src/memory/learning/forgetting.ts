@@ -21,10 +21,7 @@ const LEAD: RegExp = new RegExp(
   "iu",
 );
 
-/**
- * Where a new clause that may hold a request begins. German and Romance orders can follow their object
- * without punctuation.
- */
+/** Start of a clause that may be a request. German and Romance orders can follow an object unpunctuated. */
 const CLAUSE = new RegExp(
   `[:;,.?!–—]\\s+|\\s-\\s|，|\\s(?:and|so|but|und|et|y|e|и)\\s|(?<!(?:^|[\\s,])(?:не|no|não|nicht|never|not|don['’]?t))\\s(?=${any(
     "you (?:can|may)|please|pls",
@@ -59,9 +56,7 @@ const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer))(?![\\p{L}]))";
 
 const IF_YOU = "(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if you(?: could| would)?";
 
-/**
- * Kind of order: `forget` verbs apply only to a memory, `keep` verbs mostly to one, `take` verbs to anything.
- */
+/** `forget` verbs apply only to a memory, `keep` verbs mostly to one, `take` verbs to anything. */
 type OrderKind = "forget" | "keep" | "take";
 
 /** The object follows the match unless a pattern has an `object` group. */
@@ -125,10 +120,7 @@ const ANY_ORDER = new RegExp(
   "iu",
 );
 
-/**
- * German infinitives at the end of a clause, after `kannst du` or `bitte`. Chinese and Japanese orders also
- * come last.
- */
+/** German infinitives at the end, after `kannst du` or `bitte`. Chinese and Japanese orders are last too. */
 const LAST: readonly (readonly [OrderKind, RegExp])[] = [
   [
     "forget",
@@ -213,17 +205,11 @@ export interface ForgetRequest {
   readonly sure: boolean;
   /** Names a pronoun may refer to, nearest first; empty if the request names its target. */
   readonly points: readonly string[];
-  /**
-   * The request surely means something but its words need not be the item's name: an item matches if it
-   * shares a telling word.
-   */
+  /** An item matches if it shares a telling word with the request, whether or not it has the exact name. */
   readonly isLoose: boolean;
   /** The target is said to be the user's own. */
   readonly isOwn: boolean;
-  /**
-   * Which items it can match: a word like `rule` limits it to rules, a bare name or `thing` to what is the
-   * user's own.
-   */
+  /** Items it can match: for a word like `rule` only rules, for a bare name or `thing` the user's own. */
   readonly scope: "anything" | "rules" | "own";
   /** Start of the request in the sentence. */
   readonly at: number;
@@ -314,10 +300,7 @@ const TAIL =
 const BESIDES =
   /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
-/**
- * The forget request of a sentence; undefined if there is none. `before` holds up to two preceding sentences
- * of the same message.
- */
+/** The forget request of a sentence, if any. `before` holds the two preceding sentences of the message. */
 export function readForgetRequest(
   sentence: string,
   before: readonly string[] = [],
@@ -329,10 +312,7 @@ export function readForgetRequest(
   return undefined;
 }
 
-/**
- * Splits a sentence before a request that follows other text: `we use pnpm now, forget what I said about
- * yarn`.
- */
+/** Splits a sentence before a request that follows other text: `we use pnpm now, forget yarn`. */
 export function splitAtRequest(sentence: string): readonly string[] {
   const { sure, at } = readForgetRequest(sentence) ?? { sure: false, at: 0 };
   return sure && at > 0 ? [sentence.slice(0, at).trim(), sentence.slice(at)] : [sentence];

@@ -122,10 +122,7 @@ function isReason(said: string): boolean {
 const OF_IT =
   /^(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo))[.!]*$/iu;
 
-/**
- * Sentences of a message that surely ask to forget something, and the reasons given in the sentence after
- * one.
- */
+/** Sentences of a message that surely ask to forget something, and reasons in the sentence after one. */
 export function forgetRequests(text: string): string[] {
   return sentencesOf(typedBefore(text)).filter(
     (sentence, index, all) => asksToForget(sentence) || isReasonOf(all[index - 1], sentence),
@@ -221,10 +218,7 @@ function clausesAside(sentence: string): Aside[] {
   return [{ before: sentence.slice(0, found.index), text: told, reads: told.replace(/^so /iu, "") }];
 }
 
-/**
- * A person close to the speaker and a fact about them: `my wife Sofia? she collects maps`, `the vet, Dr.
- * Cole, who …`.
- */
+/** A person of the speaker's and a fact: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
 const OF_SOMEBODY =
   /(?<![\p{L}])((?:my|our) (?:[\p{L}-]+ ){0,3}?[\p{L}-]+(?:, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)?|the [\p{L}-]+, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)(?:[?!.,;:]*\s[–—-]?\s?)(who|(?:he|she|they)(?:['’](?:s|re))?)\s([^.?!:;]+)/u;
 
@@ -254,9 +248,7 @@ const MATERIAL =
 const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
-/**
- * The text before anything pasted, forwarded or handed over for work, without code, logs and quoted lines.
- */
+/** The text before anything pasted, forwarded or handed over, without code, logs and quoted lines. */
 export const typedBefore: (text: string) => string = remembered((text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   return plain.slice(0, materialAt(plain));

@@ -165,8 +165,7 @@ function contrasts(now: Read, then: Read): boolean {
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  // A word missing from a later mention separates two things only if the newer one also has a word of its
-  // own.
+  // A word missing from a later mention counts only if the newer statement also has a word of its own.
   const told = newIn(bare(own), then) ? bare(other) : other;
   return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
 }
@@ -198,9 +197,7 @@ function numberOf({ key }: Read): ReadonlySet<string> {
   return new Set([...(key?.subject ?? NONE)].filter(isValue));
 }
 
-/**
- * A permission that names the topic of a rule: a file, a branch, a tool, or a phrase of two or more words.
- */
+/** A permission that names a rule's topic: a file, a branch, a tool, or a phrase of two or more words. */
 function lifts(now: Read, then: Read): boolean {
   if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
   if (!now.permits && !LIFTED.test(now.text)) return false;
@@ -306,10 +303,7 @@ function namesOld(newer: Read, then: Read): boolean {
   });
 }
 
-/**
- * A person or thing that is gone for good is all the older statement is about, apart from words for having
- * it.
- */
+/** The older statement is only about what is gone for good, apart from words for having it. */
 function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolean {
   const value = key?.value ?? (HAS.test(text) ? content : NONE);
   return (
@@ -320,10 +314,7 @@ function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolea
 
 const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
 
-/**
- * What is gone covers the older statement's whole value. Most of its subject is mentioned, and the newer
- * subject adds nothing.
- */
+/** What is gone is the older statement's whole value; its subject is mentioned, and no other subject is. */
 function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read): boolean {
   const subject = bare(then.key?.subject ?? NONE);
   const value = then.key?.value ?? NONE;
@@ -374,10 +365,7 @@ const DEPENDS =
 const OWN_SUBJECT =
   /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
 
-/**
- * The parts of an older statement that a newer one does not mention, as one statement; undefined if there are
- * none.
- */
+/** The parts of an older statement that a newer one does not mention; undefined if there are none. */
 export function restOf(older: string, newer: string): string | undefined {
   const [first = "", ...others] = older.replace(/[.!。！]+$/u, "").split(PARTS);
   const told = topicTerms(newer);
