@@ -371,10 +371,7 @@ function foldSections(draft: Draft, operation: Operation<"foldSections">): Appli
 }
 
 const ARCHIVE_TITLE = "# Archive of the history\n";
-/**
- * Maximum characters of the archive. The oldest sections beyond it are dropped; the sessions' own archives
- * still have them.
- */
+/** Maximum characters of the archive; older sections are dropped but stay in the sessions' own archives. */
 const MOST_ARCHIVED = 400_000;
 
 function bounded(archive: string): string {

@@ -42,10 +42,7 @@ export interface ChannelPlace {
   path(file: ChangedFile): Promise<string>;
 }
 
-/**
- * Finds a channel's folder. Throws `NotFound` if it is outside the workspace, links followed, or the user is
- * not named.
- */
+/** Finds a channel's folder. Throws `NotFound` if it is outside the workspace or not for this user. */
 export async function findChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
   await checkUser(channelDir, user);
   const channel = await leadsTo(resolve(channelDir));
@@ -219,10 +216,7 @@ async function writeEdit(
   }
 }
 
-/**
- * Replaces the text that was read. False if another process changed it in between; throws `Conflict` on the
- * last attempt.
- */
+/** Replaces the text that was read. False after a concurrent change; the last attempt throws `Conflict`. */
 async function isWritten(
   path: string,
   text: string | undefined,
@@ -309,10 +303,7 @@ export function readLogText(text: string): ReadLog<LogEntry> {
   return { changes: [...changes.values()], problems };
 }
 
-/**
- * Appends a change to the log; durable when it resolves. A line truncated by a crash stays as a line of its
- * own.
- */
+/** Appends a change to the log; durable when it resolves. A line truncated by a crash stays on its own. */
 async function appendChange(channelDir: string, entry: LogEntry): Promise<void> {
   const place = { folder: channelDir, shown: channelDir, name: LOG_FILE };
   await appendDurably({ place, name: LOG_FILE }, `${JSON.stringify(entry)}\n`, () => undefined);
@@ -320,10 +311,7 @@ async function appendChange(channelDir: string, entry: LogEntry): Promise<void> 
   if (size > LONG_LOG) await rewriteLog(channelDir, shortened((await readLog(channelDir)).changes));
 }
 
-/**
- * Above `LONG_LOG` bytes the log is shortened to `MOST_CHANGES` changes; the newest keep their undo data
- * while it fits `MOST_UNDO`.
- */
+/** Above this many bytes the log is cut to this many changes, the newest with this much undo data. */
 const LONG_LOG = 2_000_000;
 const MOST_CHANGES = 1_000;
 const MOST_UNDO = 1_000_000;
@@ -354,10 +342,7 @@ const WORDED: ReadonlySet<string> = new Set(["text", "section", "heading", "why"
 /** Operation fields that name what is forgotten; never logged. */
 const UNTOLD: ReadonlySet<string> = new Set(["topic", "said"]);
 
-/**
- * An operation for the log, with secrets redacted: an item's text in full, that of sections and files as a
- * length.
- */
+/** An operation for the log, with secrets redacted: an item's text in full, other texts as a length. */
 export function loggedOperation(
   operation: MemoryOperation,
   { redactText }: Pick<Redactor, "redactText">,

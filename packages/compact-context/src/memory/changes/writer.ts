@@ -50,10 +50,7 @@ export interface MemoryWriterOptions extends ChannelFolder {
 export interface MemoryWriter {
   /** The sections and items of a file with their ids, and the version to pass back. */
   read(file: MemoryFileName): Promise<MemoryDocument>;
-  /**
-   * Applies the permitted operations atomically: if the process dies, all or none. The result gives the
-   * reason for each refusal.
-   */
+  /** Applies the permitted operations: all, or none after a crash. The result says why others are refused. */
   apply(operations: readonly MemoryOperation[], note: ChangeNote): Promise<MemoryChangeResult>;
   /**
    * Restores the files to the state before a change where no later change touched the same lines. With
