@@ -22,10 +22,7 @@ export const RANKING_WEIGHTS = {
   lengthPenalty: 0.6,
   /** Weight of a word in the unit's title, relative to 1 in its content. */
   title: 1,
-  /**
-   * Weight of a word for the unit after the one that contains it: the preceding unit gives an answer its
-   * context.
-   */
+  /** Weight of a word for the unit after the one that contains it: an answer needs its context. */
   previous: 0.45,
   next: 0.35,
   secondPrevious: 0.3,
@@ -46,10 +43,7 @@ export const RANKING_WEIGHTS = {
   temporal: 1.5,
   /** Share of the best score added to units of the best section; proportionally less for other sections. */
   section: 0.25,
-  /**
-   * Share of the best score added to units at a date named by the query. It halves about every `dateDays` ×
-   * 0.7 days.
-   */
+  /** Share of the best score added at a date named in the query; halves every `dateDays` × 0.7 days or so. */
   date: 1,
   dateDays: 12,
 };
@@ -122,10 +116,7 @@ interface Corpus {
   readonly ends: Uint32Array;
   /** By section: number of terms relative to the average section. */
   readonly sectionLengths: Float64Array;
-  /**
-   * By distance, from `-windowReach` to `windowReach`: weight of a word for the unit at that distance after
-   * it.
-   */
+  /** By distance, `-windowReach` to `windowReach`: weight of a word for the unit that far after it. */
   readonly kernel: Float64Array;
 }
 
@@ -283,10 +274,7 @@ function adjusted(
   };
 }
 
-/**
- * Score factor of a unit: its length, whether it asks, the authors the query names, and whether the query
- * asks when.
- */
+/** Score factor of a unit: its length, whether it asks, the authors named and whether the query asks when. */
 function factors(query: string, { authors, weights }: Corpus): (unit: Unit) => number {
   const words = new Set(analyze(query));
   const named = new Set(

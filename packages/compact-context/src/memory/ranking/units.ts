@@ -71,10 +71,7 @@ const MOST_STEMS = 50_000;
 /** V8 copies a substring of up to 12 characters; a longer one would keep the whole text in memory. */
 const LONGEST_KEPT = 12;
 
-/**
- * The index terms of a text, in order and with repetition: the words of the archive's search, without stop
- * words, stemmed.
- */
+/** The index terms of a text, in order, with repetition: words as in the archive's search, but stemmed. */
 export function analyze(text: string): string[] {
   return wordsOf(text.replace(/[\u2018\u2019\u02BC]/g, "'")).flatMap((word) =>
     STOP_WORDS.has(word) ? [] : [stemOf(word)],
@@ -178,10 +175,7 @@ function unitOf({ id, content, author, timestamp }: RecallCandidate, section: nu
   };
 }
 
-/**
- * Without a section, candidates with an order or author are one conversation, and candidates of one time are
- * one note.
- */
+/** Without a section, candidates with an order or author are one conversation, those of one time one note. */
 function sectionKey({ section, order, author, timestamp }: RecallCandidate, index: number): string {
   if (section !== undefined || order !== undefined || author !== undefined) return `part ${section ?? ""}`;
   return timestamp === undefined ? `alone ${index}` : `at ${String(timestamp)}`;
@@ -204,10 +198,7 @@ export interface Posting {
 export interface Postings {
   /** Postings of a term; if no unit has it, those of the terms it was probably meant to be. */
   of(term: string): readonly Posting[];
-  /**
-   * Share of a query's words that a text contains, weighted by rarity, 0 to 1; words of courtesy do not
-   * count.
-   */
+  /** Share of a query's words in a text, weighted by rarity, 0 to 1; words of courtesy do not count. */
   coverage(query: string, text: string): number;
 }
 
@@ -268,10 +259,7 @@ const SHORTEST = 5;
 const MOST_NEAR = 3;
 const SAME_LETTERS = 3;
 
-/**
- * Finds terms with a one-letter typo after the first three letters, and terms where one is a prefix of the
- * other (`mentorship`, `mentor`).
- */
+/** Finds terms with one typo after the third letter, or with one as a prefix (`mentorship`, `mentor`). */
 function nearestIn(postings: ReadonlyMap<string, unknown>): (term: string) => readonly string[] {
   let buckets: Map<string, string[]> | undefined;
   return (term) => {
