@@ -30,10 +30,7 @@ export interface MemoryFile {
 
 const inTurn = createKeyedMutex();
 
-/**
- * A file's text; undefined if there is no file. Throws `NotFound` for a file with a hard link in another
- * folder.
- */
+/** A file's text; undefined if there is none. Throws `NotFound` for a file with a hard link elsewhere. */
 export async function readMemoryFile(path: string): Promise<MemoryFile | undefined> {
   requireText(path, "path", "Pass the path of a memory file.");
   try {
@@ -280,9 +277,7 @@ async function takeAway(path: string, text: string): Promise<void> {
   }
 }
 
-/**
- * Opens the file instead of only calling `lstat`: on a shared file system opening gives the current state.
- */
+/** Opens the file instead of only calling `lstat`: on a shared file system that gives the current state. */
 async function readClaim(path: string): Promise<{ text: string; modified: number } | undefined> {
   const handle = await openIfThere(path, "r");
   if (handle === undefined) return undefined;
