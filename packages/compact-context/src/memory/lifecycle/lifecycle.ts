@@ -137,10 +137,7 @@ async function readRange(folder: string, id: string): Promise<PendingRange[]> {
 
 // ---- consolidated messages
 
-/**
- * Number of newest keys kept. An older message may be consolidated again, which adds nothing: its text is
- * already known.
- */
+/** Number of newest keys kept. Older messages may be consolidated again, which adds nothing. */
 const MOST = 5_000;
 const MOST_CONFLICTS = 6;
 
@@ -213,10 +210,7 @@ export interface RefreshPorts {
   readonly thresholds: UpdateThresholds;
 }
 
-/**
- * Number of sessions whose last update is remembered. For any other session the whole next list counts as
- * new.
- */
+/** Number of sessions whose last update is remembered. For others the whole next list counts as new. */
 const MOST_KNOWN = 8;
 
 export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
