@@ -104,10 +104,7 @@ export interface BuildMemoryCandidatesOptions {
   readonly warn?: (message: string) => void;
 }
 
-/**
- * Sections longer than this many characters are split between items, so that a recalled piece is about one
- * thing.
- */
+/** Sections longer than this many characters are split between items: a recalled piece is about one thing. */
 const SECTION_CHARS = 600;
 
 /**
@@ -247,9 +244,7 @@ function originOf(noted: MemoryItem | undefined): string {
   return noted === undefined ? "" : `${noted.time?.slice(0, 10)} ${noted.trust} ${noted.source}`;
 }
 
-/**
- * When a section was noted: the date in its innermost dated heading, else a date at the start of its text.
- */
+/** When a section was noted: the date of its innermost dated heading, else at the start of its text. */
 function timeOf({ headings, content }: Piece): number | undefined {
   for (const heading of headings.toReversed()) {
     const time = timeIn(heading);
@@ -270,10 +265,7 @@ const LOGS: readonly (readonly [MemorySource, string])[] = [
   ["channel-context", CHANNEL_FILES.context],
 ];
 
-/**
- * The entries of a channel's logs: one per line with a text, with recalled context removed. Only a search
- * that names its log sees them.
- */
+/** The entries of a channel's logs, one per line, without recalled context; only for a search of that log. */
 export async function buildColdCandidates(
   { channelDir, warn }: Pick<BuildMemoryCandidatesOptions, "channelDir" | "warn">,
   sources: readonly MemorySource[],

@@ -31,12 +31,11 @@ export interface ChannelMemoryOptions {
   readonly channelDir: string;
   /** The user of the run; a channel that names its users rejects recall and writes by any other. */
   readonly user?: string;
-  /** Writes better notes than the built-in heuristics. Called in the background and never required. */
-  readonly model?: TextModel;
   /**
-   * The manager's settings can be passed unchanged; only `memory`, `memoryRecall`, `sessionMemory` and
-   * `redaction` are read.
+   * Writes better notes than the heuristics, in the background, and reranks if settings say so. Not required.
    */
+  readonly model?: TextModel;
+  /** The manager's settings: `memory`, `memoryRecall`, `sessionMemory` and `redaction` are used. */
   readonly settings?: CompactConfigInput;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
@@ -46,17 +45,11 @@ export interface ChannelMemoryOptions {
   readonly onWarning?: (message: string) => void;
   /** Called with every task as it ends. */
   readonly onTask?: (record: MemoryTaskRecord) => void;
-  /**
-   * Called with what was removed from which file when the user asked to forget something; the list is empty
-   * if nothing was found.
-   */
+  /** Called with what was removed from which file on a user's forget request; empty if nothing was found. */
   readonly onForgotten?: (forgotten: readonly ForgottenIn[]) => void;
 }
 
-/**
- * Outcome of a boundary (a compaction or a new session), per step, since each step may fail alone. A failed
- * step is retried in the background.
- */
+/** Outcome of a compaction or a new session, step by step. A failed step is retried in the background. */
 export interface MemoryBoundary {
   readonly session: "written" | "unchanged" | "failed" | "off";
   readonly consolidation: "written" | "unchanged" | "failed" | "off" | "in_background";
@@ -85,8 +78,8 @@ export interface ChannelMemory {
     options?: Partial<Omit<RecallRequest, "query" | "workspaceDir" | "channelDir">>,
   ): Promise<RecallResult>;
   /**
-   * Call after every turn with the conversation so far. Starts a background update of SESSION.md if one is
-   * due and returns at once whether it did.
+   * Call after every turn with the conversation so far. Starts an update of SESSION.md in the background if
+   * one is due, and returns whether it did.
    */
   afterTurn(messages: readonly Message[], turn?: MemoryTurn): boolean;
   /** Refreshes SESSION.md, then consolidates the discarded messages. A manager calls it through `ports`. */
@@ -272,17 +265,14 @@ async function recallFrom(
   }
 }
 
-/**
- * Character budget of a block: a minimum, plus so many per character of the query. A short question gets a
- * short answer.
- */
+/** Character budget of a block: a minimum, plus a number per character of the query. */
 const ROOM = { least: 700, forEach: 14 };
 
 function roomFor(query: string, most: number): number {
   return Math.min(most, ROOM.least + ROOM.forEach * query.length);
 }
 
-/** The newest messages, which a model most likely still sees in full. */
+/** Number of newest messages that a model most likely still sees in full. */
 const LIVE_MESSAGES = 24;
 
 function textsOf(messages: readonly Message[]): readonly string[] {
@@ -365,10 +355,7 @@ function sessionOf({ sessionId }: MemoryTurn): string {
   return sessionId ?? "default";
 }
 
-/**
- * Forgets an item by its id, or whatever the words name, on behalf of a person. Resolves to what was removed
- * from which file.
- */
+/** Forgets an item by its id, or what the words name, for a person. Resolves to what was removed by file. */
 async function forgetNow(writer: MemoryWriter, what: string): Promise<readonly ForgottenIn[]> {
   const items = itemsOf(await writer.read("MEMORY.md"));
   const why = "a person asked for it";

@@ -55,9 +55,7 @@ export interface RecallRequest {
   /** Sources to recall from. Default: all except the logs; a named log is searched. */
   readonly sources?: readonly MemorySource[];
   readonly precedence?: Precedence;
-  /**
-   * Returns ids in a better order; omitted ids are dropped. On an error or timeout the order is unchanged.
-   */
+  /** Returns ids in a better order; omitted ids are dropped. On error or timeout the order is unchanged. */
   readonly rerank?: RerankMemories;
   /** Lets `model` rerank the results if there is no `rerank`. */
   readonly rerankWithModel?: boolean;
@@ -68,7 +66,7 @@ export interface RecallRequest {
   readonly rerankTimeout?: number;
   /** Texts of the conversation itself: memories that repeat them are omitted. */
   readonly live?: readonly string[];
-  /** Milliseconds since 1970, for the ages in the text. Default: the current time. */
+  /** Milliseconds since 1970. If omitted, the text has dates without ages. */
   readonly now?: number;
   readonly warn?: (message: string) => void;
 }
@@ -94,7 +92,7 @@ export type RecallOutcome =
   | "no-room"
   /** It holds too few of the query's words. */
   | "weak"
-  /** The scores are too low to trust, so only the best item is given. */
+  /** No item covers the query well enough, so only the best one is given. */
   | "unsure"
   /** The conversation already holds it. */
   | "live"
@@ -350,9 +348,7 @@ function checkRequest(request: RecallRequest): void {
   }
 }
 
-/**
- * Orders the found memories; an empty list means none is relevant. Called only if there are more than fit.
- */
+/** Orders the found memories; an empty list means none is relevant. Called only if more match than fit. */
 export type RerankMemories = (
   query: string,
   memories: readonly MemoryCandidate[],
