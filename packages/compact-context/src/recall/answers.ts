@@ -90,8 +90,7 @@ function oneLine(text: string): string {
 }
 
 /**
- * As many entries as fit, and the number omitted, including those `beyond` the list; `more` says how to get
- * them.
+ * As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to get them.
  */
 function withinLines(
   entries: readonly string[],
@@ -110,7 +109,7 @@ function withinLines(
   return left === 0 ? shown : `${shown}\n${left} more. ${more(count - 1)}`;
 }
 
-/** The sessions of an archive, one per line, and how many more there are. */
+/** The sessions of an archive, one per line, and the number omitted. */
 export function sessionsText(
   sessions: readonly { readonly id: string; readonly steps: readonly number[] }[],
   { offset, total, maxTokens, countText }: Limits & { readonly offset: number; readonly total: number },

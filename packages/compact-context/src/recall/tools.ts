@@ -39,9 +39,7 @@ export interface RecallTool {
   readonly name: string;
   readonly description: string;
   readonly parameters: ParametersSchema;
-  /**
-   * Takes the arguments as a value or as JSON text. Errors are reported in the answer: this never rejects.
-   */
+  /** Takes the arguments as a value or as JSON text. Errors are reported in the answer; never rejects. */
   execute(args: unknown): Promise<string>;
 }
 
