@@ -31,9 +31,7 @@ export interface ChannelMemoryOptions {
   readonly channelDir: string;
   /** The user of the run; a channel that names its users rejects recall and writes by any other. */
   readonly user?: string;
-  /**
-   * Writes better notes than the heuristics, in the background, and reranks if settings say so. Not required.
-   */
+  /** Writes better notes than the heuristics, in the background; also reranks if set to. Not required. */
   readonly model?: TextModel;
   /** The manager's settings: `memory`, `memoryRecall`, `sessionMemory` and `redaction` are used. */
   readonly settings?: CompactConfigInput;

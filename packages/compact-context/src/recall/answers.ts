@@ -89,9 +89,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/**
- * As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to get them.
- */
+/** As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to go on. */
 function withinLines(
   entries: readonly string[],
   { maxTokens, countText, beyond = 0 }: Limits & { readonly beyond?: number },
