@@ -153,7 +153,7 @@ describe("recallTools", () => {
     const found = await search.execute({ query: "port" });
     const id = /archive id ([0-9a-z]{10})/.exec(found)?.[1];
     expect(await expand.execute({ id })).toContain("> the port is 5433");
-    // As it stands in a stub or a summary, copied with what is around it, or as JSON text.
+    // As in a stub or a summary, copied with its surroundings, or as JSON text.
     for (const asked of [`archive id ${id}`, ` ${id}] `, `id: ${id}`]) {
       expect(await expand.execute(JSON.stringify({ id: asked }))).toContain("> the port is 5433");
     }
