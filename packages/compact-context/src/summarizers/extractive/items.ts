@@ -1,7 +1,7 @@
 import type { Steps } from "../../errors.ts";
 import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
-import { HOST_LINE, type Outcome, tookEffect } from "./outcomes.ts";
+import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { type Decision, type Entry, type Episode, messageOf, type Reading } from "./reading.ts";
 import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
@@ -345,11 +345,9 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
 /** A command's outcome in words; for one that verifies nothing, only what is known. */
 export function outcomeWords({ state, detail, verifies }: Outcome): string {
   if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
-  if (!verifies || /^refused\b/.test(detail)) return detail;
+  if (!verifies || detail === NOT_RECORDED || /^refused\b/.test(detail)) return detail;
   return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
 }
-
-const NOT_RECORDED = "outcome not recorded";
 
 function runWeight({ action, outcome }: Step): number {
   if (action.words.startsWith("committed")) return WEIGHTS.committed;
