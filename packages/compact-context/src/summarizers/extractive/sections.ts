@@ -373,8 +373,7 @@ function stepRows({ reading, shorten }: Scene): string[] {
   return reading.steps
     .filter(({ stays }) => !stays)
     .map(({ id, action, outcome }) => {
-      const ended =
-        outcome.state === "unknown" ? outcome.detail || NOT_RECORDED : `${outcome.state} ${outcome.detail}`;
+      const ended = outcome.state === "unknown" ? outcome.detail || NOT_RECORDED : outcomeWords(outcome);
       return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipLine(ended, 160)}`;
     });
 }
