@@ -30,7 +30,8 @@ const READ_OF_LINE = 600;
 /** The outcome of a call. Passed or failed is only stated if the host, a runner or the tool says so. */
 export function readOutcome(action: Action, result: Result | undefined): Outcome {
   const verifies = action.command !== undefined && verifiesBy(action.command);
-  if (result === undefined) return { ...UNKNOWN, verifies };
+  if (result === undefined)
+    return { ...UNKNOWN, detail: action.command === undefined ? "" : NOT_RECORDED, verifies };
   const lines = linesOf(result.text);
   const stopped = stoppedBy(lines);
   if (stopped !== undefined) return { ...UNKNOWN, detail: stopped, verifies };
@@ -41,6 +42,7 @@ export function readOutcome(action: Action, result: Result | undefined): Outcome
   return outcomeOfTool(action, lines, result);
 }
 
+export const NOT_RECORDED = "outcome not recorded";
 const REFUSAL = "refused by the user";
 const CANCELLATION = "cancelled";
 

@@ -17,6 +17,7 @@ import {
   type Sentence,
 } from "./statements.ts";
 import {
+  asRequested,
   type CallResult,
   findOpenErrors,
   findRunning,
@@ -216,7 +217,8 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
       const told = call === inText[0] && after !== undefined ? { text: after, isError: false } : undefined;
       const answer = results.get(call.id)?.shift();
       const result = answer?.result ?? told;
-      const action = readAction(call);
+      const unanswered = result === undefined && (call !== inText[0] || index === messages.length - 1);
+      const action = unanswered ? asRequested(readAction(call)) : readAction(call);
       return {
         message: index,
         id: message.id,

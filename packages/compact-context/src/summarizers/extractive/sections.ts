@@ -3,6 +3,7 @@ import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
 import { type Earlier, gapAfter, HEADINGS, NOT_ALL, quoteLines, type SectionKey } from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
+import { NOT_RECORDED } from "./outcomes.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
@@ -372,10 +373,7 @@ function stepRows({ reading, shorten }: Scene): string[] {
   return reading.steps
     .filter(({ stays }) => !stays)
     .map(({ id, action, outcome }) => {
-      const ended =
-        outcome.state === "unknown"
-          ? outcome.detail || "outcome not recorded"
-          : `${outcome.state} ${outcome.detail}`;
+      const ended = outcome.state === "unknown" ? outcome.detail || NOT_RECORDED : outcomeWords(outcome);
       return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipLine(ended, 160)}`;
     });
 }

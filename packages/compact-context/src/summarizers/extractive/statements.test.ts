@@ -129,6 +129,27 @@ describe("rules", () => {
   ])("tells of the program, or of this step: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
 
   it.each([
+    "Use a table here.",
+    "please use a numbered list here instead of prose",
+    "only use two columns here",
+    "Keep it short.",
+    "ok, keep this brief and friendly please",
+    "Don't make it so long.",
+    "Avoid long sentences in this paragraph.",
+  ])("tells how one thing is to look: %s", (sentence) => expect(rulesIn(sentence)).toEqual([]));
+
+  it.each([
+    "From now on keep it short.",
+    "Keep it short, always.",
+    "Keep it small, no new dependencies.",
+    "Use a new branch here for every fix.",
+    "Don't use a mutex here.",
+    "Use tables here instead of lists.",
+    "Keep your answers short.",
+    "Rules:\n- Keep it short.",
+  ])("tells how all of a kind are to look: %s", (text) => expect(rulesIn(text)).not.toEqual([]));
+
+  it.each([
     "use uv here, pip breaks the lock",
     "docstrings in french, please",
     "whatever you add has to work on windows",

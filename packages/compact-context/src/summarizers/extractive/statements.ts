@@ -106,13 +106,19 @@ const DONE_HEADING = /\b(?:already|done|completed|finished|implemented)\b/;
 const ABOUT_WORK =
   /\b(?:commit\w*|push\w*|merge\w*|branch\w*|pull request|pr|prs|deploy\w*|run (?:all |the )?(?:tests?|lint|checks?)|tests? (?:before|after|must|first)|ask(?:ing)?|stop|confirm\w*|dependenc\w+|existing (?:tests?|behaviou?r|code|functionality|api)|scope|refactor\w*|you|minimal (?:changes?|diffs?)|(?:be|stay) minimal|targeted|report|logic|modify|(?:every|each) (?:change|commit|step|task|item)|backward)\b/i;
 const ONE_OFF =
-  /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
+  /^(?:please |ok |okay |now |also |and |just )?(?:only )?(?:show|print|give|list|tell|explain|display)\b|\b(?:this time|for this one|just (?:this )?once|right now|in this (?:case|commit|change|step)|for this (?:commit|change|task|step|one))\b|don['’]t do anything|\bthis (?:once|one time)\b|, (?:just|only) (?:the|this|tell|show|explain|give|look)\b|\bin this (?:function|file|method|class|component|test|loop|query|answer|reply|message|section|paragraph|sentence|table|heading)\b|\band re-?run\b|^(?:please |can you |could you )?(?:write|add|make|create|build|draft|generate)(?: me)? (?:an?|one|some) (?!.*\b(?:for|to|with|in) (?:every|each|any|all) )|просто (?:покажи|скажи)|只告诉|原因だけ|só me (?:manda|mostra|diz)|\bbut (?:do not|don['’]t) \w+ it$|that should never happen|\bmust pass\b/;
 /** Requests a one-time action: settled once it is done. */
 const AT_HAND =
   /^(?:(?:no|ok|okay|yeah|yes|so|and|but|now|please|just|then),? )*(?:only \w+ (?:this|these|that|those|the failing)\b|(?:use|take|make|keep|pick|try|turn|paint) (?:the|this|that) (?:[\w-]+ )?ones?\b|let['’]s do\b|(?:re-?run|run|try|do|check|test|build|start|open|send|show) (?:it|this|that|them|these|those|all of (?:it|them))\b(?! (?:every|each|before|after (?:every|each)|whenever)))|\b(?:this|that) one\b|\b(?:today|tonight)[.!]?$|^(?!.*\b(?:never|not|always|don['’]?t)\b).*\bagain[.!]?$/;
 /** Requests something to be built or fixed now: requirements then describe that. */
 const BUILDS =
   /(?:^|[.,;:!?] |\b(?:and|so|please|then|can you|could you) )(?:add|put|write|implement|build|create|fix|code|generate|sketch|design|route|handle|start with)\b|füge?\b|ergänze?\b|implementier|\b(?:ajoute|implémente|corrige|mets|agr[eé]ga\p{L}*|añade|hazlo|cámbia\p{L}*|implementa|adicion[ae]|coloca|cria|добавь|сделай|напиши|исправь|реализуй)\b|(?:^|[\s,])(?:добавь|сделай|напиши|исправь|реализуй)|加上|实现|写一个|(?:追加|実装|修正|直し|作っ)(?:して|てください)/iu;
+/**
+ * Says how one thing is to look: "use a table here", "keep it short". What is meant for all of a kind has no article, or says
+ * that it lasts; what is not to be used stays forbidden.
+ */
+const OF_ONE_THING =
+  /^(?!.*\b(?:never|always|every|each|any|all)\b)(?:(?:no|ok|okay|yes|so|and|but|now|please|just|only),? )*(?:(?:use|put|add|write|draw|insert|format|start|end)\b (?:\w+ )?(?:an?|one|two|three) [^.;]{1,80}\bhere\b|(?:don['’]?t |do not )?(?:make|keep|write) (?:it|this|that|these|them) (?:(?:a bit|a little|so|too|very|much|as|nice and) ){0,2}(?:short|long|brief|concise|terse|simple|small|verbose|wordy|detailed|plain)(?:e?r)?(?: and [\w' -]{1,30})?(?: please| pls)?[.!]?$)/;
 const MOST_OF_A_WISH = 600;
 /** Says what must be so of a thing, in the third person. */
 const REQUIRES =
@@ -180,6 +186,7 @@ function isRule(sentence: Sentence, { isPlan, builds }: Task): boolean {
   const { plain, heading, item } = sentence;
   if (isNoWish(sentence)) return false;
   if (item && RULE_HEADING.test(heading)) return true;
+  if (OF_ONE_THING.test(plain)) return false;
   if ((isPlan || (builds && REQUIRES.test(plain))) && !ABOUT_WORK.test(plain)) return false;
   const commands = COMMANDS.test(plain);
   return languagesOf(plain).some(

@@ -69,6 +69,34 @@ describe("what is still running", () => {
   });
 });
 
+describe("a call without a result", () => {
+  const [commit] = bash('git commit -m "Weigh parcels by the gram"', "");
+  const [edit] = step("Edit", { file_path: "/repo/src/scale.ts", old_string: "a", new_string: "b" }, "");
+
+  it.each(Object.keys(VIEWS) as (keyof typeof VIEWS)[])(
+    "is told as started, not as done: %s",
+    async (strategy) => {
+      const summary = await summaryOf([commit as Message], strategy);
+      expect(section(summary, "Still running")).toMatch(
+        /- started `git commit -m .*`; outcome not recorded$/,
+      );
+      expect(summary).not.toContain("committed");
+    },
+  );
+
+  it("changes no file", async () => {
+    const summary = await summaryOf([edit as Message]);
+    expect(summary).toContain("last: asked for: edited ");
+    expect(summary).not.toContain("Changed");
+  });
+
+  it("takes the place of the same check's older outcome", async () => {
+    const [again] = bash("npm test", "");
+    const summary = await summaryOf([...bash("npm test", "12 passed, 0 failed"), again as Message]);
+    expect(section(summary, "Last checks")).toContain("`npm test`: outcome not recorded");
+  });
+});
+
 describe("where the repository stands", () => {
   const committed = bash(
     'git commit -m "Weigh parcels by the gram"',

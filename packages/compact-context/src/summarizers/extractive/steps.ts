@@ -2,8 +2,8 @@ import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { type Action, idOf, textOf } from "./actions.ts";
 import { commandKey, isLookingCommand } from "./commands.ts";
-import { type Outcome, tookEffect } from "./outcomes.ts";
-import { clipLine, oneLine, parsedJson } from "./text.ts";
+import { NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
+import { clipLine, oneLine, parsedJson, quotedCode } from "./text.ts";
 
 // The state that a conversation's calls lead to: verified, broken, running, committed and still to do.
 
@@ -24,6 +24,14 @@ export interface Step {
 export interface CallResult {
   readonly text: string;
   readonly isError: boolean;
+}
+
+/** What a call without a result asked for: nothing shows that it was done. */
+export function asRequested(action: Action): Action {
+  const { kind, command, words } = action;
+  if (command !== undefined)
+    return { ...action, files: [], words: `started ${quotedCode(clipLine(command, 160))}` };
+  return kind === "edit" ? { ...action, files: [], words: `asked for: ${words}` } : action;
 }
 
 /** A failure without evidence of a fix. */
@@ -212,10 +220,10 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
     if (id !== undefined && ENDED.test(notice)) running.delete(id);
   }
   const last = steps.at(-1)?.message;
-  const unanswered = steps.filter(({ message, result, action: { kind } }) => {
-    return result === undefined && message === last && (kind === "agent" || kind === "run");
+  const unanswered = steps.filter(({ message, result, stays, action: { kind } }) => {
+    return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
   });
-  return [...running.values(), ...unanswered.map((step) => `${nameOf(step)} (no result yet)`)];
+  return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
 }
 
 function isStarted(step: Step): boolean {

@@ -203,3 +203,78 @@ describe("a list of the assistant's", () => {
     }
   });
 });
+
+describe("what a call printed", () => {
+  const run = (name: string, args: object, content: string): Message[] => {
+    next += 1;
+    const id = `call${next}`;
+    return [
+      { id: `w${next}`, role: "assistant", parts: [{ type: "toolCall", id, name, arguments: args }] },
+      { id: `t${next}`, role: "tool", parts: [{ type: "toolResult", id, name, content }] },
+    ];
+  };
+  const asked = user("Weigh the parcels.");
+
+  it("is told without the numbers of its lines, and not where a line is empty", async () => {
+    const path = "depots/north/parcels_of_the_week.ts";
+    const told = await summarize(
+      [
+        asked,
+        ...run("Read", { file_path: path }, "  12→  weighParcels(scale, ledger);"),
+        ...run(
+          "Grep",
+          { pattern: "weigh", path: "depots" },
+          `${path}:12: weighParcels(scale);\n${path}-13-\n${path}-14-  }`,
+        ),
+      ],
+      600,
+    );
+    const text = told.join("\n");
+    expect(text).toContain(`${path}:12: weighParcels(scale);`);
+    expect(text).not.toMatch(/-13-|-14-|12→/);
+  });
+
+  it("is told once where the call failed", async () => {
+    const failure =
+      "<tool_use_error>String to replace not found in file.\nString: weighParcels(scale, ledger);</tool_use_error>";
+    const edit = {
+      file_path: "src/scale.ts",
+      old_string: "weighParcels(scale, ledger);",
+      new_string: "weigh();",
+    };
+    const text = (await summarize([asked, ...run("Edit", edit, failure)], 600)).join("\n");
+    expect(text.match(/String to replace not found/g)).toHaveLength(1);
+    expect(text).not.toContain("Found:");
+  });
+
+  it("is told as found where another agent reports it", async () => {
+    const report = "The north scale weighs 40 grams too much since its spring was replaced.";
+    const told = await summarize([asked, ...run("Task", { description: "Look at the scales" }, report)], 600);
+    expect(told).toContain(`Found: ${report}`);
+    expect(told).toContain("Did: started agent: Look at the scales");
+  });
+
+  it("says once that a run failed where no more is known", async () => {
+    const printed = "--- FAIL\nFAIL";
+    const text = (await summarize([asked, ...run("Bash", { command: "go test ./..." }, printed)], 600)).join(
+      "\n",
+    );
+    expect(text).toContain("failed");
+    expect(text).not.toContain("failed failed");
+  });
+
+  it("has no heading of its own where nothing of it is told", async () => {
+    const list = [
+      asked,
+      ...run("Bash", { command: "ls" }, ""),
+      reply("Now the parcels:"),
+      reply("They are weighed."),
+    ];
+    const kept = list.slice(0, 1);
+    const { text } = await builtinSummarizer.summarize(list.slice(3, 4), {
+      maxTokens: 600,
+      context: { list, kept },
+    });
+    expect(text).not.toContain("###");
+  });
+});
