@@ -234,7 +234,7 @@ describe("built-in summarizer", () => {
     ]);
     expect(section(summary, "tasks")).toEqual([
       "- [in_progress] remove the unused variable",
-      "- [asked, not answered] Fix the login bug in src/auth/session.ts. Never touch the migrations folder. Use pnpm, not npm.",
+      "- [asked; no closing answer recorded] Fix the login bug in src/auth/session.ts. Never touch the migrations folder. Use pnpm, not npm.",
       "- [completed] repair cookie lookup",
     ]);
     expect(section(summary, "checks")[0]).toMatch(/^- `pnpm test`: passed .*12 passed/);
@@ -705,7 +705,8 @@ describe("rounds in a row", () => {
     const second = "Also write a note on the scales.";
     const begun = [user(first), ...bash("a", "ls notes", "one.md")];
     const later = [user(second), ...bash("b", "ls scales", "two.md"), user("And weigh the rope, please.")];
-    const waiting = (texts: string[]): string[] => texts.map((one) => `- [asked, not answered] ${one}`);
+    const waiting = (texts: string[]): string[] =>
+      texts.map((one) => `- [asked; no closing answer recorded] ${one}`);
     const whole = await summarize([...begun, ...later], 900);
     expect(section(whole, "request")).toEqual(["> And weigh the rope, please."]);
     expect(section(whole, "tasks")).toEqual(waiting([first, second]));
@@ -716,6 +717,22 @@ describe("rounds in a row", () => {
     const answered = [reply("All three are done."), user("Thanks. Now the crane."), ...bash("c", "ls", "x")];
     expect(section(await summarize(answered, 900, { previous: next }), "tasks")).toEqual([]);
     expect(section(await summarize(answered.slice(1), 900, { previous: next }), "tasks")).toEqual([]);
+  });
+
+  it("SUM-14 a text behind the calls of its own message answers, praise with a wish answers nothing, a plan hides no request", async () => {
+    const [calls, result] = bash("a", "ls notes", "one.md");
+    const whole = [...(calls?.parts ?? []), ...(result?.parts ?? []), { type: "text", text: "It is moved." }];
+    const inOne = { ...calls, parts: whole } as Message;
+    const asked = [user("Move the note."), inOne, user("Weigh the rope.")];
+    expect(section(await summarize([...asked, ...bash("b", "ls", "x")], 900), "tasks")).toEqual([]);
+    const working = [user("Move the note."), ...bash("c", "ls", "x"), user("Great catch. Weigh the rope.")];
+    const previous = await summarize([...working, ...bash("d", "ls", "x"), user("Paint the crane.")], 900);
+    const waiting = ["Move the note.", "Great catch. Weigh the rope."];
+    const rows = waiting.map((one) => `- [asked; no closing answer recorded] ${one}`);
+    expect(section(previous, "tasks")).toEqual(rows);
+    const todos = { todos: [{ content: "paint", status: "pending" }] };
+    const planned = await summarize(step("e", "TodoWrite", todos, "ok"), 900, { previous });
+    expect(section(planned, "tasks")).toEqual(["- [pending] paint", ...rows]);
   });
 
   it("SUM-2 keep requests, rules, open tasks, decisions and errors over five rounds", async () => {
@@ -815,7 +832,9 @@ describe("rounds in a row", () => {
     ];
     const summary = await summarize(later, 900, { previous });
     expect(section(summary, "errors")).toEqual([]);
-    expect(section(summary, "tasks")).toEqual(["- [pending] write the release note"]);
+    const [planned, ...asked] = section(summary, "tasks");
+    expect(planned).toBe("- [pending] write the release note");
+    for (const row of asked) expect(row).toMatch(/^- \[asked; no closing answer recorded\] /);
     expect(under(summary, "checks")).toMatch(/`pnpm lint`: passed/);
     expect(under(summary, "checks")).not.toMatch(/`pnpm lint`: failed/);
     expect(under(summary, "request")).toContain("logout button");

@@ -241,9 +241,15 @@ function* readEntries({ messages, staysOf, typed }: Scene, steps: readonly Step[
     const calls = stepsOf.get(index) ?? [];
     const spoken = typed.outputs.has(index)
       ? undefined
-      : spokenEntry(message, index, staysOf(message), calls.length === 0, said);
+      : spokenEntry(message, index, staysOf(message), calls.length === 0 || endsInText(message), said);
     return [...(spoken === undefined ? [] : [spoken]), ...calls.flatMap(entriesOf)];
   });
+}
+
+/** True if a text follows the last call and result of a message that holds both. */
+function endsInText({ parts }: Message): boolean {
+  const text = parts.findLastIndex((part) => part.type === "text" && part.text.trim() !== "");
+  return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
 /** Text that a host writes as the assistant without being asked. */
@@ -448,15 +454,19 @@ function lastWords(entries: readonly Entry[]): LastWords {
   return { closing, nextSteps: [...new Set(steps)] };
 }
 
-/** How a person goes on who is content with what was done. */
+/** The reply of a person who is content with what was done: praise that ends there, or thanks. */
 const CONTENT =
-  /^(?:good|great|perfect|nice|excellent|awesome|cool|thanks|thank you|lgtm|looks good|that works|it works|works|danke|super|merci|parfait|gracias|perfecto|obrigad[oa]|спасибо|отлично|谢谢|很好|ありがとう)(?![\p{L}])/iu;
+  /^(?:(?:thanks|thank you|danke|merci|gracias|obrigad[oa]|спасибо|谢谢|ありがとう)(?![\p{L}])|(?:good|great|perfect|nice|excellent|awesome|cool|lgtm|looks good|that works|it works|works|super|parfait|perfecto|отлично|很好)(?: (?:work|job|stuff|one))?\s{0,3}(?:[^\p{L}\p{N}\s]|$))/iu;
 
 function lastAnswer(entries: readonly Entry[]): number | undefined {
   const at = entries.findLastIndex((entry, index) => {
-    const next = entries[index + 1]?.kind;
     if (entry.kind === "user") return CONTENT.test(entry.speech.text.trim());
-    return entry.kind === "assistant" && entry.closing && next !== "assistant" && next !== "step";
+    if (entry.kind !== "assistant" || !entry.closing) return false;
+    let next = index + 1;
+    // The calls of the same message stand before its closing text.
+    while (entries[next]?.kind === "step" && messageOf(entries[next] as Entry) === messageOf(entry))
+      next += 1;
+    return entries[next]?.kind !== "assistant" && entries[next]?.kind !== "step";
   });
   const last = entries[at];
   return last?.kind === "user" ? last.speech.message - 1 : last && messageOf(last);

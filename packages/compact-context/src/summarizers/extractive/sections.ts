@@ -258,11 +258,16 @@ function taskRows({ reading: { plan, requests, lastAnswer }, earlier }: Scene): 
   const listed = (tasks: readonly Task[]): string[] =>
     tasks.map(({ status, text }) => (status === "" ? text : `[${status}] ${text}`));
   const [open, done] =
-    plan === undefined ? [before, []] : [listed(openTasks(plan)), listed(plan.filter(isFinished))];
+    plan === undefined
+      ? [before, []]
+      : [
+          [...listed(openTasks(plan)), ...before.filter((row) => row.startsWith(ASKED))],
+          listed(plan.filter(isFinished)),
+        ];
   return [...new Set([...open, ...asked, ...done])];
 }
 
-const ASKED = "[asked, not answered]";
+const ASKED = "[asked; no closing answer recorded]";
 const MAX_ASKED = 300;
 
 const MAX_CHECKS = 6;
