@@ -3,14 +3,14 @@ import { hasSecretName, SECRET_NAME } from "./lexicon.ts";
 import { type Place, places } from "./place.ts";
 import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
-// Secrets that show by what stands before them in a dialogue: the command or the label on the line before, the prompt of a
-// server, the keyword of a network device.
+// Secrets identified by the preceding line of a dialogue (a command, a label), by a server's prompt, or by a
+// keyword of a network device.
 
 const { raw } = String;
 export const isGivenWord = (value: string): boolean => isGiven(value, "password");
 
 export const DIALOGUES: readonly Place[] = [
-  // Routers and switches: a keyword, sometimes the number of an encryption, the secret.
+  // Routers and switches: a keyword, optionally the encryption type number, then the secret.
   ...places(
     "device",
     isGivenWord,
@@ -57,14 +57,14 @@ export const DIALOGUES: readonly Place[] = [
   ...places("dialogue", isMixed, raw`\bauth (?:plain|login|xoauth2|external) ~>[A-Za-z0-9+/]{10,4096}={0,2}`),
 ];
 
-/** A command behind a prompt of a shell or of an interpreter. */
+/** A command after a shell or interpreter prompt. */
 const COMMAND = /^[^\n$#%>]{0,60}(?:[$#%]|>>>|PS [^\n>]{0,60}>)[ \t]{1,4}(?=\S)/;
-/** Commands that draw a secret or read one from where it is kept. */
+/** Commands that generate a secret or read one from a secret store. */
 const GIVES =
   /openssl rand|\b(?:pwgen|apg|makepasswd|xkcdpass|diceware)\b|\/dev\/u?random|token_(?:urlsafe|hex|bytes)\(|generate_?key\(|randomBytes\(|\bwg gen(?:key|psk)|--gen-random|\bpass show|\bop read|\bgopass\b|\bvault (?:kv get|read)|get-secret-value|secrets versions access|keyvault secret show|-generic-password|secret-tool lookup|get secrets? [^\n]{0,80}-o|\bbw get|--with-decryption|auth:token|print-(?:access|identity)-token|auth token|create-token/i;
-/** A name that is not set by the command itself. */
+/** The name of a secret that the command does not itself assign. */
 const NAMES = new RegExp(`(?:${SECRET_NAME})s?(?![\\w=-])`, "i");
-/** What these print of a file or a variable is no secret. */
+/** Commands whose output about a file or variable is not a secret. */
 const HANDLES =
   /[$#%>][ \t]{1,4}(?:sudo )?(?:ls|ll|find|git|wc|stat|du|which|type|\w{2,7}sum|grep|rg|cd|vim?|nano|rm|cp|mv|mkdir|touch|chmod|chown|npm|pip|docker (?:ps|images))\b/;
 const CODES = /\b(?:recovery|backup|scratch|rescue|one-time|2fa|mfa)[ -]codes\b/i;
@@ -73,13 +73,13 @@ const ALONE = /^[ \t]{0,40}(?:b?["'])?([^\s"']{6,2048})["']?\s{0,8}$/;
 const CODE =
   /^[ \t>]{0,16}(?:\d{1,2}[.):][ \t]{1,3}|[-*•][ \t])?([a-z\d]{4,10}(?:[- ][a-z\d]{4,10}){0,4})\s{0,8}$/i;
 
-/** What a line lets the next ones hold: the value is the pattern's group. */
+/** What the next lines can contain after a matching line; the value is the pattern's capture group. */
 interface Expected {
   readonly answer: RegExp;
   readonly isSecret: (value: string) => boolean;
-  /** Each line holds one, up to the first that holds none; otherwise the first that holds one is the only one. */
+  /** True: every line is a value, up to the first that is not. False: only the first matching line is. */
   readonly isList: boolean;
-  /** How many lines with text may follow. */
+  /** Maximum number of non-blank lines to check. */
   readonly lines: number;
 }
 
@@ -88,7 +88,7 @@ const LABELLED: Expected = { ...ANSWER, lines: 1 };
 const NOTHING: Expected = { ...ANSWER, lines: 0 };
 const LISTED: Expected = { answer: CODE, isSecret: (value) => /\d/.test(value), isList: true, lines: 24 };
 
-/** A value alone on its line, behind the command that prints it or the label that names it. */
+/** A value alone on its line, after the command that prints it or the label that names it. */
 export function* findAnswers(text: string): Generator<Finding> {
   if (!mayAsk(text)) return;
   let expected = NOTHING;
@@ -118,7 +118,7 @@ function mayAsk(text: string): boolean {
   );
 }
 
-/** The value that the line holds as expected; empty where it holds none. */
+/** The expected value in the line; empty if there is none. */
 function answerIn(line: string, { answer, isSecret }: Expected): string {
   const value = answer.exec(line)?.[1] ?? "";
   return value !== "" && isSecret(value) ? value : "";
@@ -131,7 +131,7 @@ function expectedBehind(line: string): Expected | undefined {
   return /[:：]\s*$/.test(line.slice(-12)) && NAMES.test(line) ? LABELLED : undefined;
 }
 
-/** A path, a line of `/etc/passwd` or of settings is none. */
+/** False for a path, a line of `/etc/passwd` or a setting. */
 function isAnswer(value: string): boolean {
   return !/^[./~]|:.*:|^[A-Z\d_]+=/.test(value) && isGivenWord(value);
 }
