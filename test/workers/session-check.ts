@@ -20,8 +20,8 @@ export async function summaryVersions(driver: StorageDriver, session: string): P
 }
 
 /**
- * True for a session whatever happened to its workers: one summary per step, consecutive versions, nothing
- * lost.
+ * Asserts that a session is complete, whatever happened to its workers: one summary per step, consecutive
+ * versions, nothing lost.
  */
 export async function expectWholeSession(
   driver: StorageDriver,

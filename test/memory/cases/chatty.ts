@@ -468,7 +468,7 @@ export const apart: readonly Correction[] = [
   ],
 ];
 
-/** A change of something else: nothing is replaced. Written after the corrections. */
+/** A change of something else: nothing is replaced. Written against the corrected code. */
 export const others: readonly Pair[] = [
   ["en", "Our API rate limit is 100 requests per minute.", "the upload limit is 250 MB now"],
   ["en", "The Redis port is 6380.", "redis cache ttl is 300 now"],

@@ -132,7 +132,10 @@ export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] 
   return [...tools.values()].map(({ name, description, schema }) => ({ name, description, schema }));
 }
 
-/** A request that the provider rejects as too long, whatever was counted, is compacted and sent once more. */
+/**
+ * A request that the provider rejects as too long, although the count allowed it, is compacted and sent once
+ * more.
+ */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
   if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;

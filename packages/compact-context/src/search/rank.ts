@@ -74,7 +74,7 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   };
 }
 
-/** Identifiers are excluded: a phrase can cut them off. */
+/** Identifiers are excluded: a phrase can split them. */
 const SIMPLE = /^[^./\\:@#+~_$-]+$/;
 const MOST_ENDINGS = 200;
 
