@@ -28,7 +28,7 @@ import {
   visibleText,
 } from "./text.ts";
 
-/** One compaction: the outcome of each message, and the summary beside the messages it replaced. */
+/** One compaction: the outcome of each message, and the summary next to the messages it replaced. */
 export function CompactionPanel(): JSX.Element | null {
   const active = session.value;
   void revision.value;

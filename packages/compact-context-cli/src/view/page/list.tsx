@@ -16,7 +16,7 @@ interface ListProps {
   open(index: number): void;
   /** The content of a row and its CSS classes. */
   row(index: number): { readonly kind: string; readonly content: ComponentChildren };
-  /** Shown in place of rows where there are none. */
+  /** Shown if there are no rows. */
   readonly empty: string;
   /** True while the rows are loading. */
   readonly isWaiting?: boolean;
