@@ -5,13 +5,13 @@ import { Writable } from "node:stream";
 
 /** Line input of the chat; one reader at a time. */
 export interface ChatInput {
-  /** Whether a person can be asked. */
+  /** Whether a person can answer questions. */
   readonly isTerminal: boolean;
   /** The next message; a paste of several lines is one. Undefined at the end of the input. */
   next(prompt: string): Promise<string | undefined>;
   /**
-   * The answer to a question, without text typed before it. Undefined if nobody can be asked, and after Ctrl-C or
-   * Ctrl-D.
+   * The answer to a question; ignores text typed before it. Undefined if no person can answer, and after
+   * Ctrl-C or Ctrl-D.
    */
   ask(question: string): Promise<string | undefined>;
   /** Whether a question is open. */
@@ -31,9 +31,9 @@ export interface ChatInputOptions {
   readonly words: readonly string[];
   /** Called for every message. */
   onMessage(text: string): void;
-  /** Called for a message that is queued because nobody reads. */
+  /** Called for a message that is queued because no read is pending. */
   onQueued?(text: string): void;
-  /** Ctrl-C, or Esc while nobody reads; `typed` is the cleared line. */
+  /** Ctrl-C, or Esc while no read is pending; `typed` is the cleared line. */
   onInterrupt(typed: string): void;
 }
 
@@ -45,7 +45,10 @@ const ESCAPE_MS = 50;
 const PASTE_MS = 15;
 const HISTORY_SIZE = 500;
 
-/** Line editing and history by `node:readline`. Text typed while nobody reads is not echoed, and kept for the next prompt. */
+/**
+ * Line editing and history by `node:readline`. Text typed while no read is pending is not echoed, and kept
+ * for the next prompt.
+ */
 export function createChatInput(options: ChatInputOptions): ChatInput {
   const { isTerminal } = options;
   const echo = createEcho(options);
@@ -68,7 +71,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
       (_: unknown, key: { readonly name?: string; readonly meta?: boolean } | undefined) => {
         if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
         else if (key?.name === "escape") state.escape();
-        // Alt-Enter continues on the next line, as a backslash at the end does.
+        // Alt-Enter starts a new line, like a backslash at the end.
         else if (key?.name === "return" && key.meta === true) lines.write("\\\n");
       },
     );

@@ -17,7 +17,10 @@ const UNICODE_SETS = "v";
 const EMOJI = new RegExp("^\\p{RGI_Emoji}$", UNICODE_SETS);
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** With `paint`, Markdown is rendered: headings, lists, quotes, bold, inline code. Code blocks are left as they are. */
+/**
+ * With `paint`, Markdown is rendered: headings, lists, quotes, bold, inline code. Code blocks are left
+ * unchanged.
+ */
 export function createTextFlow(width: () => number, indent: string, paint?: Paint): TextFlow {
   const marks = paint === undefined ? undefined : createMarks(paint);
   let column = 0;
@@ -61,7 +64,7 @@ export function createTextFlow(width: () => number, indent: string, paint?: Pain
   };
   const addSpace = (spaces: string): string => {
     const out = flush();
-    // No space follows a mark that is not shown.
+    // No space follows a hidden mark.
     gap = column === 0 && !isFirst ? "" : gap + spaces;
     return out;
   };
@@ -215,7 +218,7 @@ export interface ChatScreen {
   terminal(): Terminal;
   /** A piece of the model's answer. */
   stream(piece: string): void;
-  /** A label with a text beside it, at most `maxLines` long. */
+  /** A label followed by a text of at most `maxLines` lines. */
   notify(label: Label, text: string, maxLines?: number): void;
   /** Lines that are already laid out and escaped. */
   print(lines: readonly string[]): void;

@@ -99,7 +99,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
     return forward(context, options, { method: raw.method, body: raw.body });
   });
   app.onError((error, context) => {
-    // The client disconnected: no one reads an answer.
+    // The client has disconnected: there is no reader for the response.
     if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
     return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
   });

@@ -113,7 +113,7 @@ function isAnswer(native: JsonRecord | undefined): boolean {
   return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
 }
 
-/** The user went back: the last turns are no longer part of the conversation. */
+/** The user rewound: the last turns are no longer part of the conversation. */
 function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   const starts = stretch.items.flatMap((item, index) => (isTyped(item.native) ? [index] : []));
   const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];
