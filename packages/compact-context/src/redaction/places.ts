@@ -24,7 +24,7 @@ const PLACES = [
     raw`
     :\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
     \b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
-    // The colon before the slashes was lost.
+    // URLs that lost the colon before their slashes
     \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
     jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle`,
   ),
@@ -94,17 +94,17 @@ const PLACES = [
     "call",
     isGivenWord,
     raw`
-    // What signs or checks with a secret
+    // Calls that sign or verify with a secret
     \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
     \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
-    // A user and a password
+    // User name and password arguments
     \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])`,
   ),
   ...places(
     "named-value",
     always,
     raw`
-    // Accounts of a chain, by their private keys
+    // Blockchain accounts, by their private keys
     \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
     (?:\b|_)pin(?:_?code)?["'\]]{0,2}[ \t]{0,4}[:=]{1,2}[ \t]{0,4}["']~>\d{4,8}~>(?=["'])`,
   ),
@@ -128,7 +128,7 @@ const PLACES = [
     always,
     raw`
     (?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
-    // What BitLocker recovers a disk with; what Azure lists
+    // BitLocker recovery keys; storage keys listed by Azure
     ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
     \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}`,
   ),
