@@ -123,55 +123,70 @@ interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
   end(): void;
 }
 
-type Waiting = { readonly kind: "message" | "answer"; resolve(text: string | undefined): void };
+type ReadKind = "message" | "answer";
+
+/** The pending read, if any. */
+interface Read {
+  kind(): ReadKind | undefined;
+  start(kind: ReadKind, prompt: string): Promise<string | undefined>;
+  /** Resolves the read, if one is pending. */
+  settle(text: string | undefined): void;
+}
+
+function createRead(lines: Interface, echo: Echo): Read {
+  let pending: { readonly kind: ReadKind; resolve(text: string | undefined): void } | undefined;
+  return {
+    kind: () => pending?.kind,
+    start: (kind, prompt) =>
+      new Promise((resolve) => {
+        pending = { kind, resolve };
+        echo.isOn = true;
+        lines.setPrompt(prompt);
+        lines.prompt(true);
+      }),
+    settle(text) {
+      const { resolve } = pending ?? {};
+      pending = undefined;
+      echo.isOn = false;
+      resolve?.(text);
+    },
+  };
+}
 
 function createState(lines: Interface, echo: Echo, options: ChatInputOptions): State {
   const queue: string[] = [];
   let pasted: string[] = [];
   let timer: NodeJS.Timeout | undefined;
-  let waiting: Waiting | undefined;
   let ended = false;
   let isPasting = false;
+  const read = createRead(lines, echo);
 
-  const answer = (text: string | undefined): void => {
-    const { resolve } = waiting ?? {};
-    waiting = undefined;
-    echo.isOn = false;
-    resolve?.(text);
-  };
-  const wait = (kind: Waiting["kind"], prompt: string): Promise<string | undefined> =>
-    new Promise((resolve) => {
-      waiting = { kind, resolve };
-      echo.isOn = true;
-      lines.setPrompt(prompt);
-      lines.prompt(true);
-    });
   const flush = (): void => {
     const text = pasted.join("\n");
     pasted = [];
     if (text.trim() !== "") options.onMessage(text);
-    if (waiting?.kind === "message") answer(text);
+    if (read.kind() === "message") read.settle(text);
     else {
       queue.push(text);
       options.onQueued?.(text);
     }
   };
   return {
-    isAsking: () => waiting?.kind === "answer",
+    isAsking: () => read.kind() === "answer",
     paste(starts) {
       isPasting = starts;
       clearTimeout(timer);
     },
     escape() {
-      if (waiting === undefined) options.onInterrupt("");
+      if (read.kind() === undefined) options.onInterrupt("");
     },
     addLine(line) {
       const continues = !isPasting && line.endsWith("\\");
-      if (waiting?.kind === "answer") return answer(line);
+      if (read.kind() === "answer") return read.settle(line);
       pasted.push(continues ? line.slice(0, -1) : line);
       if (continues || isPasting) {
         lines.setPrompt("… ");
-        if (waiting !== undefined) lines.prompt();
+        if (read.kind() !== undefined) lines.prompt();
         return;
       }
       clearTimeout(timer);
@@ -179,22 +194,22 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
       else flush();
     },
     dropAnswer(history) {
-      if (waiting?.kind === "answer") history.shift();
+      if (read.kind() === "answer") history.shift();
     },
     interrupt() {
       const typed = clearLine(lines);
-      if (waiting?.kind === "answer") {
+      if (read.kind() === "answer") {
         options.stdout.write("\n");
-        answer(undefined);
+        read.settle(undefined);
       }
       options.onInterrupt([...pasted, typed].join("\n"));
       pasted = [];
-      if (waiting !== undefined && !ended) lines.prompt();
+      if (read.kind() !== undefined && !ended) lines.prompt();
     },
     end() {
       ended = true;
       if (pasted.length > 0) flush();
-      answer(undefined);
+      read.settle(undefined);
     },
     async next(prompt) {
       const queued = queue.shift();
@@ -202,13 +217,13 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
         if (options.isTerminal) options.stdout.write(`${prompt}${queued}\n`);
         return queued;
       }
-      return ended ? undefined : wait("message", prompt);
+      return ended ? undefined : read.start("message", prompt);
     },
     async ask(question) {
       if (ended) return undefined;
       // Text typed before the question is for the agent and must not answer it.
       const before = clearLine(lines);
-      const reply = await wait("answer", question);
+      const reply = await read.start("answer", question);
       if (before !== "" && !ended) lines.write(before);
       return reply;
     },
