@@ -43,7 +43,10 @@ export interface TextModelMaker {
   /** The stop reason of a refusal in words. Default: `refusal`; `rejects` if the SDK throws. */
   readonly refusal?: TextModelAnswer["stop"] | "rejects";
   readonly filtered?: TextModelAnswer["stop"] | "rejects";
-  /** What else the client drops when the model rejects a temperature; the limit is renamed. */
+  /**
+   * Parameters that the client handles when rejected: it drops the temperature and renames the limit.
+   * Default: both for the chat API.
+   */
   readonly doesWithout?: "temperature" | "temperature and limit";
   /** The stop reason of an answer that reached the limit. Default: `length`. */
   readonly cut?: TextModelAnswer["stop"];

@@ -7,7 +7,7 @@ import { versionOf } from "../../packages/compact-context/src/memory/files/write
 
 const WORKER = join(import.meta.dirname, "worker.mjs");
 
-/** The operations that a worker reported as done. */
+/** The operations that were confirmed to a worker. */
 export interface Acknowledged {
   readonly added: Set<number>;
   readonly invalidated: Set<number>;

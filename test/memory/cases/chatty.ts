@@ -1,7 +1,7 @@
 import type { Correction, Pair } from "./case.ts";
 
-// Corrections as typed in a chat; the author of both lists had not read the code. `looked` was read during
-// development. Of `apart` only the number of failures was seen, also when omitting conditions.
+// Corrections as typed in a chat; both lists were written before their author read the code. `looked` was
+// read during development. Of `apart` only the number of failures was seen, also when omitting conditions.
 
 export const looked: readonly Correction[] = [
   [
