@@ -113,7 +113,7 @@ const interrupt: Mutation = (list, pick) => {
   list.splice(pick(list.length + 1), 0, said);
 };
 
-/** Changes a block's or item's type to an unknown one. */
+/** Gives a block or an item the type of another. */
 const retype: Mutation = (list, pick) => {
   const holders = objectsIn(list).filter((one) => typeof one.type === "string");
   const types = [...new Set(holders.map((one) => one.type))];
@@ -125,7 +125,7 @@ const empty: Mutation = (list) => void list.splice(0);
 
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
-/** Mutations that leave every block readable. */
+/** Mutations that keep every block's type. */
 export const MUTATIONS: readonly Mutation[] = [
   remove,
   swap,
