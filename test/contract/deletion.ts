@@ -13,10 +13,7 @@ const DAY_MS = 86_400_000;
 /** All names and contents of a medium, read without the driver. */
 type Dump = () => string | Promise<string>;
 
-/**
- * A deletion leaves no content or name of the deleted sessions, all other sessions, and tombstones without
- * content.
- */
+/** A deletion leaves nothing of the deleted sessions but empty tombstones, and all other sessions. */
 async function expectSessionsDeleted(driver: StorageDriver, dump: Dump): Promise<void> {
   const manager = managerOf(driver);
   for (const session of [GONE, STAYS]) await converse(manager, session);
@@ -83,10 +80,7 @@ async function expectOwnersDeleted(driver: StorageDriver, dump: Dump): Promise<v
   await expect(archive.delete({})).rejects.toMatchObject({ code: "InvalidArgument" });
 }
 
-/**
- * A manager that holds a deleted session stores nothing of it; a list that fits is still returned; after 30
- * days the id is free.
- */
+/** A held deleted session: nothing is stored, a list that fits is returned; after 30 days the id is free. */
 async function expectLateWritersRefused(driver: StorageDriver, dump: Dump): Promise<void> {
   const late = managerOf(driver);
   const id = ownedSession("chat-1", MAX);
@@ -113,10 +107,7 @@ async function expectLateWritersRefused(driver: StorageDriver, dump: Dump): Prom
   expect((await createArchive(driver, { redact: createRedactor() }).steps(id)).length).toBeGreaterThan(0);
 }
 
-/**
- * The oldest sessions are deleted by age and by size, including owners' sessions; newer ones stay, and the id
- * can be reused.
- */
+/** The oldest sessions are deleted by age and size, owners' too; newer ones stay, and the id is free. */
 async function expectSweeps(driver: StorageDriver, dump: Dump): Promise<void> {
   const manager = managerOf(driver);
   const ids = [GONE, ownedSession("chat-1", MAX), STAYS];

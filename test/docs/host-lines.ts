@@ -47,10 +47,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "none yet": ['import { createAgent } from "compact-context/agents";'],
 };
 
-/**
- * Each row of a page's table as a snippet under the heading in its first column; `…` becomes `rest`, a
- * presumed name.
- */
+/** Each row of a page's table as a snippet under the heading in its first column; `…` becomes `rest`. */
 export function hostLines(file: string): readonly Fence[] {
   const lines = pageText(file).split("\n");
   const head = lines.findIndex((line) => line.startsWith("| you use |"));

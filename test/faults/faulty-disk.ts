@@ -24,10 +24,7 @@ export const disk: Disk = { steps: 0, plan: undefined, before: undefined };
 
 const WRITES = new Set(["write", "writeFile"]);
 
-/**
- * The module with every operation, including those of open files, failing as `disk.plan` says; a failing
- * write writes half.
- */
+/** The module with all operations failing as `disk.plan` says; a failing write writes half. */
 export function faultyDisk(real: Operations): Operations {
   return wrapped(real as unknown as Record<string, unknown>) as unknown as Operations;
 }

@@ -70,10 +70,7 @@ export function factsOf(channel: string, name: string): readonly number[] {
   return [...found].map(([, number]) => Number(number));
 }
 
-/**
- * The log has no gap, every file matches its last change, and each change started from the result of the
- * previous one.
- */
+/** The log has no gap, every file matches its last change, and each change starts from the previous one. */
 export function checkLog(channel: string): number {
   const log = join(channel, "memory-log.jsonl");
   const { changes, problems } = readLogText(existsSync(log) ? readFileSync(log, "utf8") : "");

@@ -97,10 +97,7 @@ async function tally<T>(
   return { cases: cases.length, failed };
 }
 
-/**
- * Learned at first; later the older is gone from MEMORY.md, the newer is in it and comes first in a recall of
- * the older.
- */
+/** Learned at first; later MEMORY.md has only the newer, which also comes first in a recall of the older. */
 export async function correctionsOf(cases: readonly Correction[]): Promise<{
   readonly learned: Tally;
   readonly stale: Tally;

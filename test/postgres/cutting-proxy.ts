@@ -1,10 +1,7 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-/**
- * A proxy to the server that can cut the connection at a request: before it is forwarded, or before its
- * answer returns.
- */
+/** A proxy that can cut the connection at a request: before it is forwarded, or before its answer. */
 export interface CuttingProxy {
   readonly url: string;
   /** Cuts at the n-th client message from now, counted from 1. */

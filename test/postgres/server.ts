@@ -6,9 +6,7 @@ import pg from "pg";
 /** A Postgres server for tests: the one named by the environment, or a new one that ends with the tests. */
 export interface TestServer {
   readonly url: string;
-  /**
-   * Kills the server with SIGKILL; resolves to a function that restarts it. Only for a server started here.
-   */
+  /** Kills the server with SIGKILL; resolves to a function that restarts it. Only if started here. */
   readonly down: (() => Promise<() => Promise<void>>) | undefined;
   stop(): void;
 }

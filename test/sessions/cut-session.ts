@@ -23,9 +23,7 @@ interface Cut {
   readonly messages: readonly Message[];
 }
 
-/**
- * Every list sent to the model: the messages before each answer, and the whole list if it ends unanswered.
- */
+/** Every list sent to the model: the messages before each answer, and all of them if unanswered. */
 function cutsOf({ segments }: Transcript): Cut[] {
   return segments.flatMap(({ messages }) => {
     const ends = messages.flatMap(({ role }, index) =>

@@ -123,10 +123,7 @@ async function compactTo(
   };
 }
 
-/**
- * Replays every segment of the session as a live agent would: a preflight with the raw list before each
- * answer.
- */
+/** Replays every segment as a live agent would: a preflight with the raw list before each answer. */
 async function replay(transcript: Transcript, { model, ...options }: RequestOptions): Promise<ReplayRow> {
   const manager = new CompactManager(
     { model, maxContextTokens: REPLAY_WINDOW, policy: { onOverflow: "elide" }, storage: { kind: "memory" } },

@@ -69,10 +69,7 @@ export interface StubAriadne {
   readonly refused: readonly { readonly status: number; readonly body: string }[];
   /** `performance.now()` of every request. */
   readonly arrivals: readonly number[];
-  /**
-   * The page's content: by trace, the first version received of each span; spans with unknown parents are
-   * roots.
-   */
+  /** By trace, the first received version of each span; spans with unknown parents are roots. */
   tree(): ReadonlyMap<string, readonly AriadneRow[]>;
   close(): Promise<void>;
 }

@@ -5,9 +5,7 @@ import type { PromptUsage } from "./answers.ts";
 export interface Segment {
   readonly text: string;
   readonly tokens: number;
-  /**
-   * Anything that invalidates this segment without being part of it, such as the tool choice for messages.
-   */
+  /** Anything outside this segment that invalidates it, such as the tool choice for messages. */
   readonly under?: string;
   /** The caller's cache breakpoint after this segment. */
   readonly mark?: "5m" | "1h";

@@ -29,10 +29,7 @@ export interface StubOptions {
   readonly toolBlocksNeedTools?: boolean;
   /** The behaviour of OpenAI's cache. Default: `prefix`. */
   readonly openAiCache?: "prefix" | "whole";
-  /**
-   * Whether requests without a key are rejected, as the providers do. Default: true; false for a local
-   * server.
-   */
+  /** Whether requests without a key are rejected. Default: true; false for a local server. */
   readonly needsKey?: boolean;
   /** Counts the tokens of a text. Default: o200k_base. */
   countText?(text: string): number;

@@ -5,10 +5,7 @@ import { generateNativeList } from "./native-lists.ts";
 
 type Entry = Record<string, unknown>;
 
-/**
- * A generated list that the provider accepts: system text lifted out if required, at most four cache
- * breakpoints.
- */
+/** A list that the provider accepts: system text lifted out if required, at most four cache breakpoints. */
 export function validList(format: Format, seed: number, options: ConversationOptions = {}): unknown[] {
   const lifted = format === "anthropic" || format === "gemini";
   const list = generateNativeList(format, seed, { ...options, system: lifted ? false : options.system });

@@ -64,10 +64,7 @@ export function orphanResults(messages: readonly Message[]): string[] {
   );
 }
 
-/**
- * Clearing one result changes only that result, leaves the native object unmodified and survives another
- * decode.
- */
+/** Clearing a result changes only that result, not the native object, and survives another decode. */
 export const checkEditedResults: CodecCheck = (codec, list) => {
   const messages = codec.decode(list);
   const before = JSON.stringify(list);
@@ -120,9 +117,7 @@ function lostFields(native: unknown, copy: unknown): string[] {
     .map((key) => `${key} was lost`);
 }
 
-/**
- * A result of one text block equals that text; generated ids depend on the content and may change with it.
- */
+/** A result of one text block equals that text; generated ids depend on the content and can change. */
 function plain(part: Part): unknown {
   if (part.type !== "toolResult" || typeof part.content === "string") return part;
   const only = part.content.length === 1 ? part.content[0] : undefined;

@@ -122,10 +122,7 @@ const ODD_TEXTS = [
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/**
- * A conversation whose calls are answered directly after their step, unless the options say otherwise; some
- * texts occur twice.
- */
+/** A conversation whose calls are answered directly, unless the options say otherwise; some texts repeat. */
 export function generateUtterances(seed: number, options: ConversationOptions = {}): Utterance[] {
   const random = seededRandom(seed);
   const source: Source = { random, options, calls: 0, seals: 0 };

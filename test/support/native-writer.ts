@@ -6,9 +6,7 @@ export type Writer = (utterances: readonly Utterance[]) => (readonly unknown[])[
 
 export type Said<T extends Utterance["type"]> = Utterance & { readonly type: T };
 
-/**
- * How a format writes each kind of utterance; a format without approvals writes a plain call and its result.
- */
+/** How a format writes each kind of utterance; without approvals, a plain call and its result. */
 export interface Entries {
   readonly system: (said: Said<"system">, index: number) => unknown;
   readonly user: (said: Said<"user">, index: number) => unknown;

@@ -19,10 +19,7 @@ export interface SoakRound {
   readonly aim?: number;
   readonly onOverflow: "error" | "elide";
   readonly policy: Partial<Policy>;
-  /**
-   * What the host passes to a manager: its whole list as new objects, or the last result plus the newer
-   * entries.
-   */
+  /** What the host passes: its whole list as new objects, or the last result plus the newer entries. */
   readonly gives: "raw" | "own";
   /** Compaction is requested explicitly, whatever the usage. */
   readonly manual: boolean;
@@ -75,10 +72,7 @@ const SUMMARIZERS: readonly SoakSummarizer[] = [
   "empty",
 ];
 
-/**
- * The history of a seed: its content, and the number and size of its compactions, are random except for
- * `fixed`.
- */
+/** The history of a seed: its content and compactions are random except for `fixed`. */
 export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {}): SoakHistory {
   const random = seededRandom(seed ^ 0x5f3759df);
   const drawn = drawOptions(random);
@@ -115,10 +109,7 @@ export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {})
   };
 }
 
-/**
- * Positions at which the list can be compacted: after each utterance, and while results of a step are
- * pending.
- */
+/** Positions to compact at: after each utterance, and while results of a step are pending. */
 function endsOf(
   utterances: readonly Utterance[],
   entries: readonly (readonly unknown[])[],

@@ -19,10 +19,7 @@ export async function summaryVersions(driver: StorageDriver, session: string): P
   return values.map((value) => (JSON.parse(value) as { version: number }).version);
 }
 
-/**
- * Asserts that a session is complete, whatever happened to its workers: one summary per step, consecutive
- * versions, nothing lost.
- */
+/** Asserts a complete session: one summary per step, consecutive versions, nothing lost. */
 export async function expectWholeSession(
   driver: StorageDriver,
   session: string,

@@ -2,9 +2,7 @@
 
 export type Language = "en" | "zh" | "ja" | "de" | "fr" | "es" | "pt" | "ru";
 
-/**
- * A first statement, one in a later session, and the text that distinguishes them in a line of the memory.
- */
+/** A statement, a later one in another session, and what distinguishes them in a line of the memory. */
 export type Correction = readonly [
   language: Language,
   /** How the newer statement refers to the older one that it replaces. */

@@ -45,10 +45,7 @@ const ESCAPE_MS = 50;
 const PASTE_MS = 15;
 const HISTORY_SIZE = 500;
 
-/**
- * Line editing and history by `node:readline`. Text typed while no read is pending is not echoed, and kept
- * for the next prompt.
- */
+/** Line editing and history by `node:readline`. Text typed between prompts is not echoed, but kept. */
 export function createChatInput(options: ChatInputOptions): ChatInput {
   const { isTerminal } = options;
   const echo = createEcho(options);

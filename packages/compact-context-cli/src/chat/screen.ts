@@ -17,10 +17,7 @@ const UNICODE_SETS = "v";
 const EMOJI = new RegExp("^\\p{RGI_Emoji}$", UNICODE_SETS);
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/**
- * With `paint`, Markdown is rendered: headings, lists, quotes, bold, inline code. Code blocks are left
- * unchanged.
- */
+/** With `paint`, renders Markdown: headings, lists, quotes, bold, inline code; code blocks are unchanged. */
 export function createTextFlow(width: () => number, indent: string, paint?: Paint): TextFlow {
   const layout = createLayout(width, indent, paint === undefined ? undefined : createMarks(paint));
   let held = "";

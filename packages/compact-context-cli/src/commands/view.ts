@@ -93,9 +93,7 @@ async function archiveSource(invocation: Invocation, folder: string | undefined)
   };
 }
 
-/**
- * Archived sessions, and those that only wrote events; `idsByFolder` caches the session id of each folder.
- */
+/** Archived sessions, and those that only wrote events; `idsByFolder` caches each folder's session id. */
 async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): Promise<string[]> {
   const ids = await archive.sessions();
   const keys = new Set(ids.map((id) => sessionKey(id)));

@@ -123,10 +123,7 @@ function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   stretch.usage = stretch.items.flatMap(({ reported }) => reported).at(-1);
 }
 
-/**
- * A user message that was typed; Codex also sends its own context as user messages, in tags or with a
- * heading.
- */
+/** A typed user message; Codex also sends its own context as user messages, in tags or with a heading. */
 function isTyped(native: JsonRecord): boolean {
   if (native.type !== "message" || native.role !== "user") return false;
   const first = stringOf(recordOf(listOf(native.content)[0]).text) ?? "";

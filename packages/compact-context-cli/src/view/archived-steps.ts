@@ -96,10 +96,7 @@ type OutcomeOf = (
 
 const UNKNOWN: { readonly outcome: Outcome } = { outcome: "unknown" };
 
-/**
- * Compares with the list of the next compaction; every outcome is unknown if that list is not a compacted
- * one.
- */
+/** Compares with the list of the next compaction; all are unknown if that list is not a compacted one. */
 function outcomesByList(list: readonly LocatedMessage[], next: readonly LocatedMessage[]): OutcomeOf {
   const left = new Map(next.map(({ archived, position }) => [position, archived]));
   const ids = new Set(next.map(({ archived }) => archived.archiveId));
@@ -116,10 +113,7 @@ function outcomesByList(list: readonly LocatedMessage[], next: readonly LocatedM
   };
 }
 
-/**
- * Reads the session's state, which omits pinned messages; every outcome is unknown if it belongs to another
- * step.
- */
+/** Reads the session's state, which omits pinned messages; all are unknown if it is of another step. */
 function outcomesByState(
   state: SessionState | undefined,
   step: number,

@@ -59,10 +59,7 @@ export function checksumOf(entropy: string): string {
 export interface TokenFormat {
   readonly issuer: string;
   readonly shape: string;
-  /**
-   * `crc32`: the last six characters are a checksum of the preceding ones; such a token needs no word
-   * boundary.
-   */
+  /** `crc32`: the last six characters are a checksum of the others; no word boundary is required. */
   readonly check?: "crc32";
   /** The body must contain a digit, because ordinary words can start with the prefix. */
   readonly digit?: true;

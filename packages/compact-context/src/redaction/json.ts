@@ -46,9 +46,7 @@ function redactByName({ value, name }: NamedString): string | undefined {
   return isSecret ? scheme + REDACTED : undefined;
 }
 
-/**
- * The name that a command-line flag gives to the next word, as `--password` does; undefined for other words.
- */
+/** The name that a flag such as `--password` gives to the next word; undefined for other words. */
 function flagName(word: string | undefined): string | undefined {
   return word === undefined ? undefined : /^--?([a-z][\w-]{1,60})$/i.exec(word)?.[1];
 }
@@ -61,10 +59,7 @@ function isPaired(word: unknown, value: unknown): boolean {
 /** Replaces a value that is nested too deeply to be searched. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-/**
- * Fields that hold a secret if another field is present: in JSON Web Keys (RFC 7518) and Terraform's
- * generated values.
- */
+/** Fields that hold a secret if another field is present: JSON Web Keys (RFC 7518), Terraform's values. */
 const PARTS_BESIDE: ReadonlyMap<string, readonly string[]> = new Map([
   ["kty", ["d", "p", "q", "dp", "dq", "qi", "k"]],
   ["bcrypt_hash", ["result"]],

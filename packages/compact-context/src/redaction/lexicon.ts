@@ -25,10 +25,7 @@ export const PASSWORD_WORDS: string = [
   "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");
 
-/**
- * Words for a key in several languages, and short words for passwords: the value must also look like a
- * secret.
- */
+/** Words for a key in several languages, and short words for passwords: the value must look secret too. */
 export const KEY_WORDS =
   "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
@@ -80,10 +77,7 @@ const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
 let lastHasName = false;
 
-/**
- * True if the text contains the name of a secret; the last result is cached, since several finders check the
- * same text.
- */
+/** True if the text contains the name of a secret; cached for the last text, since several finders ask. */
 export function hasSecretName(text: string): boolean {
   if (text !== lastText) {
     lastHasName = ANY_NAME.test(text);

@@ -24,18 +24,12 @@ const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
 /** Assignment operators between name and value, with the punctuation that can surround them. */
 export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
-/**
- * An optional type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token
- * As String = "…"`.
- */
+/** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
-/**
- * Letters and printable ASCII except quotes and angle brackets: following text in a script without spaces is
- * excluded.
- */
+/** Letters and printable ASCII except quotes and angle brackets; excludes scripts without spaces. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
 const VALUE_FIELD = raw`["']?\w{0,12}(?:value|content|default)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`;
 

@@ -111,9 +111,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
   return TOLD_BEHIND.test(behind) && NAMED.test(behind) && !NO_SECRET.test(behind);
 }
 
-/**
- * False for hashes, ids, references, numbers with a unit, files and addresses: they need an explicit name.
- */
+/** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value)) return false;

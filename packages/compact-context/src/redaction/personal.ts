@@ -50,10 +50,7 @@ const PERSONAL: readonly PersonalFact[] = [
   },
 ];
 
-/**
- * E-mail addresses, telephone numbers, payment cards (Luhn), bank accounts (IBAN, mod 97), US social security
- * numbers.
- */
+/** E-mail addresses, telephone, payment card (Luhn), bank account (IBAN) and US social security numbers. */
 export function* findPersonal(text: string): Generator<Finding> {
   if (!/\d|@/.test(text)) return;
   for (const { kind, pattern, isReal } of PERSONAL) {

@@ -28,10 +28,7 @@ export function places(kind: string, isSecret: Place["isSecret"], rows: string):
     });
 }
 
-/**
- * Finds the secrets of all places in a text; patterns are compiled when a text first contains one of their
- * words.
- */
+/** Finds the secrets of all places; a pattern is compiled when a text first contains one of its words. */
 export function createPlaceFinder(table: readonly Place[]): (text: string) => Finding[] {
   const patterns: RegExp[] = [];
   const gate = createWordGate(table.map(({ source }) => source.slice(1)));

@@ -18,9 +18,7 @@ const KIND = "private-key";
 const LONGEST_HEAD = 16_384;
 const LONGEST_BODY = 65_536;
 
-/**
- * The bodies of PEM, SSH2 and PuTTY private keys, even without a begin or end line; the frame lines are kept.
- */
+/** Bodies of PEM, SSH2 and PuTTY private keys, even without begin or end line; frame lines are kept. */
 export function findPrivateKeys(text: string): Finding[] {
   const putty = [...text.matchAll(PUTTY)].map(({ index, 0: whole, 1: body = "" }) => ({
     start: index + whole.length - body.length,

@@ -61,10 +61,7 @@ const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
 const FIRST: readonly Finder[] = [findPrivateKeys];
 const LAST: readonly Finder[] = [findKubernetesSecrets];
 const DEADLINE = 5000;
-/**
- * A replacement can expose an adjacent secret. Two rounds suffice for normal text; more only for hostile
- * text.
- */
+/** A replacement can expose an adjacent secret. Two rounds suffice, except for hostile text. */
 const MOST_ROUNDS = 6;
 const DEEPEST_JSON = 8;
 /** Size of the cache of recent results, and the minimum length of a cached text. */
@@ -86,10 +83,7 @@ const inBase64 = (text: string, at: number): boolean => {
   return code < 128 && IN_BASE64[code] === 1;
 };
 
-/**
- * Runs of at least 24 base64 characters. Only every 24th character is tested, since no such run fits between
- * two.
- */
+/** Runs of at least 24 base64 characters; testing every 24th character finds all of them. */
 function* runsOfBase64(text: string): Generator<Span> {
   let from = 0;
   for (let probe = BEGINNING - 1; probe < text.length; probe += BEGINNING) {

@@ -43,9 +43,7 @@ const REMEMBERED = 4;
 
 /** Formats by the code of their first two characters, longest prefix first; built by the first search. */
 let byBeginning: Map<number, Compiled[]> | undefined;
-/**
- * By the code of two characters: a bit for each possible third character of a prefix, by its code modulo 32.
- */
+/** By the code of two characters: a bit for each third character of a prefix, by its code modulo 32. */
 const GOES_ON = new Int32Array(ASCII * ASCII);
 const ANY = -1;
 
@@ -194,9 +192,7 @@ function endOfRun(text: string, at: number, walker: Walker): number {
   return end;
 }
 
-/**
- * True at a word boundary, including after an escape (`\n`), a percent code (`%3D`) and a terminal colour.
- */
+/** True at a word boundary, also after an escape (`\n`), a percent code (`%3D`) and a terminal colour. */
 function isAtBoundary(text: string, start: number): boolean {
   const before = text.charAt(start - 1);
   if (!/[A-Za-z0-9_-]/.test(before)) return true;

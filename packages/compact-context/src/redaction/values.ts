@@ -9,10 +9,7 @@ const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
 export interface ValueContext {
   /** The value's name, or the end of it. */
   readonly name: string;
-  /**
-   * What connects name and value: `=` without spaces, `= ` with spaces, a flag (`--token value`), a scheme
-   * (`Bearer value`).
-   */
+  /** `=` without spaces, `= ` with spaces, a flag (`--token value`), a scheme (`Bearer value`). */
   readonly joint: "=" | "= " | ":" | "flag" | "scheme";
   /** The name begins its line and the value ends it, as in YAML. */
   readonly ownLine: boolean;
@@ -103,9 +100,7 @@ const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
   /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
-/**
- * True if an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence.
- */
+/** True if an unquoted value is a secret: not an expression, a type, a count or the sentence's next word. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.<]/.test(context.next)) return true;
@@ -119,17 +114,11 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
 
-/**
- * Names of algorithms, formats and versions, also inside longer names: `scram-sha-256`, `RSASSA-PKCS1-v1_5`,
- * `Ed25519`.
- */
+/** Names of algorithms, formats and versions, also inside longer names: `scram-sha-256`, `Ed25519`. */
 const ALGORITHM_IN =
   /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 
-/**
- * True for a secret that follows a name without an operator: a generated value or, for a password, one with
- * digits.
- */
+/** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
   if (looksGenerated(value)) return true;
@@ -147,9 +136,7 @@ export function isShuffled(value: string, least = 12): boolean {
   return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
 }
 
-/**
- * True for letters with digits or mixed capitals that are neither an algorithm's name nor an ordinary word.
- */
+/** True for letters with digits or mixed capitals, except algorithm names and ordinary words. */
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
     const signed = /[!@#$%^&*+=~]|\?./.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
@@ -182,10 +169,7 @@ function plainName(name: string): string {
   return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/**
- * True for `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits still counts as a
- * secret.
- */
+/** True for `options.password`, `getToken(…)`, `keys[0]`, `!found`, but not with a long part with digits. */
 export function isExpression(value: string): boolean {
   if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
     return true;
@@ -218,10 +202,7 @@ function isReference(value: string, { name, joint, ownLine }: ValueContext): boo
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
-/**
- * True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`,
- * `AwsSdkSigV4Signer`.
- */
+/** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(value: string): boolean {
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
     return false;
@@ -258,9 +239,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     : context.ownLine;
 }
 
-/**
- * True for a generated value after a hinting name. A UUID is usually an id and needs a more specific name.
- */
+/** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
   return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
@@ -325,10 +304,7 @@ function entropy(value: string): number {
 const FILE_OR_HOST =
   /\.(?:[cm]?[jt]sx?|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 
-/**
- * True for a file, also with a position in it, or a path on a host: `src/a1.test.ts`, `test_a1.py::test_x`,
- * `github.com/x/y2`.
- */
+/** True for a file, with or without a position, or a path on a host: `src/a1.test.ts`, `github.com/x/y2`. */
 function isFile(value: string): boolean {
   return (
     FILE_OR_HOST.test(value.replace(/(?:[#?]|::|:\d+$).*$/, "")) ||

@@ -242,10 +242,7 @@ describe("createTracer", () => {
   });
 });
 
-/**
- * A recorder over an archive that keeps its lines in memory; `fails` tells for which sessions storage is
- * down.
- */
+/** A recorder over an in-memory archive; storage is down for the sessions for which `fails` is true. */
 function record(fails: (session: string) => boolean = () => false, sink?: Partial<Tracer>) {
   const written: string[] = [];
   const warnings: string[] = [];

@@ -118,10 +118,7 @@ export function windowContent(
 
 const rowsOfCompactions = new WeakMap<CompactionView, ContentRow[]>();
 
-/**
- * The list after a compaction, with its summary in place of the first replaced message; the list before it if
- * unknown.
- */
+/** The list after a compaction, its summary in place of the first replaced message; else the list before. */
 function compactedRows(compaction: CompactionView, isUnknown: boolean): ContentRow[] {
   const known = rowsOfCompactions.get(compaction);
   if (known !== undefined) return known;
