@@ -1,7 +1,7 @@
-/** `COMPACT_TESTS=whole` tries everything that a test can, as `.ci/run` does; without it the largest try a part. */
+/** `COMPACT_TESTS=whole` runs every case, as `.ci/run` does; otherwise the largest tests run a part. */
 export const whole: boolean = process.env.COMPACT_TESTS === "whole";
 
-/** All of a list, or without `COMPACT_TESTS=whole` about so many of it, spread evenly, the first among them. */
+/** The whole list, or about `most` of its items, evenly spaced, including the first. */
 export function partOf<T>(all: readonly T[], most: number): readonly T[] {
   if (whole || all.length <= most) return all;
   return all.filter(

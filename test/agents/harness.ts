@@ -18,14 +18,14 @@ import { createMemoryDriver } from "../../packages/compact-context/src/storage/m
 
 export type Event<T extends AgentEvent["type"]> = Extract<AgentEvent, { type: T }>;
 
-/** A folder that goes with the test. */
+/** A folder that is removed after the test. */
 export function tempFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "compact-agents-"));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   return folder;
 }
 
-/** An agent in memory that keeps every request, each checked against the rules of providers. */
+/** An in-memory agent that records every request and checks each against the provider rules. */
 export async function agentWith(
   answer: (request: AgentModelRequest, number: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: Partial<AgentOptions> = {},

@@ -10,7 +10,7 @@ import type {
   StepView,
 } from "../../packages/compact-context-cli/src/view/session-view.ts";
 
-/** A session as the server would tell it, made up: the page is tested without anything behind it. */
+/** A made-up session, as the server would serve it: the page is tested without a backend. */
 export interface Fixture {
   readonly head: SessionHead;
   readonly view: SessionView;
@@ -24,7 +24,7 @@ export interface FixtureOptions {
   readonly title?: string;
   readonly messages: number;
   readonly window?: number;
-  /** The text of a message; a plain one where it says nothing. */
+  /** The text of a message; undefined for a default text. */
   readonly text?: (index: number) => string | undefined;
   readonly live?: boolean;
 }
@@ -42,7 +42,7 @@ const START = Date.parse("2026-11-03T09:00:00.000Z");
 const at = (seconds: number): string => new Date(START + seconds * 1000).toISOString();
 const total = (tokens: readonly number[]): number => tokens.reduce((sum, each) => sum + each, 0);
 
-/** Sizes that look like an agent's work: mostly short, now and then a long tool result. */
+/** Sizes typical of an agent's work: mostly short, occasionally a long tool result. */
 function tokensOf(index: number): number {
   const mixed = (index * 2654435761) % 4294967296;
   if (index % 2 === 0) return index % 40 === 0 ? 120 + (mixed % 300) : 600 + (mixed % 4200);
@@ -250,7 +250,7 @@ function spansOf({ index, durationMs = 0 }: CompactionView, end: number): SpanVi
   ];
 }
 
-/** A session of that many messages, with as many compactions as its window makes necessary. */
+/** A session of that many messages, with the compactions that its window requires. */
 export function fixture(options: FixtureOptions): Fixture {
   const { id, title = "A long piece of work", messages: length, window = 60_000, live = false } = options;
   const { views, texts } = messagesOf(options);

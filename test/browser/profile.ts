@@ -8,10 +8,10 @@ const PROGRAM = process.env.COMPACT_CHROMIUM ?? "/usr/bin/chromium";
 const INSTALLED = new URL("./node_modules/playwright-core/package.json", import.meta.url);
 const require = createRequire(import.meta.url);
 
-/** False where no browser can be driven. */
+/** False if no browser is available. */
 export const canDrive: boolean = existsSync(PROGRAM) && existsSync(fileURLToPath(INSTALLED));
 
-/** Nothing that the browser would do by itself, and nothing that a container cannot. */
+/** No background activity of the browser, and no feature that a container lacks. */
 const FLAGS = [
   "--no-sandbox",
   "--disable-gpu",
@@ -39,7 +39,7 @@ interface Found {
   waitFor(): Promise<void>;
 }
 
-/** The part of a page of playwright-core that is used here: its types are there only where it is installed. */
+/** The used part of a playwright-core page, whose types exist only if it is installed. */
 export interface Page {
   goto(url: string): Promise<Answer | null>;
   url(): string;
@@ -53,14 +53,14 @@ export interface Page {
   close(): Promise<void>;
 }
 
-/** A browser whose pages share cookies, as a person's do. */
+/** A browser profile; its pages share cookies. */
 export interface Profile {
   newPage(): Promise<Page>;
   cookies(): Promise<readonly { name: string; value: string; httpOnly: boolean; sameSite: string }[]>;
   close(): Promise<void>;
 }
 
-/** How long a browser may take to start while others do. */
+/** Timeout for starting a browser while others start. */
 export const START_MS = 60_000;
 
 /** Starts a browser with an empty profile. */

@@ -15,19 +15,19 @@ const TYPES: Readonly<Record<string, string>> = {
   ".js": "text/javascript; charset=utf-8",
   ".svg": "image/svg+xml",
 };
-/** As strict as the real one: what breaks it here would be blank there. */
+/** The same policy as the real server's: what it blocks there must fail here too. */
 const POLICY =
   "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
 export interface Stage {
   readonly url: string;
-  /** The sessions it tells; may be replaced at any time. */
+  /** The served sessions; can be replaced at any time. */
   sessions: readonly Fixture[];
   notify(notice: LiveNotice): void;
   close(): Promise<void>;
 }
 
-/** Serves the page from its source, with made-up sessions behind it. */
+/** Serves the page from its source, with made-up sessions. */
 export async function openStage(sessions: readonly Fixture[]): Promise<Stage> {
   bundling ??= bundlePage(built);
   await bundling;

@@ -1,4 +1,4 @@
-/** What the tests of the page use of a tab, as playwright-core has it. */
+/** The used part of a playwright-core page. */
 export interface Tab {
   emulateMedia(media: { colorScheme?: "light" | "dark"; reducedMotion?: "reduce" }): Promise<void>;
   goto(url: string): Promise<unknown>;

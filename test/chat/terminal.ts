@@ -1,17 +1,17 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { resolve } from "node:path";
 
-/** A terminal with one program in it, typed into and read by tmux. */
+/** A tmux terminal that runs one program. */
 export interface TestTerminal {
-  /** What is on the screen and above it, lines without trailing spaces. */
+  /** The screen and its scrollback, lines without trailing spaces. */
   text(): string;
   /** Types a line and Enter. */
   line(text: string): void;
-  /** Pastes a text, as a terminal does that says where a paste begins and ends. */
+  /** Pastes a text with bracketed paste. */
   paste(text: string): void;
   /** Presses keys as tmux names them, such as `C-c`. */
   keys(...names: readonly string[]): void;
-  /** Waits until the screen shows it, so many times in all; rejects with the screen. */
+  /** Waits until the screen shows the text `times` times in all; rejects with the screen's content. */
   shows(what: string | RegExp, times?: number): Promise<void>;
   /** Process id of the program. */
   pid(): number;
@@ -24,7 +24,7 @@ export const hasTmux: boolean = spawnSync("tmux", ["-V"]).status === 0;
 
 const WAIT_MS = 20_000;
 
-/** Runs `compact` with these words in a folder. */
+/** Runs `compact` with these arguments in a folder. */
 export function openTerminal(
   folder: string,
   words: readonly string[],

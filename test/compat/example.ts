@@ -13,7 +13,7 @@ export interface ExampleRun {
   readonly stderr: string;
 }
 
-/** True where the package is built and the SDK installed: examples use both as a stranger would, by their names. */
+/** True if the package is built and the SDK is installed: examples import both by package name. */
 export function canRun(name: string, folder: string = name): boolean {
   const built = join(root, "packages/compact-context/dist/adapters", name, "index.js");
   return existsSync(built) && existsSync(join(root, "test/compat", folder, "node_modules"));
@@ -22,8 +22,8 @@ export function canRun(name: string, folder: string = name): boolean {
 type Names = Readonly<Record<string, string>>;
 
 /**
- * Runs `examples/<name>.ts`, compiled, beside the SDK that is installed in `test/compat/<folder>`; `aliases` are names
- * under which that folder has the modules it imports in another version.
+ * Compiles and runs `examples/<name>.ts` with the SDK installed in `test/compat/<folder>`. `aliases` are
+ * names under which that folder has other versions of the imported modules.
  */
 export async function runExample(
   name: string,

@@ -1,5 +1,5 @@
-// A conversation three times the size of the window, played by whatever SDK is under test, and a provider that
-// refuses what a real one would refuse. At its end twenty facts are asked for that were told along the way.
+// A conversation three times the size of the window, run by the SDK under test, and a provider that rejects
+// what a real one would reject. At the end, twenty facts mentioned earlier are asked for.
 
 import { type Format, type Message, resultText } from "../../packages/compact-context/src/core/message.ts";
 import { CompactManager, decode, encode, lint } from "../../packages/compact-context/src/index.ts";
@@ -14,7 +14,7 @@ export interface Fact {
   readonly value: string;
 }
 
-/** Some are said by the user, some stand in tool results. */
+/** Half are stated by the user, half are in tool results. */
 export const FACTS: readonly Fact[] = Array.from({ length: 20 }, (_, index) => ({
   pier: `pier ${String(index + 1).padStart(2, "0")}`,
   value: `${4_100 + index * 37} ells`,
@@ -34,14 +34,14 @@ function prose(seed: number, words: number): string {
 
 const told = ({ pier, value }: Fact): string => `The berth of ${pier} is ${value} long.`;
 
-/** What the user says in turn 1 to `TURNS`; the first ten facts are here. */
+/** The user's message in turns 1 to `TURNS`; contains the first ten facts. */
 export function ask(turn: number): string {
   const fact = FACTS[turn - 1];
   const note = turn <= 10 && fact !== undefined ? ` Note: ${told(fact)}` : "";
   return `Turn ${turn}: survey quay ${turn} and report.${note} ${prose(turn, 60)}`;
 }
 
-/** What the tool `survey` answers; the other ten facts are in the results of the first turns. */
+/** The result of the tool `survey`; the first turns' results contain the other ten facts. */
 export function survey({ quay, part }: { readonly quay: number; readonly part: number }): string {
   const fact = part === 1 && quay <= 10 ? FACTS[9 + quay] : undefined;
   const lines = Array.from({ length: 8 }, (_, line) => `${line}: ${prose(quay * 10 + part * 3 + line, 45)}`);
@@ -65,22 +65,22 @@ export interface Figures {
   calls: number;
   largest: number;
   read: number;
-  /** Of `read`: the common beginning with the request before. */
+  /** The part of `read` that is a common prefix with the previous request. */
   cached: number;
   recalls: number;
-  /** Requests that held a summary. */
+  /** Requests that contained a summary. */
   summarized: number;
 }
 
 export interface Provider {
-  /** Answers a request, or throws what a provider would answer with 400. */
+  /** Answers a request, or throws an error that a provider would answer with 400. */
   answer(list: readonly unknown[], system?: string): Reply;
   readonly figures: Figures;
 }
 
 export interface ProviderOptions {
   readonly format: Format;
-  /** The name and arguments of the tool that finds what left the prompt. */
+  /** Name and arguments of the tool that finds content outside the prompt. */
   readonly recall: (query: string) => { readonly name: string; readonly args: Record<string, unknown> };
   readonly window?: number;
 }
@@ -159,7 +159,7 @@ function textOf(message: Message): string {
 
 const allText = (messages: readonly Message[]): string => messages.map(textOf).join("\n");
 
-/** The rules of the list's own format, and of the wires that it may be sent over. */
+/** Checks the rules of the list's own format, and of the provider APIs it may be sent to. */
 function refuse(messages: readonly Message[], plain: readonly unknown[], format: Format): void {
   const bare = messages.map(({ native: _native, format: _format, ...message }) => message);
   const lists: [Format, readonly unknown[]][] = [
@@ -175,7 +175,7 @@ function refuse(messages: readonly Message[], plain: readonly unknown[], format:
   }
 }
 
-/** What every host's agent is tried with: the whole conversation, then each fact asked for. */
+/** The test of every host's agent: the whole conversation, then a question for each fact. */
 export async function interview(say: (text: string) => Promise<string>): Promise<string[]> {
   for (let turn = 1; turn <= TURNS; turn += 1) await say(ask(turn));
   const answers: string[] = [];
@@ -185,7 +185,7 @@ export async function interview(say: (text: string) => Promise<string>): Promise
 
 export const ANSWERS: readonly string[] = FACTS.map(({ value }) => `It is ${value} long.`);
 
-/** A manager for the window of the scripted provider, and how often it compacted. */
+/** A manager for the scripted provider's window, and the number of its compactions. */
 export function createWatched(): { readonly manager: CompactManager; readonly compactions: () => number } {
   const manager = new CompactManager(
     { model: "gpt-4o", maxContextTokens: WINDOW, policy: { keepRecentTurns: 2, keepToolIoPairs: 2 } },

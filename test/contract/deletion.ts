@@ -10,10 +10,10 @@ const STAYS = "chat-2";
 const MAX = { tenant: "acme", user: "Max.Mustermann@example.org" };
 const DAY_MS = 86_400_000;
 
-/** Everything that a medium has, names and contents, read past the driver. */
+/** All names and contents of a medium, read without the driver. */
 type Dump = () => string | Promise<string>;
 
-/** What a deletion leaves: no word and no name of what is gone, all of the others, tombstones without content. */
+/** A deletion leaves nothing of the deleted sessions but empty tombstones, and all other sessions. */
 async function expectSessionsDeleted(driver: StorageDriver, dump: Dump): Promise<void> {
   const manager = managerOf(driver);
   for (const session of [GONE, STAYS]) await converse(manager, session);
@@ -43,7 +43,7 @@ async function expectSessionsDeleted(driver: StorageDriver, dump: Dump): Promise
   expect(await keysAndQueued(driver, [GONE, STAYS])).toEqual([]);
 }
 
-/** All sessions of a user, and of a tenant, go at once; those of others with the same ids stay. */
+/** All sessions of a user or tenant are deleted at once; those of others with the same ids stay. */
 async function expectOwnersDeleted(driver: StorageDriver, dump: Dump): Promise<void> {
   const manager = managerOf(driver);
   const ofMax = [ownedSession("chat-1", MAX), ownedSession("chat 2/b", MAX)];
@@ -80,7 +80,7 @@ async function expectOwnersDeleted(driver: StorageDriver, dump: Dump): Promise<v
   await expect(archive.delete({})).rejects.toMatchObject({ code: "InvalidArgument" });
 }
 
-/** A manager that holds a deleted session stores nothing of it; a list that fits goes out; after 30 days the id is free. */
+/** A held deleted session: nothing is stored, a list that fits is returned; after 30 days the id is free. */
 async function expectLateWritersRefused(driver: StorageDriver, dump: Dump): Promise<void> {
   const late = managerOf(driver);
   const id = ownedSession("chat-1", MAX);
@@ -107,7 +107,7 @@ async function expectLateWritersRefused(driver: StorageDriver, dump: Dump): Prom
   expect((await createArchive(driver, { redact: createRedactor() }).steps(id)).length).toBeGreaterThan(0);
 }
 
-/** The oldest sessions go by age and by size, those of owners too; what is younger stays, and the id begins anew. */
+/** The oldest sessions are deleted by age and size, owners' too; newer ones stay, and the id is free. */
 async function expectSweeps(driver: StorageDriver, dump: Dump): Promise<void> {
   const manager = managerOf(driver);
   const ids = [GONE, ownedSession("chat-1", MAX), STAYS];
@@ -122,7 +122,7 @@ async function expectSweeps(driver: StorageDriver, dump: Dump): Promise<void> {
   const { kept } = await inDays(0).sweep({ days: 30 });
   expect(kept.bytes).toBeGreaterThan(10_000);
 
-  // Leases count while they are held, so a little less than all.
+  // Leases count while they are held, so the limit is slightly lower.
   const looked = await inDays(0).sweep({ maxBytes: kept.bytes * 0.9 }, { dryRun: true });
   expect(looked.sessions).toEqual([sessionKey(GONE)]);
   expect(await dump()).toMatch(/Mustermann/);
@@ -167,7 +167,7 @@ function conversation(turns: number, session: string) {
   ]).flat();
 }
 
-/** Keys but those of tombstones, and queued work where the medium has a place of its own for it. */
+/** All keys except tombstones, plus queued work if the medium stores it separately. */
 async function keysAndQueued(driver: StorageDriver, ids: readonly string[]): Promise<string[]> {
   const keys = (await driver.list("")).filter((key) => !key.startsWith("~deleted/"));
   for (const session of ids.map((id) => sessionKey(id))) {
@@ -176,7 +176,7 @@ async function keysAndQueued(driver: StorageDriver, ids: readonly string[]): Pro
   return keys.sort();
 }
 
-/** What must hold for a medium; `dump` reads all of it past the driver. */
+/** The requirements for a medium; `dump` reads all of it without the driver. */
 export const deletionCases: readonly {
   readonly name: string;
   run(driver: StorageDriver, dump: Dump): Promise<void>;

@@ -29,27 +29,30 @@ import {
 } from "../stubs/answers.ts";
 import { type Stub, type StubOptions, startStub } from "../stubs/server.ts";
 
-/** The interface of a provider that requests arrive at. */
+/** The provider API that receives the requests. */
 export type Api = "chat" | "responses" | "anthropic";
 
-/** One way of making a text model, and where it falls short of the others. */
+/** One way to create a text model, and its limitations. */
 export interface TextModelMaker {
   readonly title: string;
   readonly api: Api;
   /** A model named `stub-model`; its client tries each call once. */
   make(stub: Stub): TextModel;
-  /** The name under which the output limit arrives; the interface's own when left out. */
+  /** The name under which the output limit arrives. Default: the API's own. */
   readonly limit?: string;
-  /** How a refusal in words arrives; `refusal` when left out, `rejects` where the SDK makes an error of it. */
+  /** The stop reason of a refusal in words. Default: `refusal`; `rejects` if the SDK throws. */
   readonly refusal?: TextModelAnswer["stop"] | "rejects";
   readonly filtered?: TextModelAnswer["stop"] | "rejects";
-  /** What else it can do without when the model refuses a temperature; the limit is renamed. */
+  /**
+   * Parameters that the client handles when rejected: it drops the temperature and renames the limit.
+   * Default: both for the chat API.
+   */
   readonly doesWithout?: "temperature" | "temperature and limit";
-  /** How an answer that stopped at the limit arrives; `length` when left out. */
+  /** The stop reason of an answer that reached the limit. Default: `length`. */
   readonly cut?: TextModelAnswer["stop"];
-  /** False where the client makes an answer of what is none, or breaks off: its stop is `other` then. */
+  /** False if the client accepts malformed or truncated answers: the stop reason is then `other`. */
   readonly noticesBrokenAnswers?: boolean;
-  /** A live conversation in the maker's format; absent where it takes none. */
+  /** A live conversation in the maker's format; undefined if it accepts none. */
   readonly prefix?: LivePrefix;
 }
 
@@ -65,7 +68,7 @@ const question = (text = "Summarize this.", more: Partial<TextModelRequest> = {}
   ...more,
 });
 
-/** What every text model does, whatever it is made from; the requests go to a stub that checks them. */
+/** Requirements for every text model; requests go to a stub that validates them. */
 export function describeTextModel(maker: TextModelMaker): void {
   describe(`a text model: ${maker.title}`, () => {
     let stub: Stub | undefined;
@@ -253,7 +256,7 @@ function commonLength(left: string, right: string): number {
   return index;
 }
 
-/** The system text, wherever the interface has it. */
+/** The system text, wherever the API puts it. */
 function systemIn(api: Api, body: Readonly<Record<string, unknown>> = {}): string {
   const list = (Array.isArray(body.messages) ? body.messages : body.input) as {
     role?: string;
@@ -269,7 +272,7 @@ function flat(content: unknown): string {
   return Array.isArray(content) ? content.map(({ text }: { text?: string }) => text ?? "").join("") : "";
 }
 
-/** A long conversation in each interface's own form, as an agent would send it. */
+/** A long conversation in each API's own format, as an agent would send it. */
 const LONG = "The parser reads tokens from the scanner. ".repeat(200);
 
 export const PREFIXES: Readonly<Record<Api, LivePrefix>> = {
@@ -328,7 +331,7 @@ export const PREFIXES: Readonly<Record<Api, LivePrefix>> = {
   },
 };
 
-/** A conversation of AI SDK model messages. */
+/** A conversation in AI SDK model messages. */
 export const AI_SDK_PREFIX: LivePrefix = {
   format: "ai-sdk",
   system: LONG,
@@ -354,7 +357,7 @@ export const AI_SDK_PREFIX: LivePrefix = {
   tools: [{ type: "function", name: "read", inputSchema: { type: "object", properties: {} } }],
 };
 
-/** A conversation of pi's messages. */
+/** A conversation in pi's messages. */
 export const PI_PREFIX: LivePrefix = {
   format: "pi",
   system: LONG,

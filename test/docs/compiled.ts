@@ -4,21 +4,21 @@ import ts from "typescript";
 import { type Fence, root } from "./fences.ts";
 import { PRESUMED } from "./presumed.ts";
 
-/** A snippet as a file: what its page presumes, declared on the lines before it. */
+/** A snippet as a file, preceded by declarations of the names that its page presumes. */
 export interface Source {
   readonly fence: Fence;
-  /** Where it stands as if: beside the packages that it imports. Undefined where they are not installed. */
+  /** Virtual path next to the packages that it imports; undefined if they are not installed. */
   readonly path: string | undefined;
   readonly text: string;
-  /** Lines before the snippet's own. */
+  /** Number of lines before the snippet's own. */
   readonly before: number;
-  /** The packages that it imports and that no folder of the tests has together. */
+  /** The imported packages that no test folder has together. */
   readonly missing: readonly string[];
-  /** Which versions of the packages these are, where they are not the usual ones. */
+  /** The versions of the packages, unless they are the usual ones. */
   readonly versions: string;
 }
 
-/** Folders that have packages to compile against, the oldest versions in folders of their own. */
+/** Folders with packages to compile against; the oldest versions have folders of their own. */
 const newest = [
   "test/docs",
   ...readdirSync(join(root, "test/compat"), { withFileTypes: true })
@@ -27,7 +27,7 @@ const newest = [
 ];
 const oldest = newest.map((place) => `${place}/oldest`);
 
-/** The snippet beside the packages that it imports, once for each version of them that the tests have. */
+/** The snippet next to its imported packages, once per version that the tests have. */
 export function sourcesOf(fence: Fence): Source[] {
   const used = new Set(fence.text.match(/\b[a-zA-Z_]\w*\b/g));
   const own = declaredNames(fence.text);
@@ -61,7 +61,7 @@ export function sourcesOf(fence: Fence): Source[] {
   ];
 }
 
-/** Packages that a folder has under another name as well, in another version. */
+/** Packages that a folder also has under another name, in another version. */
 function aliasesIn(place: string): (readonly [alias: string, name: string])[] {
   const file = join(root, place, "package.json");
   if (!existsSync(file)) return [];
@@ -74,7 +74,7 @@ function aliasesIn(place: string): (readonly [alias: string, name: string])[] {
   });
 }
 
-/** Names that the snippet imports or declares at its top. */
+/** Names that the snippet imports or declares at top level. */
 function declaredNames(text: string): Set<string> {
   const names = new Set<string>();
   const take = (node: ts.Node): void => {
@@ -88,7 +88,7 @@ function declaredNames(text: string): Set<string> {
   return names;
 }
 
-/** The packages of others that a text imports. */
+/** The third-party packages that a text imports. */
 function packagesIn(text: string): readonly string[] {
   const names = [...text.matchAll(/(?:from |import\()"([^"]+)"/g)].map(([, name = ""]) => name);
   return names
@@ -100,7 +100,7 @@ function installed(place: string, name: string): boolean {
   return existsSync(join(root, place, "node_modules", name, "package.json"));
 }
 
-/** What the compiler says of each snippet: `page:line: message`. */
+/** The compiler's errors for each snippet: `page:line: message`. */
 export function problemsOf(sources: readonly Source[]): ReadonlyMap<Source, readonly string[]> {
   const byPath = new Map(
     sources.flatMap((one) => (one.path === undefined ? [] : [[one.path, one] as const])),
@@ -131,7 +131,7 @@ function told(problem: ts.Diagnostic, { fence, before }: Source): string {
   return `${fence.file}:${fence.line + at - before}: ${ts.flattenDiagnosticMessageText(problem.messageText, "\n")}`;
 }
 
-/** Strict, as a project of today, with every public subpath led to its source. */
+/** Strict options of a current project, with every public subpath mapped to its source. */
 function compilerOptions(): ts.CompilerOptions {
   const { exports: subpaths } = JSON.parse(
     readFileSync(join(root, "packages/compact-context/package.json"), "utf8"),

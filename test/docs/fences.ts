@@ -3,18 +3,18 @@ import { join } from "node:path";
 
 export const root: string = join(import.meta.dirname, "../..");
 
-/** A fenced block of a page. */
+/** A fenced code block of a page. */
 export interface Fence {
   /** The page, relative to the root. */
   readonly file: string;
-  /** Line of the page that the text begins on, from 1. */
+  /** First line of the text on the page, 1-based. */
   readonly line: number;
-  /** The heading it stands under. */
+  /** The nearest heading above it. */
   readonly heading: string;
   readonly text: string;
 }
 
-/** What people read first and the guides behind it. */
+/** The pages that are read first, then the guides. */
 export const PAGES: readonly string[] = [
   "README.md",
   "OBSERVABILITY.md",

@@ -1,8 +1,8 @@
 import { type Fence, pageText } from "./fences.ts";
 
-// The SDK table of the README: each of its lines as a program, with the imports that the reader would write.
+// The README's table of SDKs: each line as a program with the imports that a reader would add.
 
-/** By the first column, what has to be imported. */
+/** The required imports, by the first column. */
 const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "OpenAI Agents SDK": [
     'import { Runner } from "@openai/agents";',
@@ -47,7 +47,7 @@ const IMPORTS: Readonly<Record<string, readonly string[]>> = {
   "none yet": ['import { createAgent } from "compact-context/agents";'],
 };
 
-/** Each row of the table on a page as a snippet under the heading of its first column; `…` is `rest`, which is presumed. */
+/** Each row of a page's table as a snippet under the heading in its first column; `…` becomes `rest`. */
 export function hostLines(file: string): readonly Fence[] {
   const lines = pageText(file).split("\n");
   const head = lines.findIndex((line) => line.startsWith("| you use |"));

@@ -1,6 +1,6 @@
 const MANAGER = 'import("compact-context").CompactManager';
 
-/** What the table of SDKs presumes, by its first column. */
+/** Names that the table of SDKs presumes, by its first column. */
 const HOSTS: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "OpenAI Agents SDK": { manager: MANAGER },
   LangGraph: {
@@ -39,7 +39,7 @@ const README = {
   list: "{ role: string; content: string }[]",
 };
 
-/** By page or `page#heading`, the names that its snippets use without saying where they come from, each with its type. */
+/** By page or `page#heading`: names that its snippets use without declaring them, with their types. */
 export const PRESUMED: Readonly<Record<string, Readonly<Record<string, string>>>> = {
   "README.md": README,
   ...Object.fromEntries(Object.entries(HOSTS).map(([host, names]) => [`README.md#${host}`, names])),

@@ -8,7 +8,7 @@ export interface Result {
   readonly err: string;
 }
 
-/** Runs a command line in a folder, which is its user's home as well, without a process of its own. */
+/** Runs a command line in this process, in a folder that is also the user's home. */
 export async function runCommand(folder: string, argv: readonly string[]): Promise<Result> {
   const said = { out: "", err: "" };
   const screen = (name: "out" | "err") => ({

@@ -1,10 +1,10 @@
-/** Drawn for the tests; GitHub's form without its checksum. */
+/** Generated for the tests; GitHub's format without a valid checksum. */
 export const SECRET: string = `ghp_${"aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fR".repeat(2).slice(0, 36)}`;
 
 const filler = "An ordinary sentence about the work that is being done here. ".repeat(12);
 const ARGUMENTS = { token: SECRET, command: `echo ${SECRET}`, list: [SECRET] };
 
-/** A conversation of each format that holds the secret in every kind of part that the format has. */
+/** A conversation in each format, with the secret in every kind of part that the format has. */
 export const LISTS: Readonly<Record<string, () => unknown[]>> = {
   "openai-chat": () => [
     { role: "system", content: `Rules. ${SECRET}` },

@@ -2,29 +2,29 @@ import type { FileHandle } from "node:fs/promises";
 
 type Operations = typeof import("node:fs/promises");
 
-/** Which of the disk's operations fail, counted from 1. */
+/** Which disk operations fail, counted from 1. */
 interface Plan {
   from: number;
-  /** All after it fail as well. */
+  /** All later operations fail as well. */
   lasting: boolean;
   code: "EIO" | "ENOSPC";
 }
 
 interface Disk {
-  /** Operations counted so far. */
+  /** Number of operations so far. */
   steps: number;
-  /** What happens to those to come. */
+  /** The plan for the next operations. */
   plan: Plan | undefined;
-  /** Called right before each operation with its number. */
+  /** Called before each operation with its number. */
   before: ((step: number) => void) | undefined;
 }
 
-/** One per process, since a module is mocked once. */
+/** One per process, because a module is mocked once. */
 export const disk: Disk = { steps: 0, plan: undefined, before: undefined };
 
 const WRITES = new Set(["write", "writeFile"]);
 
-/** The module with every operation, also those of open files, failing as `disk.plan` says; a failing write does half. */
+/** The module with all operations failing as `disk.plan` says; a failing write writes half. */
 export function faultyDisk(real: Operations): Operations {
   return wrapped(real as unknown as Record<string, unknown>) as unknown as Operations;
 }
@@ -34,7 +34,7 @@ function wrapped(target: object): object {
   return new Proxy(own, {
     get(_, name) {
       const member = own[name as string];
-      // A handle that cannot be closed would only leak: nothing is written by it.
+      // Closing never fails here: it writes nothing, and a failure would only leak the handle.
       if (typeof member !== "function" || name === "close") {
         return typeof member === "function" ? member.bind(own) : member;
       }
@@ -48,7 +48,7 @@ function wrapped(target: object): object {
         return name === "open" ? wrapped(result as object) : result;
       };
     },
-    // The module's own names, for the copy that an import makes.
+    // The module's own exports, for an import of the copy.
     ownKeys: () => Reflect.ownKeys(own),
   });
 }

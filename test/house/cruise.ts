@@ -7,7 +7,7 @@ import { promisify } from "node:util";
 /** The repository's root folder. */
 export const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The folders of the sources, from the root on. */
+/** The source folders, relative to the root. */
 export const { library, command } = createRequire(import.meta.url)("../../scripts/layers.cjs") as {
   library: string;
   command: string;
@@ -29,7 +29,7 @@ export interface Module {
 
 export interface Cruise {
   readonly modules: readonly Module[];
-  /** `rule from -> to`, one for each violation. */
+  /** `rule from -> to`, one per violation. */
   readonly violations: readonly string[];
 }
 
@@ -38,11 +38,11 @@ interface Output {
   readonly summary: { readonly violations: readonly { from: string; to: string; rule: { name: string } }[] };
 }
 
-/** Runs dependency-cruiser on the sources of a folder, under the rules that lie there. */
+/** Runs dependency-cruiser on the sources of a folder, with the rules in that folder. */
 export async function cruise(folder: string): Promise<Cruise> {
   const args = [cruiser, library, command, "--config", ".dependency-cruiser.cjs", "--output-type", "json"];
   const options = { cwd: folder, maxBuffer: 64 * 1024 * 1024 };
-  // It exits with the number of violations; its output is whole all the same.
+  // The exit code is the number of violations; the output is complete nevertheless.
   const output = await promisify(execFile)(process.execPath, args, options).then(
     ({ stdout }) => stdout,
     (error: { stdout?: string; stderr?: string }) => {
@@ -62,11 +62,11 @@ interface Edge {
 
 export interface Closure {
   readonly files: ReadonlySet<string>;
-  /** Imports that happen later, if at all. */
+  /** Dynamic imports, which may never run. */
   readonly lazy: readonly Edge[];
 }
 
-/** What a file loads with it, types aside, and what that may load later. */
+/** The files that a file loads, without types, and those that it may load later. */
 export function closure(modules: ReadonlyMap<string, Module>, start: string): Closure {
   const files = new Set([start]);
   const lazy: Edge[] = [];

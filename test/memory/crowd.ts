@@ -7,7 +7,7 @@ import { versionOf } from "../../packages/compact-context/src/memory/files/write
 
 const WORKER = join(import.meta.dirname, "worker.mjs");
 
-/** What a worker was told is done. */
+/** The operations that were confirmed to a worker. */
 export interface Acknowledged {
   readonly added: Set<number>;
   readonly invalidated: Set<number>;
@@ -18,7 +18,7 @@ export interface Acknowledged {
 export interface Running {
   readonly process: ChildProcess;
   readonly closed: Promise<Acknowledged>;
-  /** Resolves when it says a word: `ready` when it begins to write, `added` when it has written. */
+  /** Resolves when the worker prints a word: `ready` when it starts to write, `added` after a write. */
   said(word: string): Promise<void>;
 }
 
@@ -60,7 +60,7 @@ function acknowledged(printed: string): Acknowledged {
   return said;
 }
 
-/** The facts of a worker that the memory holds. */
+/** The worker's facts that the memory contains. */
 export function factsOf(channel: string, name: string): readonly number[] {
   const text = readFileSync(join(channel, "MEMORY.md"), "utf8");
   expect(text.endsWith("\n")).toBe(true);
@@ -70,7 +70,7 @@ export function factsOf(channel: string, name: string): readonly number[] {
   return [...found].map(([, number]) => Number(number));
 }
 
-/** The log has no gap, every file is what its last change says, and each change began where the one before ended. */
+/** The log has no gap, every file matches its last change, and each change starts from the previous one. */
 export function checkLog(channel: string): number {
   const log = join(channel, "memory-log.jsonl");
   const { changes, problems } = readLogText(existsSync(log) ? readFileSync(log, "utf8") : "");
@@ -88,7 +88,7 @@ export function checkLog(channel: string): number {
   return changes.length;
 }
 
-/** What is left over in the folder of the lock. */
+/** Files left in the lock's folder. */
 export function leftOvers(channel: string): readonly string[] {
   const folder = join(channel, ".memory");
   return existsSync(folder) ? readdirSync(folder) : [];

@@ -1,7 +1,7 @@
 import type { Message, Part } from "../../packages/compact-context/src/core/message.ts";
 import type { TextModel, TextModelRequest } from "../../packages/compact-context/src/core/ports.ts";
 
-/** Messages with ids that follow one another. */
+/** Messages with consecutive ids. */
 export interface Talk {
   readonly messages: Message[];
   user(text: string): Talk;
@@ -39,7 +39,7 @@ export interface ScriptedModel extends TextModel {
   readonly requests: TextModelRequest[];
 }
 
-/** Answers by what it is asked; a text, an error to throw, or `never`. */
+/** Answers according to the prompt: a text, an error to throw, or `never`. */
 export function scripted(answer: (system: string, prompt: string) => string | Error): ScriptedModel {
   const requests: TextModelRequest[] = [];
   return {

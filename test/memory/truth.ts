@@ -5,16 +5,16 @@ import { createChannelMemory } from "../../packages/compact-context/src/memory/c
 import type { Attack, Correction, Forgetting, Pair, Secret } from "./cases/case.ts";
 import { type Talk, talk } from "./talk.ts";
 
-/** A channel in which sessions follow one another, each with a process of its own. */
+/** A channel with consecutive sessions, each opened anew as by a new process. */
 export interface Channel {
   readonly channelDir: string;
   readonly workspaceDir: string;
-  /** A whole session, from its first message to `/new`. */
+  /** Runs a whole session, from its first message to `/new`. */
   session(talked: Talk): Promise<void>;
-  /** The items of a file, without bullet and mark. */
+  /** The items of a file, without bullets and marks. */
   items(file: "MEMORY.md" | "SESSION.md" | "HISTORY.md"): readonly string[];
   recall(query: string): Promise<string>;
-  /** Files of the folder that hold it, whole folder. */
+  /** Files anywhere in the folder that contain a match. */
   holding(what: RegExp): readonly string[];
   remove(): void;
 }
@@ -67,7 +67,7 @@ export function openChannel(): Channel {
   };
 }
 
-/** What came of cases: how many, and those that failed in words. */
+/** Outcome of cases: their number, and a description of each failure. */
 export interface Tally {
   readonly cases: number;
   readonly failed: readonly string[];
@@ -97,7 +97,7 @@ async function tally<T>(
   return { cases: cases.length, failed };
 }
 
-/** Learned at first, the older out of MEMORY.md, the newer in it, and the newer first in a recall of the older. */
+/** Learned at first; later MEMORY.md has only the newer, which also comes first in a recall of the older. */
 export async function correctionsOf(cases: readonly Correction[]): Promise<{
   readonly learned: Tally;
   readonly stale: Tally;
@@ -149,14 +149,14 @@ export const forgettingOf = (cases: readonly Forgetting[], inOneSession = false)
       await channel.session(talk("b").user(work).reply("Done.").user(forget).reply(done));
     }
     const once = channel.holding(left);
-    // The old transcript again, under other ids.
+    // The old transcript again, with other ids.
     await channel.session(talk("again").user(said).reply(done).user(work).reply("Done."));
     const again = channel.holding(left);
     if (once.length === 0 && again.length === 0 && !left.test(await channel.recall(said))) return undefined;
     return `${language}: ${said} / ${forget} || ${once.join(" ")} || again: ${again.join(" ")}`;
   });
 
-/** What was learned stands after an order of work that takes something else away. */
+/** A learned fact survives an order to remove something else. */
 export const keepingOf = (cases: readonly Forgetting[]): Promise<Tally> =>
   tally(cases, async ([language, said, order, stays], channel) => {
     const holds = (): boolean => channel.items("MEMORY.md").some((item) => stays.test(item));
@@ -193,7 +193,7 @@ export const factsOf = (
       : `${language}: ${message} || ${items.join(" ;; ")}`;
   });
 
-/** Two statements of two sessions that are both so, and what tells each. */
+/** Two statements from two sessions, both true, and the text that identifies each. */
 export const bothOf = (
   cases: readonly (readonly [
     language: string,
@@ -211,7 +211,7 @@ export const bothOf = (
     return stand ? undefined : `${language}: ${one} + ${other} || ${items.join(" ;; ")}`;
   });
 
-/** Messages of which nothing is worth keeping. */
+/** Messages that contain nothing worth keeping. */
 export const nothingOf = (cases: readonly (readonly [language: string, message: string])[]): Promise<Tally> =>
   tally(cases, async ([language, message], channel) => {
     await channel.session(talk("a").user(message).reply(done));

@@ -1,9 +1,10 @@
 import { expect } from "vitest";
 import { CompactManager, type StorageDriver } from "../../packages/compact-context/src/index.ts";
 
-// What every medium is put through: a list that fits goes out while nothing answers, and state is caught up afterwards.
+// The outage test of every medium: a list that fits is returned while storage is down, and state catches up
+// afterwards.
 
-/** One turn of some 660 tokens, of which each can be told from all others. */
+/** One turn of about 660 tokens, different from all others. */
 function turn(n: number): object[] {
   return [
     { role: "user", content: `question ${n} ${"words of the question ".repeat(10)}` },
@@ -41,7 +42,7 @@ export function managerOver(
   return { manager, warnings };
 }
 
-/** How long the call took, and the same array back. */
+/** Milliseconds of the call, which must return the same array. */
 async function passes(manager: CompactManager, session: string, list: object[]): Promise<number> {
   const started = performance.now();
   const { messages, report } = await manager.preflight(session, list);
@@ -52,17 +53,17 @@ async function passes(manager: CompactManager, session: string, list: object[]):
 
 export interface Outage {
   readonly storage: StorageDriver;
-  /** Begins the outage; the returned function ends it. */
+  /** Starts the outage; the returned function ends it. */
   begin(): Promise<() => Promise<void>>;
-  /** Whether calls hang; else they fail by themselves. */
+  /** True: calls hang. False: they fail immediately. */
   readonly silent: boolean;
   readonly onFailure?: "continue";
 }
 
 /**
- * Lists below the trigger and above it go out as they are, of a session in memory and of a new one; the wait is bounded,
- * and no wait follows the first. A list over the budget is refused while nothing can be stored. Afterwards nothing is
- * missing.
+ * Lists below and above the trigger are returned unchanged, for a session in memory and for a new one; the
+ * wait is bounded and happens once. A list over the budget is refused while nothing can be stored. Afterwards
+ * nothing is missing.
  */
 export async function expectListsGoOut({ storage, begin, silent, onFailure }: Outage): Promise<void> {
   const { manager, warnings } = managerOver(storage, { onFailure });
@@ -79,7 +80,7 @@ export async function expectListsGoOut({ storage, begin, silent, onFailure }: Ou
   if (silent) expect(waits.at(-1)).toBeLessThan(TIMEOUT_MS);
   expect(warnings, warnings.join("\n")).toHaveLength(1);
   await end();
-  // The medium is asked in the background whether it answers.
+  // The medium's availability is polled in the background.
   let asked = 0;
   const isBack = async (): Promise<boolean> => {
     asked += 1;
@@ -101,7 +102,7 @@ export async function expectListsGoOut({ storage, begin, silent, onFailure }: Ou
   for (let n = 0; n < 6; n++) expect(archived).toContain(`UNIQ-${n}-x`);
 }
 
-/** While nothing can be stored, a list over the budget is refused with what to do about it. */
+/** While nothing can be stored, a list over the budget is refused with a hint. */
 export async function expectRefusedOverBudget(storage: StorageDriver): Promise<void> {
   const { manager } = managerOver(storage);
   await expect(manager.preflight("large", turns(0, 14))).rejects.toMatchObject({

@@ -1,19 +1,19 @@
 import { connect, createServer, type Server, type Socket } from "node:net";
 import { join } from "node:path";
 
-/** A way to the server that can be cut: at a request before it is sent on, or after, before its answer comes back. */
+/** A proxy that can cut the connection at a request: before it is forwarded, or before its answer. */
 export interface CuttingProxy {
   readonly url: string;
-  /** Cuts at the n-th message of a client from now on, counted from 1. */
+  /** Cuts at the n-th client message from now, counted from 1. */
   cutAt(message: number, when: "before" | "after"): void;
-  /** Messages of clients since the last `cutAt`. */
+  /** Client messages since the last `cutAt`. */
   readonly messages: number;
-  /** True once the cut that was asked for took place. */
+  /** True once the requested cut has happened. */
   readonly cut: boolean;
   stop(): Promise<void>;
 }
 
-/** Stands before the server that `url` leads to, on a port of this machine. */
+/** Listens on a local port in front of the server at `url`. */
 export async function startProxy(url: string): Promise<CuttingProxy> {
   const { hostname, host, port, pathname } = new URL(
     url.replace(/^postgres:/, "http:").replace(/@%2F[^/]*/, "@socket"),
@@ -50,7 +50,7 @@ export async function startProxy(url: string): Promise<CuttingProxy> {
       if (now && when === "after") silent = true;
     });
     upstream.on("data", (data) => {
-      // The server has done its work; its answer never arrives.
+      // The server has processed the request; its answer is dropped.
       if (silent) end();
       else client.write(data);
     });

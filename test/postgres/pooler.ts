@@ -6,13 +6,13 @@ import { join } from "node:path";
 const PORT = 6432;
 const READY_WITHIN_MS = 10_000;
 
-/** A pgbouncer in transaction mode before a server. */
+/** A pgbouncer in transaction mode in front of a server. */
 export interface Pooler {
   readonly url: string;
   stop(): void;
 }
 
-/** Nothing where the machine has no pgbouncer. */
+/** Undefined if pgbouncer is not installed. */
 export async function startPooler(serverUrl: string): Promise<Pooler | undefined> {
   if (spawnSync("pgbouncer", ["--version"]).status !== 0) return undefined;
   const server = new URL(serverUrl);

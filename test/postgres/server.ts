@@ -3,17 +3,17 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import pg from "pg";
 
-/** A Postgres server for tests: the one that the environment names, or one of its own that ends with the tests. */
+/** A Postgres server for tests: the one named by the environment, or a new one that ends with the tests. */
 export interface TestServer {
   readonly url: string;
-  /** Kills the server with SIGKILL; the function that it resolves to starts it again. Only where it is our own. */
+  /** Kills the server with SIGKILL; resolves to a function that restarts it. Only if started here. */
   readonly down: (() => Promise<() => Promise<void>>) | undefined;
   stop(): void;
 }
 
 const given = process.env.COMPACT_TEST_POSTGRES;
 
-/** Nothing where the machine has no server and the environment names none; `own` never takes the named one. */
+/** Undefined if no server is installed and the environment names none; `own` never uses the named one. */
 export async function startServer(options: { readonly own?: boolean } = {}): Promise<TestServer | undefined> {
   if (given !== undefined && given !== "" && options.own !== true) {
     return { url: given, down: undefined, stop: () => {} };
@@ -40,7 +40,7 @@ export async function startServer(options: { readonly own?: boolean } = {}): Pro
   };
 }
 
-/** The lines of a child's output one by one; nothing when it ended. */
+/** Reads a child's output line by line; undefined once it has ended. */
 function lineReader(child: ChildProcess): () => Promise<string | undefined> {
   if (child.stdout === null) throw new Error("the child has no output");
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
@@ -52,13 +52,13 @@ function lineReader(child: ChildProcess): () => Promise<string | undefined> {
 
 let schemas = 0;
 
-/** A schema name that no other test uses. */
+/** A unique schema name. */
 export function newSchema(): string {
   schemas += 1;
   return `compact_test_${process.pid}_${Date.now().toString(36)}_${schemas}`;
 }
 
-/** Runs statements over a connection of their own. */
+/** Runs statements over a separate connection. */
 export async function runSql(url: string, ...statements: string[]): Promise<Record<string, unknown>[]> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();

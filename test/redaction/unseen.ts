@@ -1,11 +1,12 @@
-// Written by someone who had not seen the patterns. While these were made general, only the share of each kind that was missed was told.
+// By an author who had not seen the patterns. During their generalization only the miss rate per kind was
+// reported.
 
 const R = "k9Qz7vLm2XwT4bN8pR3s";
 const H = "9f86d081884c7d659a2feaa0c55ad015";
 const S = "gT7!pq-Zx29_vR";
 const b64 = (text: string): string => Buffer.from(text).toString("base64");
 
-/** A text, and the secret in it of which no eight characters in a row may be left. */
+/** A text, and its secret, of which no eight consecutive characters may remain. */
 export const SECRETS: readonly (readonly [text: string, secret: string])[] = [
   [`const apiKey: string = "${R}";`, R],
   [`private static final String DB_PASSWORD = "${S}";`, S],
@@ -148,7 +149,7 @@ export const SECRETS: readonly (readonly [text: string, secret: string])[] = [
   [`dop_v1_${H}${H}`, H],
 ];
 
-/** Lines that mention secrets and hold none. */
+/** Lines that mention secrets but contain none. */
 export const HARMLESS: readonly string[] = [
   "const password = await prompt('Password: ');",
   "if (!token) throw new Error('no token');",

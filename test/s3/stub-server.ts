@@ -3,8 +3,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from "node:net";
 
 /**
- * What may happen to a request: an error answer; the connection cut before anything was done, or after it was done;
- * half of the answer; no answer at all, or a body that stops.
+ * Faults of a request: an error status; a connection cut before or after the operation; a truncated response;
+ * no response at all, or a body that stalls.
  */
 export type Fault =
   | { readonly status: number; readonly code: string }
@@ -23,10 +23,10 @@ export interface Asked {
 
 export interface StubServer {
   readonly endpoint: string;
-  /** Every request so far. */
+  /** All requests so far. */
   readonly asked: Asked[];
   readonly objects: Map<string, StubObject>;
-  /** Decides over each request as it comes. */
+  /** Decides the outcome of each request. */
   onRequest: (asked: Asked, number: number) => Fault | undefined;
   close(): Promise<void>;
 }
@@ -46,7 +46,7 @@ interface Answer {
 
 const PAGE = 7;
 
-/** A little S3 in this process, for the answers that a real server gives only on bad days. */
+/** A minimal S3 in this process, for responses that a real server gives only in rare failures. */
 export async function startStub(): Promise<StubServer> {
   const objects = new Map<string, StubObject>();
   const uploads = new Map<string, Map<number, Buffer>>();

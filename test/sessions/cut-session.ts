@@ -5,16 +5,16 @@ import { readTranscript } from "../../packages/compact-context-cli/src/transcrip
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { newFaults, requestOptions } from "./run-session.ts";
 
-/** Shares of the tokens of a cut session to which it is compacted, each on what the one before left. */
+/** Target sizes as shares of the cut session's tokens; each compaction starts from the previous result. */
 const SHARES = [0.8, 0.6, 0.45, 0.3, 0.2] as const;
 
-/** A session cut where its model was called, at as many places as were asked for, and compacted five times from each. */
+/** A session cut at some of its model calls, and compacted five times from each cut. */
 export interface CutRow {
-  /** Places where the model was called. */
+  /** Number of model calls. */
   readonly boundaries: number;
   readonly cuts: number;
   readonly compactions: number;
-  /** Compactions that were refused: what must stay is larger than the budget. */
+  /** Compactions that were refused because the pinned messages exceed the budget. */
   readonly refused: number;
   readonly newFaults: number;
 }
@@ -23,7 +23,7 @@ interface Cut {
   readonly messages: readonly Message[];
 }
 
-/** Every list that the model was sent: what stands before an answer, and all of it where nobody answered. */
+/** Every list sent to the model: the messages before each answer, and all of them if unanswered. */
 function cutsOf({ segments }: Transcript): Cut[] {
   return segments.flatMap(({ messages }) => {
     const ends = messages.flatMap(({ role }, index) =>
@@ -34,7 +34,7 @@ function cutsOf({ segments }: Transcript): Cut[] {
   });
 }
 
-/** At most so many, evenly over all, the last among them. */
+/** At most `most` items, evenly spaced, including the last. */
 function sampled<T>(all: readonly T[], most: number): T[] {
   if (all.length <= most) return [...all];
   return Array.from(
@@ -43,7 +43,7 @@ function sampled<T>(all: readonly T[], most: number): T[] {
   ).filter((one) => one !== undefined);
 }
 
-/** Reads a session and compacts it from `most` of its places on. */
+/** Reads a session and compacts it from up to `most` cuts. */
 export async function cutSession(name: string, text: string, most: number): Promise<CutRow> {
   const transcript = await readTranscript(text, { name });
   const all = cutsOf(transcript);

@@ -6,35 +6,35 @@ import { CompactError } from "../../packages/compact-context/src/errors.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import { type RequestOptions, requestOptions } from "./run-session.ts";
 
-/** Lines between code fences, which a person shows rather than says. */
+/** Fenced lines, which are quoted material rather than the user's words. */
 const FENCED = /^ {0,3}(`{3,}|~{3,})[^\n]*\n[\s\S]*?\n {0,3}\1[^\n]*$/gm;
 
-/** What a person said in the newest message in which one did, line by line; nothing where nobody did. */
+/** The lines of the newest message with user text; empty if there is none. */
 function newestWords(messages: readonly Message[]): string[] {
   const ask = messages[latestUserMessage(messages)];
   const words = ask === undefined ? "" : typedText(messageText(ask)).replace(FENCED, "");
   return words.split("\n").flatMap((line) => (line.trim() === "" ? [] : [line.trim()]));
 }
 
-/** True where each of the lines stands in a message of the list. */
+/** True if each line occurs in a message of the list. */
 function hasWords(messages: readonly Message[], lines: readonly string[]): boolean {
   const text = messages.map(messageText).join("\n");
   return lines.every((line) => text.includes(line));
 }
 
-/** What became of the newest ask of a session that was compacted, or why it was refused. */
+/** The newest user request after a compaction, or the refusal. */
 export interface AskOutcome {
   readonly refused: boolean;
   readonly words: boolean;
   readonly fate: string | undefined;
-  /** Tokens of the ask, and of what is left beside what no compaction touches. */
+  /** Tokens of the request, and of the budget left by messages that are never compacted. */
   readonly ask: number;
   readonly room: number;
-  /** Tokens of the ask afterwards. */
+  /** Tokens of the request afterwards. */
   readonly left: number;
 }
 
-/** Compacts a session to a share of its tokens, cuts allowed. */
+/** Compacts a session to a share of its tokens, with truncation allowed. */
 export async function askAfter(transcript: Transcript, share: number): Promise<AskOutcome> {
   const { messages } = transcript;
   const options = requestOptions(transcript);
@@ -54,7 +54,7 @@ export async function askAfter(transcript: Transcript, share: number): Promise<A
   return { refused: false, words: hasWords(result.messages, newestWords(messages)), fate, left, ...size };
 }
 
-/** Calls of a replay in a window of so many tokens, and those that did not have the newest words of a person whole. */
+/** Calls of a replay in a window of that size, and those without the complete newest user text. */
 export async function replayedAsks(
   { segments, ...transcript }: Transcript,
   maxContextTokens: number,

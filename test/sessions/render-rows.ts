@@ -3,7 +3,7 @@ import { REPLAY_WINDOW, type SessionRow } from "./run-session.ts";
 
 const number = (value: number): string => value.toLocaleString("en");
 
-/** The outcome of every recorded session as a page of Markdown. */
+/** The results of all recorded sessions as a Markdown page. */
 export function renderRows(rows: readonly SessionRow[], cuts: readonly CutRow[]): string {
   const calls = rows.reduce((total, row) => total + row.replay.calls, 0);
   const rounds = rows.reduce((total, row) => total + row.replay.rounds, 0);

@@ -13,10 +13,10 @@ import { lint } from "../../packages/compact-context/src/lint/index.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 
-/** Shares of the tokens before to which a session is compacted. */
+/** Target sizes as shares of the session's tokens. */
 const SHARES = [0.25, 0.1] as const;
 export const REPLAY_WINDOW = 32_000;
-/** What of the window a replayed call may use. */
+/** The part of the window that a replayed call may use. */
 export const REPLAY_BUDGET = REPLAY_WINDOW - 1500;
 
 export interface CompactionRow {
@@ -25,7 +25,7 @@ export interface CompactionRow {
   readonly tokens: number;
   readonly planned: number;
   readonly messages: number;
-  /** Malformations that the session did not have before. */
+  /** Malformations that compaction introduced. */
   readonly newFaults: number;
   readonly pruned: number;
   readonly cleared: number;
@@ -36,7 +36,7 @@ export interface ReplayRow {
   readonly tokens: number;
   readonly calls: number;
   readonly rounds: number;
-  /** Largest request that was sent. */
+  /** Largest request sent. */
   readonly largest: number;
   readonly newFaults: number;
 }
@@ -46,15 +46,15 @@ export interface SessionRow {
   readonly format: string;
   readonly messages: number;
   readonly tokens: number;
-  /** System prompt, tools and pinned messages, which no compaction touches. */
+  /** Tokens of system prompt, tools and pinned messages, which no compaction touches. */
   readonly pinned: number;
-  /** The newest message in which the user asks for something: it is cut for the budget, not for an aim. */
+  /** Tokens of the newest user request: truncated for the budget, but not for a target. */
   readonly ask: number;
   readonly compactions: readonly CompactionRow[];
   readonly replay: ReplayRow;
 }
 
-/** Faults that a list did not have before: broken pairs, and rules of its provider that it kept until now. */
+/** Faults that the list did not have before: broken pairs, and newly violated provider rules. */
 export function newFaults(
   before: readonly Message[],
   after: readonly Message[],
@@ -72,10 +72,10 @@ function brokenRules(messages: readonly Message[], list: Format | undefined): Se
   return new Set(errors.map(({ rule }) => rule));
 }
 
-/** What a session knows of its requests beside their messages. */
+/** What a session knows about its requests apart from the messages. */
 export type RequestOptions = Pick<CompactOptions, "format" | "model" | "system" | "tools">;
 
-/** What one recorded session goes through: read, planned, compacted to two sizes, replayed in a small window. */
+/** Runs one recorded session: reads, plans, compacts to two sizes, replays in a small window. */
 export async function runSession(name: string, text: string): Promise<SessionRow> {
   const transcript = await readTranscript(text, { name });
   const options = requestOptions(transcript);
@@ -96,7 +96,7 @@ export async function runSession(name: string, text: string): Promise<SessionRow
   };
 }
 
-/** What of a session the options of a call say. */
+/** The call options that a session determines. */
 export function requestOptions({ list, model, system, tools }: Transcript): RequestOptions {
   return { format: list, model, system, tools };
 }
@@ -123,7 +123,7 @@ async function compactTo(
   };
 }
 
-/** Plays every stretch of the session as a live agent would: a preflight with the raw list before each answer. */
+/** Replays every segment as a live agent would: a preflight with the raw list before each answer. */
 async function replay(transcript: Transcript, { model, ...options }: RequestOptions): Promise<ReplayRow> {
   const manager = new CompactManager(
     { model, maxContextTokens: REPLAY_WINDOW, policy: { onOverflow: "elide" }, storage: { kind: "memory" } },

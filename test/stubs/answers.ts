@@ -1,12 +1,12 @@
-/** What a test makes the model say or the connection do; every provider's stub says it in its own words. */
+/** Model answers and connection faults for a test; each provider's stub encodes them in its own protocol. */
 
 export interface ToolCall {
   readonly name: string;
-  /** An object is written as JSON; a string is sent as it is, so it may be broken JSON. */
+  /** An object is serialized as JSON; a string is sent unchanged, so it can be broken JSON. */
   readonly arguments: unknown;
-  /** Made up when left out. */
+  /** Default: generated. */
   readonly id?: string;
-  /** OpenAI's Responses: a call of a custom tool, whose arguments are a plain text. */
+  /** OpenAI's Responses: a call of a custom tool, whose arguments are plain text. */
   readonly custom?: boolean;
 }
 
@@ -15,19 +15,19 @@ export interface Reply {
   readonly text?: string;
   readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
-  /** The words of a refusal; each provider has its own place for them. */
+  /** The text of a refusal; each provider has its own field for it. */
   readonly refusal?: string;
-  /** Why it stops, where that is not plain from the rest. */
+  /** The stop reason, if the other fields do not imply it. */
   readonly stop?: "length" | "filter";
-  /** Says more than the request allows, as servers do that ignore the limit. */
+  /** Exceeds the request's output limit, as some servers do. */
   readonly ignoresLimit?: boolean;
-  /** Two bytes that are no UTF-8 stand behind the words `The parser reads`. */
+  /** Puts two invalid UTF-8 bytes after the words `The parser reads`. */
   readonly brokenBytes?: boolean;
-  /** Milliseconds before the headers are sent. */
+  /** Delay before the headers, in milliseconds. */
   readonly delayMs?: number;
 }
 
-/** An error of the provider, in its own JSON. */
+/** A provider error, in the provider's own JSON. */
 export interface Failure {
   readonly status: number;
   readonly message?: string;
@@ -37,18 +37,18 @@ export interface Failure {
   readonly delayMs?: number;
 }
 
-/** Something that is wrong with the connection rather than with the answer. */
+/** A fault of the connection rather than of the answer. */
 export interface Fault {
   /**
-   * `noHeaders`: the request is taken and nothing ever comes. `silent`: headers, then nothing. `drip`: headers, then
-   * a meaningless byte or event every `everyMs`, without end. `reset`: the connection breaks at once.
-   * `resetMidway`: it breaks after half of the answer.
+   * `noHeaders`: the request is accepted and never answered. `silent`: headers, then nothing. `drip`:
+   * headers, then a meaningless byte or event every `everyMs`, without end. `reset`: the connection breaks at
+   * once. `resetMidway`: it breaks after half of the answer.
    */
   readonly fault: "noHeaders" | "silent" | "drip" | "reset" | "resetMidway";
   readonly everyMs?: number;
 }
 
-/** A body that is sent as it is. */
+/** A body that is sent unchanged. */
 export interface Raw {
   readonly raw: string | Uint8Array;
   readonly status?: number;
@@ -58,33 +58,33 @@ export interface Raw {
 /** A string is a plain reply with that text. */
 export type Answer = string | Reply | Failure | Fault | Raw;
 
-/** A request as the stub took it. */
+/** A request received by the stub. */
 export interface StubRequest {
-  /** The place of the request among all of this stub, from 0. */
+  /** Index among all requests of this stub. */
   readonly index: number;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   /** The bytes of the body, as text. */
   readonly raw: string;
   readonly body: Readonly<Record<string, unknown>>;
-  /** What the provider would bill; undefined where the request was refused before it was counted. */
+  /** What the provider would bill; undefined if the request was rejected before counting. */
   readonly usage?: PromptUsage;
-  /** Why the provider refused it. */
+  /** Why the provider rejected it. */
   readonly rejection?: Rejection;
-  /** True once the caller has gone away without waiting for the answer. */
+  /** True once the caller has disconnected without waiting for the answer. */
   readonly aborted: boolean;
 }
 
 export interface PromptUsage {
-  /** All tokens of the request: read, written and neither. */
+  /** All tokens of the request: cached, written to the cache and uncached. */
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
-  /** The part of `cacheWrite` that is kept for an hour. */
+  /** The part of `cacheWrite` with a lifetime of one hour. */
   readonly cacheWrite1h: number;
 }
 
-/** Why a request is refused, in the provider's words. */
+/** The rejection of a request, in the provider's words. */
 export interface Rejection {
   readonly status: number;
   readonly type: string;
@@ -93,14 +93,14 @@ export interface Rejection {
   readonly code?: string | null;
 }
 
-/** Answers in order, or whatever a function makes of each request. */
+/** Answers in order, or a function of each request. */
 export type Script = readonly Answer[] | ((request: StubRequest) => Answer | Promise<Answer>);
 
-/** Ready-made misbehaviour. */
+/** Predefined faults. */
 export const rateLimited = (retryAfter = 1): Failure => ({ status: 429, retryAfter });
 export const overloaded: Failure = { status: 529 };
 export const serverError: Failure = { status: 500 };
-/** The words of an error where a summary should be. */
+/** An error message in place of a summary. */
 export const errorText = "Error generating summary: 503 Service Unavailable";
 export const empty: Reply = { text: "" };
 export const reasoningOnly: Reply = { reasoning: "I should list the goals first, then what was decided." };
@@ -113,7 +113,7 @@ export const filtered: Reply = { text: "", stop: "filter" };
 export const loneSurrogate: Reply = { text: "The parser reads \ud83d and goes on." };
 export const brokenBytes: Reply = { text: "The parser reads", brokenBytes: true };
 export const brokenJson: Raw = { raw: '{"id": "broken", "choices": [{"message": {"content": "half' };
-/** What a proxy in between says when the provider cannot be reached. */
+/** The response of an intermediate proxy when the provider is unreachable. */
 export const htmlPage: Raw = {
   raw: "<html><body><h1>502 Bad Gateway</h1></body></html>",
   status: 502,
@@ -126,13 +126,13 @@ export const reset: Fault = { fault: "reset" };
 export const resetMidway: Fault = { fault: "resetMidway" };
 export const slow = (delayMs: number, text = "ok"): Reply => ({ text, delayMs });
 
-/** More words than any limit, from a server that ignores limits. */
+/** An answer longer than any limit, from a server that ignores limits. */
 export const overLong = (words = 20_000): Reply => ({
   text: Array.from({ length: words }, (_, index) => `word${index}`).join(" "),
   ignoresLimit: true,
 });
 
-/** The last thing that the assistant said in the request, said again. */
+/** Repeats the last assistant text of the request. */
 export function stale(request: StubRequest): Reply {
   const list = [request.body.messages, request.body.input].find(Array.isArray) ?? [];
   const last = (list as { role?: unknown; content?: unknown }[]).findLast(({ role }) => role === "assistant");

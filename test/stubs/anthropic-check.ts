@@ -21,7 +21,7 @@ export function bad(message: string): Rejection {
   return { status: 400, type: "invalid_request_error", message };
 }
 
-/** A content as blocks, whichever way it was written. */
+/** A content as blocks, in either notation. */
 export function blocksOf(content: unknown): Json[] {
   if (typeof content === "string") return [{ type: "text", text: content }];
   return objectsIn(content);
@@ -30,7 +30,7 @@ export function blocksOf(content: unknown): Json[] {
 const isThinking = (block: Json | undefined): boolean =>
   block?.type === "thinking" || block?.type === "redacted_thinking";
 
-/** What Anthropic holds against a request before it counts it. */
+/** Anthropic's validation of a request before counting. */
 export function checkRequest({ body, headers }: Incoming, settings: ModelSettings): Rejection | undefined {
   const messages = objectsIn(body.messages);
   return firstOf([
@@ -48,7 +48,7 @@ export function checkRequest({ body, headers }: Incoming, settings: ModelSetting
   ]);
 }
 
-/** No conversation is kept here, so that none can be continued. */
+/** The stub stores no conversations, so none can be continued. */
 function checkThread({ thread }: Json): Rejection | undefined {
   if (!isObject(thread) || thread.type !== "continue") return undefined;
   const message = `Thread not found: ${textOf(thread.previous_message_id)}`;
@@ -132,7 +132,7 @@ function checkCacheMarks(body: Json, messages: readonly Json[]): Rejection | und
     : undefined;
 }
 
-/** Neighbours of one role are one message to the provider. */
+/** The provider merges adjacent messages of one role. */
 function mergedTurns(messages: readonly Json[]): { role: unknown; at: number; blocks: Json[] }[] {
   const turns: { role: unknown; at: number; blocks: Json[] }[] = [];
   for (const [at, { role, content }] of messages.entries()) {
@@ -167,7 +167,7 @@ function checkTools(messages: readonly Json[]): Rejection | undefined {
   return undefined;
 }
 
-/** Results count only while they stand first in their message. */
+/** Results count only at the start of their message. */
 function unansweredIn(calls: readonly string[], next: readonly Json[]): string[] {
   const end = next.findIndex(({ type }) => type !== "tool_result");
   const leading = end < 0 ? next : next.slice(0, end);

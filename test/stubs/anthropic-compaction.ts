@@ -2,7 +2,8 @@ import { createHash } from "node:crypto";
 import type { Rejection } from "./answers.ts";
 import { isObject, type Json, objectsIn, textOf } from "./wire.ts";
 
-// Compaction on demand: a request with `compaction` is answered by one signed block, which later requests begin with.
+// Compaction on demand: a request with `compaction` is answered by one signed block, which later requests
+// start with.
 
 const BETA = "compact-2026-09-04";
 const FIELDS = new Set([
@@ -14,7 +15,7 @@ const FIELDS = new Set([
   "cache_control",
 ]);
 
-/** What each signed block stands for. */
+/** The messages that each signed block replaces. */
 const covered = new Map<string, readonly Json[]>();
 
 const bad = (message: string, code?: string): Rejection => ({
@@ -35,7 +36,7 @@ const signatureOf = (text: string, messages: readonly Json[]): string =>
     .digest("base64url")
     .slice(0, 24)}`;
 
-/** The block for a list, signed and remembered. */
+/** The signed block for a list; the list is stored. */
 export function compactionBlock(text: string, messages: readonly Json[]): Json {
   const all = expanded(messages);
   const signature = signatureOf(text, all);
@@ -43,7 +44,7 @@ export function compactionBlock(text: string, messages: readonly Json[]): Json {
   return { type: "compaction", content: text, encrypted_content: null, signature };
 }
 
-/** The messages with what a leading block stands for in its place. */
+/** The messages with a leading block expanded to the messages it replaces. */
 export function expanded(messages: readonly Json[]): readonly Json[] {
   const [first, ...others] = messages;
   const block = blockOf(first);
@@ -51,12 +52,12 @@ export function expanded(messages: readonly Json[]): readonly Json[] {
   if (first === undefined || known === undefined) return messages;
   const more = objectsIn(first.content).slice(1);
   const behind = more.length === 0 ? others : [{ ...first, content: more }, ...others];
-  // Neighbours of one role become one message: then what follows is no longer what was sent before.
+  // Adjacent messages of one role are merged: the following message then differs from the one sent before.
   const merged = behind[0]?.role === known.at(-1)?.role || behind[0]?.role === "system";
   return merged ? [...known, { role: "merged", content: [] }, ...behind] : [...known, ...behind];
 }
 
-/** What the provider holds against a request that compacts, or that carries a block. */
+/** The provider's validation of a request that compacts or contains a block. */
 export function checkCompaction(
   body: Json,
   headers: Readonly<Record<string, string>>,

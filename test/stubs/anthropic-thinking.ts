@@ -2,17 +2,17 @@ import { createHash } from "node:crypto";
 import { expanded } from "./anthropic-compaction.ts";
 import { isObject, type Json, objectsIn, textOf } from "./wire.ts";
 
-/** Signatures of this stub begin so; others come from recorded sessions and cannot be judged. */
+/** Prefix of this stub's signatures; others come from recorded sessions and cannot be verified. */
 const OWN = "stub.";
 
 const hash = (text: string): string => createHash("sha256").update(text).digest("base64url").slice(0, 20);
 
-/** Signs a thinking text that was made after the given prefix. */
+/** Signs a thinking text created after the given prefix. */
 export function sign(thinking: string, prefix: string): string {
   return `${OWN}${hash(thinking)}.${prefix}`;
 }
 
-/** The conversation that thinking is bound to; cache marks and earlier thinking may change. */
+/** A hash of the conversation that thinking is bound to; cache marks and earlier thinking may change. */
 export function prefixHash(body: Json, messages: readonly Json[]): string {
   const bare = expanded(messages).map(({ role, content }) => ({
     role,
@@ -33,7 +33,7 @@ export function withoutMark(block: Json): Json {
   return rest;
 }
 
-/** `text`: the signed text was changed; `prefix`: what stood before it was. */
+/** `text`: the signed text was changed; `prefix`: the preceding messages were changed. */
 export function isGenuine(block: Json, prefix: string): "yes" | "text" | "prefix" {
   const signature = textOf(block.signature);
   if (!signature.startsWith(OWN)) return "yes";

@@ -91,7 +91,7 @@ function segmentsOf(body: Json, settings: ModelSettings): Segment[] {
   return [...segments.slice(0, -1), { ...last, mark }];
 }
 
-/** Thinking behind an edited prefix is left out where the model drops it. */
+/** Thinking after an edited prefix is omitted if the model drops it. */
 function keptMessages(body: Json, { boundThinking }: ModelSettings): Json[] {
   const messages = objectsIn(body.messages);
   if (boundThinking !== "drop") return messages;
@@ -105,7 +105,7 @@ function keptMessages(body: Json, { boundThinking }: ModelSettings): Json[] {
   });
 }
 
-/** How many thinking blocks are dropped because what stood before them was edited. */
+/** Number of thinking blocks dropped because the preceding messages were edited. */
 function droppedThinking(body: Json, settings: ModelSettings): number {
   const count = (messages: readonly Json[]): number =>
     messages.flatMap(({ content }) => blocksOf(content)).filter(({ type }) => type === "thinking").length;
@@ -209,7 +209,7 @@ function stopOf({ reply, cut }: Answering): string {
   return reply.toolCalls.length > 0 ? "tool_use" : "end_turn";
 }
 
-/** Broken argument JSON cannot be said in this protocol without streaming: it becomes an empty object. */
+/** Without streaming, this protocol cannot carry broken argument JSON: it becomes an empty object. */
 function inputOf(given: unknown): unknown {
   if (typeof given !== "string") return given ?? {};
   try {

@@ -3,8 +3,8 @@ import type { AddressInfo } from "node:net";
 import { z } from "zod";
 
 /**
- * Ariadne's `/ingest` as the real one (ThomasRohde/ariadne at 284187b) was seen to answer: what it takes, what it
- * refuses and with which status, what it cuts; and the tree and inspector that its page makes of what it took.
+ * Ariadne's `/ingest` with the observed behaviour of ThomasRohde/ariadne at 284187b: what it accepts, rejects
+ * (with which status) and truncates, and the tree and inspector that its page builds from it.
  */
 
 const LARGEST_BODY = 262_144;
@@ -47,17 +47,17 @@ const event = z
 export type AriadneSpan = z.infer<typeof span>;
 type AriadneEvent = z.infer<typeof event>;
 
-/** Strings are cut, those inside of lists are not. */
+/** Truncates strings, except those inside lists. */
 function cut(value: unknown): unknown {
   if (typeof value === "string") return value.slice(0, LONGEST_TEXT);
   if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
   return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, cut(inner)]));
 }
 
-/** A row of the page's tree, with those below it sorted by their start. */
+/** A row of the page's tree, with its children sorted by start. */
 export interface AriadneRow {
   readonly span: AriadneSpan;
-  /** The length of its bar in milliseconds; undefined for a span without both times. */
+  /** The bar's length in milliseconds; undefined for a span without both times. */
   readonly milliseconds: number | undefined;
   readonly below: readonly AriadneRow[];
 }
@@ -65,11 +65,11 @@ export interface AriadneRow {
 export interface StubAriadne {
   readonly url: string;
   readonly spans: readonly AriadneSpan[];
-  /** Bodies that were refused, with the status. */
+  /** Rejected bodies with their status. */
   readonly refused: readonly { readonly status: number; readonly body: string }[];
   /** `performance.now()` of every request. */
   readonly arrivals: readonly number[];
-  /** What the page shows: by trace, the first that came of each span, unknown parents at the root. */
+  /** By trace, the first received version of each span; spans with unknown parents are roots. */
   tree(): ReadonlyMap<string, readonly AriadneRow[]>;
   close(): Promise<void>;
 }
@@ -101,14 +101,14 @@ export async function startAriadne(): Promise<StubAriadne> {
   };
 }
 
-/** Ends a server and all its connections. */
+/** Closes a server and all its connections. */
 export async function closeServer(server: Server): Promise<void> {
   const closed = new Promise<void>((resolve) => server.close(() => resolve()));
   server.closeAllConnections();
   await closed;
 }
 
-/** A server on a free port of the loopback address that does as it is told with every request. */
+/** A server on a free loopback port that handles every request with `answer`. */
 export async function startServer(
   answer: (response: ServerResponse, request: IncomingMessage, body: string) => void,
 ): Promise<{ readonly url: string; close(): Promise<void> }> {
@@ -151,7 +151,7 @@ function ingest({ method, url, headers }: IncomingMessage, body: string): Answer
   return { status: 400, answer: { error: "Validation failed", details } };
 }
 
-/** The events of a body; undefined for what Ariadne falls over. */
+/** The events of a body; undefined for input that crashes Ariadne. */
 function batchOf(body: string): readonly unknown[] | undefined {
   let value: unknown;
   try {

@@ -108,7 +108,7 @@ function checkMessage(message: Json, index: number): Rejection | undefined {
   return undefined;
 }
 
-/** Every call is answered at once, by tool messages and nothing in between. */
+/** Every call must be answered directly by tool messages, with nothing in between. */
 function checkPairs(messages: readonly Json[]): Rejection | undefined {
   let open = new Set<string>();
   const unanswered = (): Rejection | undefined =>
@@ -160,7 +160,7 @@ function segmentsOf(body: Json, { countText }: ModelSettings): Segment[] {
   return [...tools, ...objectsIn(body.messages).map(segment)];
 }
 
-/** What of a message the model reads. */
+/** The parts of a message that the model reads. */
 function spoken(value: unknown): string {
   if (!isObject(value)) return "";
   const content =
@@ -171,7 +171,7 @@ function spoken(value: unknown): string {
   return `${content}${calls.join("")}`;
 }
 
-/** Images count as text of a fixed length: the stub knows no sizes. */
+/** Images count as text of a fixed length, because the stub does not know their sizes. */
 const IMAGE = "image ".repeat(800);
 
 function partText(part: Json): string {

@@ -1,7 +1,7 @@
 import type { Rejection } from "./answers.ts";
 import type { Json } from "./wire.ts";
 
-/** The JSON of every error of OpenAI's. */
+/** The JSON of OpenAI's errors. */
 export function openAiError({ message, type, param = null, code = null }: Rejection): unknown {
   return { error: { message, type, param, code } };
 }
@@ -37,7 +37,7 @@ const FAILURES: Readonly<Record<number, Omit<Rejection, "status">>> = {
   },
 };
 
-/** What OpenAI says for a status. */
+/** OpenAI's error for a status. */
 export function openAiFailure(status: number): Rejection {
   const { type, ...rest } = FAILURES[status] ?? {
     type: status < 500 ? "invalid_request_error" : "server_error",
@@ -46,7 +46,7 @@ export function openAiFailure(status: number): Rejection {
   return { status, type, ...rest };
 }
 
-/** A parameter that a model does not take; the two interfaces word it differently. */
+/** The error for an unsupported parameter; the two APIs word it differently. */
 export function unsupportedParameter(
   body: Json,
   unsupported: readonly string[],

@@ -2,11 +2,11 @@ import { createHash } from "node:crypto";
 import type { Rejection } from "./answers.ts";
 import { firstOf, type Json, textOf } from "./wire.ts";
 
-/** What the provider remembers of the items that it made. */
+/** The provider's record of the items it created. */
 export interface ItemLedger {
-  /** Notes new items: which stand behind which reasoning, and whether they can be found again by id. */
+  /** Records new items: the reasoning each depends on, and whether they can be referenced by id. */
   issue(items: readonly Json[], stored: boolean): void;
-  /** The reasoning item without which the provider does not take this one back. */
+  /** The reasoning item that must accompany this one. */
   reasoningBefore(id: string): string | undefined;
   isKnown(id: string): boolean;
   encrypt(text: string): string;
@@ -57,7 +57,7 @@ function bad(message: string, param: string | null = "input", code: string | nul
   return { status: 400, type: "invalid_request_error", message, param, code };
 }
 
-/** What OpenAI holds against a list of input items. */
+/** OpenAI's validation of a list of input items. */
 export function checkItems(items: readonly Json[], ledger: ItemLedger): Rejection | undefined {
   return firstOf([
     () => firstOf(items.map((item, index) => () => checkShape(item, index))),
@@ -116,7 +116,7 @@ function checkIds(items: readonly Json[]): Rejection | undefined {
   return undefined;
 }
 
-/** A compaction item comes back as it was made. */
+/** A compaction item must come back unchanged. */
 function checkSeal(item: Json, ledger: ItemLedger): Rejection | undefined {
   if (item.type !== "compaction" || ledger.isOwn(textOf(item.encrypted_content))) return undefined;
   return bad(
@@ -126,7 +126,7 @@ function checkSeal(item: Json, ledger: ItemLedger): Rejection | undefined {
   );
 }
 
-/** Reasoning and what it led to come back together or not at all. */
+/** A reasoning item and the item it led to must come back together or not at all. */
 function checkReasoning(items: readonly Json[], index: number, ledger: ItemLedger): Rejection | undefined {
   const item = items[index] ?? {};
   const id = textOf(item.id);

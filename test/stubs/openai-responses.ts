@@ -31,8 +31,8 @@ const COMPACT_PARAMETERS = new Set(
 const LEAST_OUTPUT = 16;
 
 /**
- * OpenAI's `POST /v1/responses`, which stores answers unless told `store: false`, and `POST /v1/responses/compact`,
- * which answers with the user's messages and one sealed item for all else.
+ * OpenAI's `POST /v1/responses`, which stores answers unless the request has `store: false`, and `POST
+ * /v1/responses/compact`, which answers with the user's messages and one sealed item for everything else.
  */
 export function createOpenAiResponses(
   settings: ModelSettings,
@@ -59,7 +59,7 @@ export function createOpenAiResponses(
   return [responses, compact];
 }
 
-/** What the user said, word for word, and one item in which only the provider can read. */
+/** The user's messages verbatim, and one item that only the provider can read. */
 function compacted({ body, reply, usage, outputTokens, newId }: Answering, ledger: ItemLedger): Answered {
   const said = itemsOf(body, ledger).filter(({ role }) => role === "user");
   const sealed = reply.refusal === undefined && reply.toolCalls.length === 0;
@@ -120,7 +120,7 @@ function check(
   ]);
 }
 
-/** What came before by `previous_response_id`, and the request's own input. */
+/** The stored items of `previous_response_id`, and the request's own input. */
 function itemsOf(body: Json, ledger: ItemLedger): Json[] {
   const before =
     typeof body.previous_response_id === "string" ? (ledger.stored(body.previous_response_id) ?? []) : [];
@@ -144,7 +144,7 @@ function segmentsOf(body: Json, { countText }: ModelSettings, ledger: ItemLedger
 
 const IMAGE = "image ".repeat(800);
 
-/** The definitions in an item of additional tools. */
+/** The tool definitions in an `additional_tools` item. */
 function toolsText({ tools }: Json): string {
   return Array.isArray(tools) ? JSON.stringify(tools) : "";
 }

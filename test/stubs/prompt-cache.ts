@@ -1,23 +1,23 @@
 import { createHash } from "node:crypto";
 import type { PromptUsage } from "./answers.ts";
 
-/** A piece of a request in the order in which the provider reads it: tools, system, messages. */
+/** A segment of a request in the provider's reading order: tools, system, messages. */
 export interface Segment {
   readonly text: string;
   readonly tokens: number;
-  /** Whatever invalidates this piece without being part of it, such as the tool choice for messages. */
+  /** Anything outside this segment that invalidates it, such as the tool choice for messages. */
   readonly under?: string;
-  /** A mark of the caller up to which is to be kept. */
+  /** The caller's cache breakpoint after this segment. */
   readonly mark?: "5m" | "1h";
 }
 
 export interface CacheSettings {
-  /** Fewer tokens than this are never kept. */
+  /** Minimum tokens for caching. */
   readonly least: number;
   /**
-   * `prefix`: the longest common beginning with any earlier request, in steps of 128 tokens (OpenAI up to 5.5).
-   * `whole`: an earlier request that is a beginning of this one as a whole (OpenAI since 5.6).
-   * `marked`: up to the caller's marks, looked for over 20 pieces backwards from each (Anthropic).
+   * `prefix`: the longest common prefix with any earlier request, in steps of 128 tokens (OpenAI up to 5.5).
+   * `whole`: an earlier request that is as a whole a prefix of this one (OpenAI since 5.6). `marked`: up to
+   * the caller's breakpoints, each looked up over the previous 20 segments (Anthropic).
    */
   readonly kind: "prefix" | "whole" | "marked";
   /** Milliseconds of the test's clock. */
@@ -25,7 +25,7 @@ export interface CacheSettings {
 }
 
 export interface PromptCache {
-  /** What a request costs now; it is in the cache afterwards. */
+  /** The usage of a request, which is cached afterwards. */
   read(segments: readonly Segment[]): PromptUsage;
   clear(): void;
 }
@@ -33,12 +33,12 @@ export interface PromptCache {
 const STEP = 128;
 const LOOK_BACK = 20;
 const LIFE = { "5m": 5 * 60_000, "1h": 60 * 60_000 } as const;
-/** A request without marks is forgotten after ten minutes. */
+/** Lifetime of a request without breakpoints: ten minutes. */
 const UNMARKED_LIFE = 10 * 60_000;
 
 interface Point {
   readonly hash: string;
-  /** Tokens up to and with this piece. */
+  /** Cumulative tokens, including this segment. */
   readonly tokens: number;
   readonly segment: Segment;
 }
@@ -55,9 +55,9 @@ function pointsOf(segments: readonly Segment[]): Point[] {
   });
 }
 
-/** A provider's prompt cache, by its published rules; exact to the segment, not to the token. */
+/** A provider's prompt cache by its published rules; accurate to a segment, not to a token. */
 export function createPromptCache(settings: CacheSettings): PromptCache {
-  /** By prefix hash: when it is forgotten and how long each use keeps it. */
+  /** By prefix hash: its expiry, and the lifetime that each use renews. */
   const kept = new Map<string, { until: number; life: number }>();
   const { least, now } = settings;
 
@@ -110,7 +110,7 @@ export function createPromptCache(settings: CacheSettings): PromptCache {
     return { input, cacheRead, cacheWrite: input >= least ? input - cacheRead : 0, cacheWrite1h: 0 };
   }
 
-  /** Segments of earlier requests, for beginnings that end inside of one. */
+  /** Segments of earlier requests, for common prefixes that end inside a segment. */
   let earlier: { segments: readonly Segment[]; until: number }[] = [];
 
   function readPrefix(segments: readonly Segment[]): PromptUsage {
@@ -119,7 +119,7 @@ export function createPromptCache(settings: CacheSettings): PromptCache {
     const common = Math.max(0, ...earlier.map((one) => commonTokens(one.segments, segments)));
     const rounded = common < least ? 0 : least + Math.floor((common - least) / STEP) * STEP;
     earlier = [...earlier.slice(-79), { segments, until: now() + UNMARKED_LIFE }];
-    // The last token is always computed anew.
+    // The last token is never read from the cache.
     const cacheRead = rounded >= input ? Math.max(0, rounded - STEP) : rounded;
     return { input, cacheRead: cacheRead < least ? 0 : cacheRead, cacheWrite: 0, cacheWrite1h: 0 };
   }

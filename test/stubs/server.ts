@@ -18,32 +18,32 @@ import { createOpenAiResponses } from "./openai-responses.ts";
 import { type Answered, isObject, type Json, type ModelSettings, type Wire } from "./wire.ts";
 
 export interface StubOptions {
-  /** What the model says; `ok` to everything when left out. A list that is used up answers 400. */
+  /** The model's answers. Default: `ok` to every request. An exhausted list answers 400. */
   readonly answers?: Script;
-  /** Tokens of input and output together; 128,000 when left out. */
+  /** Tokens of input and output together. Default: 128,000. */
   readonly window?: number;
   readonly maxOutput?: number;
-  /** Parameters that the model refuses, such as `["temperature", "max_tokens"]`. */
+  /** Parameters that the model rejects, such as `["temperature", "max_tokens"]`. */
   readonly unsupported?: readonly string[];
   readonly boundThinking?: ModelSettings["boundThinking"];
   readonly toolBlocksNeedTools?: boolean;
-  /** How OpenAI's cache works; `prefix` when left out. */
+  /** The behaviour of OpenAI's cache. Default: `prefix`. */
   readonly openAiCache?: "prefix" | "whole";
-  /** Requests without a key are refused, as the providers do; true when left out, false for a local server. */
+  /** Whether requests without a key are rejected. Default: true; false for a local server. */
   readonly needsKey?: boolean;
-  /** Tokens of a text; o200k_base when left out. */
+  /** Counts the tokens of a text. Default: o200k_base. */
   countText?(text: string): number;
-  /** Milliseconds; the caches' lifetimes run by it. */
+  /** Milliseconds; the clock of cache lifetimes. */
   now?(): number;
 }
 
-/** A server on the loopback that speaks OpenAI's chat completions and responses and Anthropic's messages. */
+/** A loopback server for OpenAI's chat completions and responses and Anthropic's messages. */
 export interface Stub {
   /** Base URL for OpenAI clients: `http://127.0.0.1:port/v1`. */
   readonly openAiUrl: string;
   /** Base URL for Anthropic clients: `http://127.0.0.1:port`. */
   readonly anthropicUrl: string;
-  /** Every request so far, refused ones too. */
+  /** All requests so far, including rejected ones. */
   readonly requests: readonly StubRequest[];
   close(): Promise<void>;
 }
@@ -51,8 +51,8 @@ export interface Stub {
 type Mutable<T> = { -readonly [Key in keyof T]: T[Key] };
 
 /**
- * Starts a stub. Requests are checked as the provider checks them and refused in its words; `usage` is counted and
- * cached by its rules; answers come from the script. Close it when the test is over.
+ * Starts a stub. Requests are validated as the provider does and rejected with its messages; `usage` is
+ * counted and cached by its rules; answers come from the script. Close it after the test.
  *
  *     const stub = await startStub({ answers: [{ toolCalls: [{ name: "read", arguments: { path: "a.ts" } }] }, "done"] });
  *     const client = new OpenAI({ apiKey: "test", baseURL: stub.openAiUrl });
@@ -115,7 +115,7 @@ function scripted(script: Script): Context["next"] {
 }
 
 async function serve(context: Context, request: IncomingMessage, response: ServerResponse): Promise<void> {
-  // There are no web sockets here; clients go on with plain requests.
+  // Web sockets are not supported; clients fall back to plain requests.
   if (request.headers.upgrade !== undefined) {
     response.writeHead(426).end();
     return;
@@ -251,7 +251,7 @@ function misbehave(exchange: Exchange, { fault, everyMs = 20 }: Fault): void {
   }
 }
 
-/** The reply in the provider's form, cut where the request's limit is. */
+/** The reply in the provider's format, truncated at the request's limit. */
 function answered({ context, wire, entry }: Exchange, given: Reply): Answered {
   const { countText } = context.settings;
   const limit = given.ignoresLimit === true ? undefined : wire.limit(entry.body);

@@ -3,21 +3,21 @@ import type { PromptCache, Segment } from "./prompt-cache.ts";
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a stub knows of the model that it plays. */
+/** The properties of the simulated model. */
 export interface ModelSettings {
   /** Tokens of input and output together. */
   readonly window: number;
   readonly maxOutput: number;
-  /** Parameters that this model refuses, such as `temperature` and `max_tokens` for a reasoning model. */
+  /** Parameters that this model rejects, such as `temperature` and `max_tokens` for a reasoning model. */
   readonly unsupported: readonly string[];
-  /** Anthropic: what happens to thinking behind an edited prefix. */
+  /** Anthropic: handling of thinking after an edited prefix. */
   readonly boundThinking: "free" | "error" | "drop";
-  /** Anthropic on Bedrock: tool blocks need tools beside them. */
+  /** Anthropic on Bedrock: tool blocks require `tools`. */
   readonly toolBlocksNeedTools: boolean;
   countText(text: string): number;
 }
 
-/** A request that was read and is to be checked. */
+/** A parsed request before validation. */
 export interface Incoming {
   readonly body: Json;
   readonly headers: Readonly<Record<string, string>>;
@@ -30,39 +30,39 @@ export interface Frame {
 }
 
 export interface Answered {
-  /** The body of an answer in one piece. */
+  /** The response body without streaming. */
   readonly json: unknown;
   /** The same as a stream. */
   readonly frames: readonly Frame[];
-  /** What the stream repeats while it waits. */
+  /** The event that the stream repeats while it waits. */
   readonly ping: string;
 }
 
-/** Told of a checked request when its answer is made. */
+/** The answer to a valid request, before encoding. */
 export interface Answering {
   readonly body: Json;
   readonly reply: Required<Pick<Reply, "text" | "reasoning" | "toolCalls">> & Reply;
   readonly usage: PromptUsage;
   readonly outputTokens: number;
   readonly reasoningTokens: number;
-  /** The reply was cut at the request's limit. */
+  /** The reply was truncated at the request's limit. */
   readonly cut: boolean;
   newId(prefix: string): string;
 }
 
-/** One provider's protocol: what it refuses, what it counts and how it answers. */
+/** One provider's protocol: validation, counting and responses. */
 export interface Wire {
   readonly path: string;
   readonly cache: PromptCache;
   check(incoming: Incoming): Rejection | undefined;
   segments(body: Json): Segment[];
-  /** The request's limit of output tokens, where it names one. */
+  /** The request's limit of output tokens, if it has one. */
   limit(body: Json): number | undefined;
   overflow(input: number, body: Json): Rejection | undefined;
   answer(answering: Answering): Answered;
   /** An error in the provider's JSON. */
   errorBody(rejection: Rejection): unknown;
-  /** The rejection that a bare status stands for. */
+  /** The error for a status without further detail. */
   failure(status: number): Rejection;
 }
 
@@ -73,7 +73,7 @@ export const objectsIn = (value: unknown): Json[] => (Array.isArray(value) ? val
 
 export const textOf = (value: unknown): string => (typeof value === "string" ? value : "");
 
-/** The first defined result of the checks, in their order. */
+/** The first defined result of the checks, in order. */
 export function firstOf(checks: readonly (() => Rejection | undefined)[]): Rejection | undefined {
   for (const check of checks) {
     const found = check();
@@ -82,7 +82,7 @@ export function firstOf(checks: readonly (() => Rejection | undefined)[]): Rejec
   return undefined;
 }
 
-/** A text in pieces, as a stream brings it. */
+/** A text split into chunks, as in a stream. */
 export function pieces(text: string, size = 24): string[] {
   const all = Array.from(text);
   const result: string[] = [];

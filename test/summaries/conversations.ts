@@ -1,6 +1,6 @@
 import type { Message, Part } from "../../packages/compact-context/src/core/message.ts";
 
-/** A conversation of an agent that mends a login, with facts of every kind; `turns` sets its length. */
+/** A conversation of an agent that fixes a login, with facts of every kind; `turns` sets its length. */
 export function loginSession(turns = 6): Message[] {
   const list: Message[] = [
     say(
@@ -40,7 +40,7 @@ function result(turn: number, content: string): Message {
   return { id: "", role: "tool", parts: [{ type: "toolResult", id: `call-${turn}`, content }] };
 }
 
-/** Notes of `loginSession` that say nothing it does not hold. */
+/** Notes of `loginSession` that contain nothing unsupported. */
 export const HONEST_NOTES = `### Goal
 Login works for names with an umlaut; then the reset form, on branch fix/umlauts [1].
 ### State

@@ -1,7 +1,7 @@
 import { HEADINGS } from "../../packages/compact-context/src/summarizers/extractive/format.ts";
 import { o200kBase } from "../../packages/compact-context/src/tokens/encodings/o200k-base.ts";
 
-/** What people forbid and demand, three sentences a language. */
+/** Prohibitions and requirements of users, three sentences per language. */
 export const RULES: Readonly<Record<string, readonly string[]>> = {
   English: [
     "Never push to the release branch.",
@@ -41,7 +41,7 @@ export const RULES: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Tokens of the section that holds these rules. */
+/** Tokens of the section that contains these rules. */
 export function sectionTokens(rules: readonly string[]): number {
   const heading = o200kBase.count(`## ${HEADINGS.rules}\n`);
   return rules.reduce((total, rule) => total + o200kBase.count(`- ${rule}\n>`), heading);

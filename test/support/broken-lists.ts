@@ -5,7 +5,7 @@ import { generateNativeList } from "./native-lists.ts";
 
 type Entry = Record<string, unknown>;
 
-/** A generated list that the provider accepts: system text lifted out where it is, at most four cache marks. */
+/** A list that the provider accepts: system text lifted out if required, at most four cache breakpoints. */
 export function validList(format: Format, seed: number, options: ConversationOptions = {}): unknown[] {
   const lifted = format === "anthropic" || format === "gemini";
   const list = generateNativeList(format, seed, { ...options, system: lifted ? false : options.system });
@@ -20,7 +20,7 @@ export function validList(format: Format, seed: number, options: ConversationOpt
 
 const ID_FIELDS = ["id", "call_id", "callId", "tool_call_id", "tool_use_id", "toolCallId"];
 
-/** Every object inside of a value, itself included. */
+/** Every object inside a value, including itself. */
 function objectsIn(value: unknown): Entry[] {
   if (typeof value !== "object" || value === null) return [];
   return [...(Array.isArray(value) ? [] : [value as Entry]), ...Object.values(value).flatMap(objectsIn)];
@@ -77,7 +77,7 @@ const insertGarbage: Mutation = (list, pick) => {
 
 const ODD_IDS = ["functions.read:0", "call.".repeat(20), "call_1|fc_1", "x".repeat(41), "ünïcode"];
 
-/** Another id wherever the old one stands, or in one place only, so that calls and results come apart. */
+/** Changes an id everywhere, or in one place only, which separates calls from results. */
 const oddId: Mutation = (list, pick) => {
   const holders = objectsIn(list).flatMap((one) =>
     ID_FIELDS.filter((field) => typeof one[field] === "string").map((field) => ({ one, field })),
@@ -91,7 +91,7 @@ const oddId: Mutation = (list, pick) => {
   chosen.one[chosen.field] = id;
 };
 
-/** What a call was given, cut off. */
+/** Truncates the input of a call. */
 const cutInput: Mutation = (list, pick) => {
   const fields = ["arguments", "input", "args"];
   const holders = objectsIn(list).filter((one) => fields.some((field) => field in one));
@@ -100,7 +100,7 @@ const cutInput: Mutation = (list, pick) => {
   if (holder !== undefined && field !== undefined) holder[field] = ['{"path":"a', "7", [], null][pick(4)];
 };
 
-/** Words between whatever stands there. */
+/** Inserts a text message anywhere. */
 const interrupt: Mutation = (list, pick) => {
   const role = pick(2) === 0 ? "user" : "assistant";
   const model = list.some((entry) => Array.isArray((entry as Entry | null)?.parts));
@@ -110,7 +110,7 @@ const interrupt: Mutation = (list, pick) => {
   list.splice(pick(list.length + 1), 0, said);
 };
 
-/** Another type, so that a block or an item is none of its kind any more. */
+/** Gives a block or an item the type of another. */
 const retype: Mutation = (list, pick) => {
   const holders = objectsIn(list).filter((one) => typeof one.type === "string");
   const types = [...new Set(holders.map((one) => one.type))];
@@ -122,7 +122,7 @@ const empty: Mutation = (list) => void list.splice(0);
 
 const truncate: Mutation = (list, pick) => void list.splice(1 + pick(list.length));
 
-/** What leaves every block one that its reader knows. */
+/** Mutations that keep every block's type. */
 export const MUTATIONS: readonly Mutation[] = [
   remove,
   swap,
@@ -137,7 +137,7 @@ export const MUTATIONS: readonly Mutation[] = [
   interrupt,
 ];
 
-/** Numbers in [0, 1) that only depend on the seed (the linear congruence of Numerical Recipes). */
+/** Numbers in [0, 1) that depend only on the seed (the linear congruence of Numerical Recipes). */
 function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -146,7 +146,7 @@ function seededRandom(seed: number): () => number {
   };
 }
 
-/** A valid list with one to four things wrong; a deep copy, so that nothing is shared between lists. */
+/** A valid list with one to four faults; a deep copy, so lists share no objects. */
 export function breakList(
   seed: number,
   format: Format,
@@ -164,7 +164,7 @@ export function breakList(
 const SETTINGS: readonly LintOptions[] = [{}, { strict: true }, { pendingAllowed: false }];
 const mendable = new Set(describeRules().flatMap((rule) => (rule.mend === undefined ? [] : [rule.id])));
 
-/** What is wrong with how a broken list is mended; empty where it passes, once and for all. */
+/** Faults in the repair of a broken list; empty if it is valid and stable. */
 export function faultsOfRepair(format: Format, seed: number): string[] {
   const options = SETTINGS[seed % SETTINGS.length] ?? {};
   const list = breakList(seed, format);

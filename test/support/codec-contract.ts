@@ -6,10 +6,10 @@ import {
 } from "compact-context/internal/core/message";
 import type { Codec } from "compact-context/internal/core/ports";
 
-/** Says what a codec does wrong on a list of its own format; an empty list means that it keeps the contract. */
+/** A codec's faults on a list of its own format; empty if it meets the contract. */
 export type CodecCheck = (codec: Codec, list: readonly unknown[]) => string[];
 
-/** One message per entry, in order, each with the caller's object; encoding gives back those very objects. */
+/** One message per entry, in order, each with the caller's object; encoding returns the same objects. */
 export const checkIdentity: CodecCheck = (codec, list) => {
   const messages = codec.decode(list);
   const problems: string[] = [];
@@ -26,7 +26,7 @@ export const checkIdentity: CodecCheck = (codec, list) => {
   return problems;
 };
 
-/** Ids are unique, the same for copies of the list, and do not depend on what comes later. */
+/** Ids are unique, equal for copies of the list, and independent of later entries. */
 export const checkIds: CodecCheck = (codec, list) => {
   const whole = codec.decode(list);
   const ids = whole.map((message) => message.id);
@@ -39,7 +39,7 @@ export const checkIds: CodecCheck = (codec, list) => {
   return problems;
 };
 
-/** The end of a list, decoded with what came before it, equals the end of the whole list decoded at once. */
+/** The end of a list, decoded with its preceding messages, equals the end of the list decoded as a whole. */
 export const checkSuffixes: CodecCheck = (codec, list) => {
   const whole = codec.decode(list);
   return cutsOf(list.length).flatMap((cut) => {
@@ -53,7 +53,7 @@ function copyOf(entry: unknown): unknown {
   return Object.assign(Object.create(Object.getPrototypeOf(entry) as object | null) as object, entry);
 }
 
-/** The ids of results that have no call before them. */
+/** The ids of results without a preceding call. */
 export function orphanResults(messages: readonly Message[]): string[] {
   const called = new Set<string>();
   return messages.flatMap((message) =>
@@ -64,7 +64,7 @@ export function orphanResults(messages: readonly Message[]): string[] {
   );
 }
 
-/** Emptying one result changes that result alone, leaves the native untouched and survives another decode. */
+/** Clearing a result changes only that result, not the native object, and survives another decode. */
 export const checkEditedResults: CodecCheck = (codec, list) => {
   const messages = codec.decode(list);
   const before = JSON.stringify(list);
@@ -109,7 +109,7 @@ function editOne(codec: Codec, messages: readonly Message[], { index, result }: 
   ];
 }
 
-/** Names of fields that the copy lacks. */
+/** Names of fields that the copy has lost. */
 function lostFields(native: unknown, copy: unknown): string[] {
   if (typeof native !== "object" || native === null || typeof copy !== "object" || copy === null) return [];
   return Object.keys(native)
@@ -117,7 +117,7 @@ function lostFields(native: unknown, copy: unknown): string[] {
     .map((key) => `${key} was lost`);
 }
 
-/** A result of one text says the same as that text; minted ids follow the content and may change with it. */
+/** A result of one text block equals that text; generated ids depend on the content and can change. */
 function plain(part: Part): unknown {
   if (part.type !== "toolResult" || typeof part.content === "string") return part;
   const only = part.content.length === 1 ? part.content[0] : undefined;
@@ -132,7 +132,7 @@ function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
 }
 
-/** Up to eight places to cut a list, its ends among them. */
+/** Up to eight cut positions, including both ends. */
 function cutsOf(length: number): number[] {
   const cuts = Array.from({ length: 7 }, (_, index) => Math.floor((length * index) / 7));
   return [...new Set([...cuts, Math.max(0, length - 1), length])];

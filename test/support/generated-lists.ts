@@ -8,58 +8,58 @@ import type {
 } from "compact-context/internal/core/message";
 import { defined } from "compact-context/internal/errors";
 
-/** What a generated conversation is made of; every count is a whole number. */
+/** Properties of a generated conversation; every count is a whole number. */
 export interface ConversationOptions {
-  /** User turns; 4 when left out. */
+  /** User turns. Default: 4. */
   readonly turns?: number;
-  /** Most calls in one assistant step; 3 when left out. */
+  /** Maximum calls in one assistant step. Default: 3. */
   readonly parallelCalls?: number;
   readonly media?: boolean;
   readonly reasoning?: boolean;
-  /** Roughly every fifth user message says `protected`. */
+  /** Roughly every fifth user message contains `protected`. */
   readonly protect?: boolean;
   readonly system?: boolean;
-  /** Most tool steps of a turn; 2 when left out. */
+  /** Maximum tool steps of a turn. Default: 2. */
   readonly steps?: number;
-  /** Tool steps of one more turn at the end, which has no answer yet. */
+  /** Tool steps of an additional last turn without an answer. */
   readonly openSteps?: number;
-  /** Most words of a tool result; 20 when left out. */
+  /** Maximum words of a tool result. Default: 20. */
   readonly resultWords?: number;
-  /** Every assistant step thinks. */
+  /** Every assistant step has reasoning. */
   readonly reasoningLoops?: boolean;
   /** Roughly every eighth call is never answered. */
   readonly deadCalls?: boolean;
-  /** The conversation ends with a step of which not all calls have their results. */
+  /** The conversation ends with a step whose calls do not all have results. */
   readonly pendingCalls?: boolean;
   /** Roughly every sixth text is empty or blank. */
   readonly emptyTexts?: boolean;
   /** Roughly half of the texts are one of three short ones. */
   readonly equalTexts?: boolean;
-  /** Roughly every fourth text is of joined emoji, combining marks, other scripts or lone surrogates. */
+  /** Roughly every fourth text contains joined emoji, combining marks, other scripts or lone surrogates. */
   readonly oddTexts?: boolean;
-  /** Words of a text now and then, roughly every thirtieth. */
+  /** Words of an occasional long text, roughly every thirtieth. */
   readonly giantWords?: number;
-  /** Every thought carries a seal of its own, in the formats that have a place for one. */
+  /** Every reasoning has its own seal, in formats with a field for it. */
   readonly sealed?: boolean;
-  /** Roughly every third step uses a tool that the provider runs itself. */
+  /** Roughly every third step uses a server tool, run by the provider. */
   readonly serverTools?: boolean;
-  /** Roughly every fourth turn has a call that somebody must approve first. */
+  /** Roughly every fourth turn has a call that requires approval. */
   readonly approvals?: boolean;
-  /** Roughly every third answer carries the provider's own compaction of what came before. */
+  /** Roughly every third answer contains the provider's own compaction of the preceding messages. */
   readonly compactions?: boolean;
 }
 
 /** A call with its arguments as an object. */
 export type GeneratedCall = ToolCallPart & { readonly arguments: Readonly<Record<string, unknown>> };
 
-/** A tool that the provider ran, and what it found. */
+/** A tool call run by the provider, and its result. */
 export interface ServedCall {
   readonly id: string;
   readonly query: string;
   readonly found: string;
 }
 
-/** One utterance of a generated conversation, before any format has had its say. */
+/** One utterance of a generated conversation, independent of any format. */
 export type Utterance =
   | { readonly type: "system"; readonly text: string }
   | {
@@ -72,16 +72,16 @@ export type Utterance =
       readonly type: "assistant";
       readonly text?: string;
       readonly reasoning?: string;
-      /** Stands for the provider's signature of the reasoning; unlike any other. */
+      /** A stand-in for the provider's signature of the reasoning; unique. */
       readonly seal?: string;
       readonly served?: readonly ServedCall[];
-      /** What only the provider can read of everything before. */
+      /** A compaction that only the provider can read. */
       readonly compaction?: string;
       readonly calls: readonly GeneratedCall[];
     }
   | {
       readonly type: "approval";
-      /** Asked by the model, answered by a person, and what came of it. */
+      /** The model's request, the user's response, and the outcome. */
       readonly step: "request" | "response" | "outcome";
       readonly call: GeneratedCall;
       readonly approved: boolean;
@@ -92,7 +92,7 @@ export type Utterance =
       readonly results: readonly (ToolResultPart & { readonly content: string; readonly name: string })[];
     };
 
-/** Numbers in [0, 1) that only depend on the seed (mulberry32, public domain). */
+/** Numbers in [0, 1) that depend only on the seed (mulberry32, public domain). */
 export function seededRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -122,7 +122,7 @@ const ODD_TEXTS = [
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
-/** A conversation whose calls are answered right after their step, unless the options say otherwise; some texts occur twice. */
+/** A conversation whose calls are answered directly, unless the options say otherwise; some texts repeat. */
 export function generateUtterances(seed: number, options: ConversationOptions = {}): Utterance[] {
   const random = seededRandom(seed);
   const source: Source = { random, options, calls: 0, seals: 0 };
@@ -144,7 +144,7 @@ export function generateUtterances(seed: number, options: ConversationOptions = 
   return [...utterances, ...openTurn(source)];
 }
 
-/** The turn under way, as far as the options ask for one. */
+/** The unfinished last turn, if the options require one. */
 function openTurn(source: Source): Utterance[] {
   const { openSteps = 0, pendingCalls = false } = source.options;
   if (openSteps === 0 && !pendingCalls) return [];
@@ -158,7 +158,7 @@ function openTurn(source: Source): Utterance[] {
   return given.length === 0 ? utterances : [...utterances, { type: "results", results: given }];
 }
 
-/** A call that waits for a person, three steps of it, or only the first where nobody answered yet. */
+/** A call that requires approval: three steps, or only the first if it is unanswered. */
 function approval(source: Source): Utterance[] {
   const call = generatedCall(source);
   const approved = source.random() < 0.7;
@@ -190,7 +190,7 @@ function words(random: () => number, count: number): string {
   return Array.from({ length: count }, () => WORDS[Math.floor(random() * WORDS.length)]).join(" ");
 }
 
-/** A text of the kinds that the options ask for; draws no number for those that they do not. */
+/** A text of the kinds enabled by the options; draws no random number for disabled ones. */
 function unusualText({ random, options }: Source): string | undefined {
   const one = (texts: readonly string[]): string => texts[Math.floor(random() * texts.length)] ?? "";
   if (options.emptyTexts === true && random() < 1 / 6) return one(BLANK_TEXTS);
@@ -254,7 +254,7 @@ function toolStep(source: Source): Utterance[] {
   return results.length === 0 ? [asked] : [asked, { type: "results", results }];
 }
 
-/** A generated conversation as neutral messages without natives; the same for the same seed. */
+/** A generated conversation as neutral messages without natives; deterministic for a seed. */
 export function generateConversation(seed: number, options: ConversationOptions = {}): Message[] {
   return generateUtterances(seed, options)
     .flatMap(toMessages)
@@ -293,7 +293,7 @@ function toMessages(utterance: Utterance): Omit<Message, "id">[] {
   }
 }
 
-/** Neutral messages know no approvals: the call waits for its result. */
+/** Neutral messages have no approvals: the call waits for its result. */
 function approvedMessages({
   step,
   call,

@@ -2,7 +2,7 @@ import { defined } from "compact-context/internal/errors";
 import type { ServedCall } from "./generated-lists.ts";
 import { present, protectedMeta, type Writer, writer } from "./native-writer.ts";
 
-/** A search that the provider ran, and what it found, sealed for its own eyes. */
+/** A search run by the provider, and its result, encrypted by the provider. */
 export function searched({ id, query, found }: ServedCall): object[] {
   const place = { type: "web_search_result", url: "https://example.com/", title: found, page_age: null };
   return [

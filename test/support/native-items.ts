@@ -3,7 +3,7 @@ import { defined } from "compact-context/internal/errors";
 import type { ServedCall } from "./generated-lists.ts";
 import { json, present, type Said, type Writer, writer } from "./native-writer.ts";
 
-/** Both item formats differ in a few words only. */
+/** The two item formats differ only in a few names. */
 function itemWriter(words: {
   readonly call: (call: ToolCallPart, index: number) => object;
   readonly result: (result: ToolResultPart, index: number) => object;

@@ -5,7 +5,7 @@ import { aiSdk, anthropic, gemini, pi, searched } from "./native-blocks.ts";
 import { agents, responses } from "./native-items.ts";
 import { json, present, protectedMeta, type Said, type Writer, writer } from "./native-writer.ts";
 
-/** A generated conversation as a provider's own list, written without the codecs that read it. */
+/** A generated conversation as a provider's own list, written without the codecs under test. */
 export function generateNativeList(
   format: Format,
   seed: number,
@@ -14,12 +14,12 @@ export function generateNativeList(
   return writeNativeList(format, generateUtterances(seed, options));
 }
 
-/** The utterances as a provider's own list. */
+/** The utterances in the provider's format. */
 export function writeNativeList(format: Format, utterances: readonly Utterance[]): unknown[] {
   return writeNativeEntries(format, utterances).flat();
 }
 
-/** The entries of each utterance, in the order of the utterances; none where the format has no such thing. */
+/** The entries of each utterance, in order; empty if the format has no equivalent. */
 export function writeNativeEntries(format: Format, utterances: readonly Utterance[]): (readonly unknown[])[] {
   return WRITERS[format](utterances);
 }
@@ -55,7 +55,7 @@ function serialised(kind: string, kwargs: object): object {
   return { lc: 1, type: "constructor", id: ["langchain_core", "messages", kind], kwargs };
 }
 
-/** What Anthropic's models say goes through as blocks; undefined where plain text will do. */
+/** Content blocks of an Anthropic model's answer; undefined if plain text is sufficient. */
 function blocksOf({ text, reasoning, seal, served = [] }: Said<"assistant">): unknown[] | undefined {
   if (seal === undefined && served.length === 0) return undefined;
   return present(
@@ -65,7 +65,7 @@ function blocksOf({ text, reasoning, seal, served = [] }: Said<"assistant">): un
   );
 }
 
-/** Reasoning without a seal travels beside the content. */
+/** Unsealed reasoning is in a field next to the content. */
 function thoughtOf({ reasoning, seal }: Said<"assistant">): object {
   return reasoning === undefined || seal !== undefined ? {} : { reasoning_content: reasoning };
 }

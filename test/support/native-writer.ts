@@ -1,12 +1,12 @@
 import type { ToolCallPart } from "compact-context/internal/core/message";
 import type { Utterance } from "./generated-lists.ts";
 
-/** Writes each utterance as the entries it takes in a provider's list. */
+/** Writes each utterance as entries of a provider's list. */
 export type Writer = (utterances: readonly Utterance[]) => (readonly unknown[])[];
 
 export type Said<T extends Utterance["type"]> = Utterance & { readonly type: T };
 
-/** How a format writes what is said; one without approvals writes a plain call and its result. */
+/** How a format writes each kind of utterance; without approvals, a plain call and its result. */
 export interface Entries {
   readonly system: (said: Said<"system">, index: number) => unknown;
   readonly user: (said: Said<"user">, index: number) => unknown;
@@ -51,7 +51,7 @@ export function json(call: ToolCallPart): string {
   return JSON.stringify(call.arguments);
 }
 
-/** A list of what is there. */
+/** The items that are present. */
 export function present(...items: readonly unknown[]): unknown[] {
   return items.filter((item) => item !== undefined && item !== false);
 }

@@ -13,7 +13,7 @@ interface Turn {
   readonly blocks: readonly Fields[];
 }
 
-/** Messages without the system ones, neighbours of one role as the one message that the API makes of them. */
+/** Messages without system ones; adjacent ones of one role are merged, as in the API. */
 function turnsOf(list: readonly unknown[]): Turn[] {
   const turns: { role: string; blocks: Fields[] }[] = [];
   for (const entry of list) {
@@ -52,7 +52,7 @@ export const checkAnthropic: Check = (list, original) => {
   ];
 };
 
-/** A1: the results of a message stand first in the message behind it, one for each call; A5: pairs of the server. */
+/** A1: a message's results come first in the next message, one per call; A5: pairs of server tools. */
 function checkTurn(turn: Turn, next: Turn | undefined, previous: Turn | undefined): string[] {
   if (turn.role !== "assistant") {
     const asked = new Set((previous?.blocks ?? []).filter(isUse).map(({ id }) => id));
@@ -81,13 +81,13 @@ function checkTurn(turn: Turn, next: Turn | undefined, previous: Turn | undefine
   ];
 }
 
-/** A2: the user begins, or the provider's own compaction, before which it reads nothing. */
+/** A2: the first message is the user's, or the provider's own compaction, before which it reads nothing. */
 function checkOpening(first: Turn | undefined): string[] {
   const begins = first === undefined || first.role === "user" || first.blocks[0]?.type === "compaction";
   return begins ? [] : ["A2 the assistant begins"];
 }
 
-/** A6: the newest compaction is there, unchanged, and stands first in its message. */
+/** A6: the newest compaction is present, unchanged, and first in its message. */
 function checkCompaction(list: readonly unknown[], before: readonly Fields[]): string[] {
   const newest = before.findLast(({ type }) => type === "compaction");
   if (newest === undefined) return [];
@@ -99,14 +99,14 @@ function checkCompaction(list: readonly unknown[], before: readonly Fields[]): s
     : ["A6 the newest compaction was changed or moved"];
 }
 
-/** A7: at most four marks. */
+/** A7: at most four cache breakpoints. */
 function checkMarks(blocks: readonly Fields[]): string[] {
   return blocks.filter((block) => block.cache_control !== undefined).length > 4
     ? ["A7 too many cache marks"]
     : [];
 }
 
-/** A8: of a result only its content is ever changed. */
+/** A8: only the content of a result may change. */
 function checkResults(now: readonly Fields[], before: readonly Fields[]): string[] {
   const known = new Map(before.map((block) => [block.tool_use_id, block]));
   return now

@@ -4,12 +4,12 @@ const isReasoning = ({ type }: Fields): boolean => type === "reasoning";
 const isCompaction = ({ type }: Fields): boolean => type === "compaction";
 const isOutput = ({ type }: Fields): boolean => /_(output|result)$/.test(string(type));
 
-/** What an item is to the Responses API: the Agents SDK keeps hosted ones in `providerData`. */
+/** An item's type in the Responses API; the Agents SDK keeps hosted items in `providerData`. */
 function wireType(item: Fields): string {
   return item.type === "hosted_tool_call" ? string(fields(item.providerData).type) : string(item.type);
 }
 
-/** R1 to R6 of the Responses API and of the Agents SDK; V1 where hosted tools ask for approval. */
+/** R1 to R6 of the Responses API and of the Agents SDK; V1 for hosted tools that require approval. */
 export function checkItems(
   list: readonly unknown[],
   original: readonly unknown[],
@@ -37,7 +37,7 @@ export function checkItems(
   ];
 }
 
-/** R1: a reasoning item is followed by the very item that it preceded. */
+/** R1: a reasoning item is followed by the same item as before. */
 function checkReasoning(
   items: readonly Fields[],
   before: readonly Fields[],
@@ -56,7 +56,7 @@ function checkReasoning(
   });
 }
 
-/** R5: the newest compaction is there, and nothing of it is changed. */
+/** R5: the newest compaction is present and unchanged. */
 function checkCompaction(items: readonly Fields[], before: readonly Fields[]): string[] {
   const newest = before.findLast(isCompaction);
   if (newest === undefined) return [];
@@ -67,7 +67,7 @@ function checkCompaction(items: readonly Fields[], before: readonly Fields[]): s
 
 const TEXTS = new Set(["output", "arguments", "content"]);
 
-/** R6: what is not text is as it was, whatever it is. Only an item whose reasoning has left goes without its id. */
+/** R6: fields other than text are unchanged. Only an item whose reasoning was dropped loses its id. */
 function checkFields(items: readonly Fields[], before: readonly Fields[]): string[] {
   const rest = (item: Fields): string =>
     JSON.stringify(Object.entries(item).filter(([key]) => !TEXTS.has(key)));
@@ -79,7 +79,7 @@ function checkFields(items: readonly Fields[], before: readonly Fields[]): strin
     .map((item) => `R6 fields of ${string(item.type)} ${string(item.id)} changed`);
 }
 
-/** The model's items behind reasoning that has left, without the ids by which the provider would look for it. */
+/** The model's items after dropped reasoning, without the ids by which the provider would look it up. */
 function bareItems(before: readonly Fields[], left: ReadonlySet<string>): Fields[] {
   let isBare = false;
   return before.flatMap((item) => {
@@ -94,7 +94,7 @@ function isSummary(item: Fields): boolean {
   return JSON.stringify(item.content ?? "").includes("<COMPACT-SUMMARY v");
 }
 
-/** V1: an answer to a request for approval stands behind it, and so does what came of it. */
+/** V1: an approval response and the call's outcome follow the approval request. */
 function checkApprovals(items: readonly Fields[]): string[] {
   const requests = new Set<string>();
   return items.flatMap((item) => {

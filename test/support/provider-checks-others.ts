@@ -35,7 +35,7 @@ export const checkChat: Check = (list, original) => {
   return [...found, ...orphans, ...checkThoughts(entries, original.map(fields))];
 };
 
-/** C4: a kept call has its reasoning as it was, or all of the open loop have lost theirs. */
+/** C4: a kept call has its original reasoning, or all calls of the open loop have lost theirs. */
 function checkThoughts(entries: readonly Fields[], before: readonly Fields[]): string[] {
   const thoughts = new Map<string, unknown>();
   for (const entry of before) {
@@ -83,7 +83,7 @@ export const checkGemini: Check = (list, original) => {
   ];
 };
 
-/** M2: a call has the signature that it came with. */
+/** M2: a call keeps its original signature. */
 function checkSignatures(entries: readonly Fields[], before: readonly Fields[]): string[] {
   const key = ({ functionCall, thoughtSignature }: Fields): string =>
     `${string(fields(functionCall).name)} ${string(thoughtSignature)}`;
@@ -98,7 +98,7 @@ function checkSignatures(entries: readonly Fields[], before: readonly Fields[]):
     .map(([one]) => `M2 ${one}`);
 }
 
-/** V1 of the AI SDK: approvals and calls are pruned with what belongs to them. */
+/** V1 of the AI SDK: approvals and calls are pruned together. */
 export const checkAiSdk: Check = (list, original) => {
   const entries = list.map(fields);
   const blocks = entries.flatMap(({ content }) => objects(content));
@@ -154,7 +154,7 @@ export const checkLangchain: Check = (list, original) => {
   ];
 };
 
-/** G1 of pi: every call has its result; signed thinking is as it was. */
+/** G1 of pi: every call has its result; signed thinking is unchanged. */
 export const checkPi: Check = (list, original) => {
   const entries = list.map(fields);
   const blocks = (all: readonly Fields[], type: string): Fields[] =>

@@ -1,7 +1,7 @@
-/** Reads a list and names what is wrong with it, or with what it kept of the original. */
+/** The faults of a list, and of the parts that it kept of the original. */
 export type Check = (list: readonly unknown[], original: readonly unknown[]) => string[];
 
-/** An object of a wire; a field that is not there is undefined. */
+/** An object in a provider's request; a missing field is undefined. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 export function fields(value: unknown): Fields {
@@ -25,11 +25,11 @@ export function repeated(ids: readonly string[]): string[] {
 export interface Pairing {
   readonly calls: readonly string[];
   readonly results: readonly string[];
-  /** Calls at the end of the list, which may still wait. */
+  /** Calls at the end of the list, which may still be pending. */
   readonly waiting: ReadonlySet<string>;
 }
 
-/** Every call has one result, every result its call, no id is used twice. */
+/** Every call has one result, every result has its call, ids are unique. */
 export function checkPairing(name: string, { calls, results, waiting }: Pairing): string[] {
   const asked = new Set(calls);
   const answered = new Set(results);
@@ -41,7 +41,7 @@ export function checkPairing(name: string, { calls, results, waiting }: Pairing)
   ];
 }
 
-/** Blocks that were there before and are no longer what they were. */
+/** Blocks that were present before and have changed. */
 export function changedBlocks(name: string, now: readonly Fields[], before: readonly Fields[]): string[] {
   if (now.length === 0) return [];
   const known = new Set(before.map((block) => JSON.stringify(block)));

@@ -5,8 +5,9 @@ import { checkAiSdk, checkChat, checkGemini, checkLangchain, checkPi } from "./p
 import type { Check } from "./provider-checks-shared.ts";
 
 /**
- * What a provider would refuse in a list, as `<invariant> <what>`, or what a shortened list lost of `original`.
- * Reads the wire by itself, without the codecs and without `lint`, so that neither can hide a fault of the other.
+ * Faults that a provider would reject, as `<invariant> <detail>`, and invalid changes of a shortened list
+ * compared with `original`. Reads the provider's format directly, without the codecs and `lint`, so that
+ * neither can hide a fault of the other.
  */
 export function checkProvider(
   format: Format,

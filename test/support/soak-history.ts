@@ -9,26 +9,26 @@ import {
 } from "./generated-lists.ts";
 import { writeNativeEntries } from "./native-lists.ts";
 
-/** One compaction of a history: how much of the history it sees, and what it may use. */
+/** One compaction of a history: the part of the history it sees, and its budget. */
 export interface SoakRound {
-  /** Entries of the whole history that exist by now. */
+  /** Number of the history's entries that exist so far. */
   readonly end: number;
-  /** Where in the room between what is pinned and the whole list the budget lies; below 0 is too little. */
+  /** Position of the budget between the pinned tokens and the whole list; below 0 it is too small. */
   readonly share: number;
-  /** Aim as a share of the budget. */
+  /** Target as a share of the budget. */
   readonly aim?: number;
   readonly onOverflow: "error" | "elide";
   readonly policy: Partial<Policy>;
-  /** What the host hands to a manager: its whole list as new objects, or what it was given last with what came since. */
+  /** What the host passes: its whole list as new objects, or the last result plus the newer entries. */
   readonly gives: "raw" | "own";
-  /** The manager is told to compact, whatever the usage. */
+  /** Compaction is requested explicitly, whatever the usage. */
   readonly manual: boolean;
 }
 
-/** Who writes the summaries: the built-in summarizer, a scripted one, or one that fails. */
+/** Who writes the summaries: the built-in summarizer, a scripted one, or a failing one. */
 export type SoakSummarizer = "builtin" | "scripted" | "failing" | "empty";
 
-/** A whole history in a provider's format, and the compactions it goes through while it grows. */
+/** A whole history in a provider's format, and the compactions that happen while it grows. */
 export interface SoakHistory {
   readonly format: Format;
   readonly seed: number;
@@ -39,13 +39,13 @@ export interface SoakHistory {
   readonly drive: "compact" | "manager";
   readonly strategy: SummaryStrategy;
   readonly summarizer: SoakSummarizer;
-  /** A manager takes secrets out of what it stores; as slow as all the rest together. */
+  /** Whether the manager redacts what it stores; as slow as everything else together. */
   readonly redacts: boolean;
-  /** A model that binds its reasoning to what stands before it; the history's reasoning is sealed. */
+  /** A model that binds its reasoning to the preceding messages; the history's reasoning is sealed. */
   readonly model?: string;
 }
 
-/** What of a history may be fixed instead of drawn. */
+/** Properties of a history that can be fixed instead of random. */
 export interface SoakFixed {
   readonly options?: ConversationOptions;
   readonly drive?: SoakHistory["drive"];
@@ -64,7 +64,7 @@ const STRATEGIES: readonly SummaryStrategy[] = [
   "step_ledger",
   "requirements_ledger",
 ];
-/** The built-in one, which also stands in for those that fail, costs more than all the rest together. */
+/** The built-in summarizer, also the fallback of failing ones, is slower than everything else together. */
 const SUMMARIZERS: readonly SoakSummarizer[] = [
   ...new Array<SoakSummarizer>(13).fill("scripted"),
   "builtin",
@@ -72,10 +72,7 @@ const SUMMARIZERS: readonly SoakSummarizer[] = [
   "empty",
 ];
 
-/**
- * The history of a seed: what it is made of, how often and how tightly it is compacted, are all drawn from it;
- * what `fixed` names is not.
- */
+/** The history of a seed: its content and compactions are random except for `fixed`. */
 export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {}): SoakHistory {
   const random = seededRandom(seed ^ 0x5f3759df);
   const drawn = drawOptions(random);
@@ -112,7 +109,7 @@ export function drawHistory(format: Format, seed: number, fixed: SoakFixed = {})
   };
 }
 
-/** Where the list may be looked at: behind each utterance, and while some of the results of a step are still to come. */
+/** Positions to compact at: after each utterance, and while results of a step are pending. */
 function endsOf(
   utterances: readonly Utterance[],
   entries: readonly (readonly unknown[])[],
@@ -136,7 +133,7 @@ function between(random: () => number, from: number, to: number): number {
   return from + Math.floor(random() * (to - from + 1));
 }
 
-/** Small histories find the same faults as large ones; every tenth is large all the same. */
+/** Small histories find the same faults as large ones; every tenth is large nevertheless. */
 function drawOptions(random: () => number): ConversationOptions {
   const chance = (share: number): boolean => random() < share;
   const large = chance(0.1);
@@ -162,7 +159,7 @@ function drawOptions(random: () => number): ConversationOptions {
   };
 }
 
-/** Steps of the turn under way: mostly a few, now and then up to 145. */
+/** Steps of the unfinished turn: usually a few, occasionally up to 145. */
 function openSteps(random: () => number): number {
   return random() < 0.01 ? between(random, 20, 145) : between(random, 1, 4);
 }

@@ -16,26 +16,26 @@ import { createTokenCounter } from "compact-context/internal/tokens/token-counte
 import { checkProvider } from "./provider-checks.ts";
 import { brokenSeals } from "./soak-seal.ts";
 
-/** A broken promise and what shows it. */
+/** A broken promise and its evidence. */
 export type Broken = readonly [promise: string, detail: string];
 
-/** A list that was looked at, with what came back and what was promised. */
+/** A compacted list, its result and the promised limits. */
 export interface Looked {
   readonly format: Format;
   readonly model?: string;
   readonly list: readonly unknown[];
-  /** The messages of `list`, summaries marked. */
+  /** The messages of `list`, with summaries marked. */
   readonly messages: readonly Message[];
   readonly result: {
     readonly messages: readonly unknown[];
     readonly report: Pick<CompactionReport, "tokensAfter" | "clearedCount" | "elidedCount">;
   };
   readonly maxTokens: number;
-  /** New objects beside the edits of this very call, as a session hands out again what it edited before. */
+  /** New objects besides the edits of this call are allowed: a session returns its earlier edits again. */
   readonly editedBefore?: boolean;
 }
 
-/** Which promises that hold in every format the result breaks. */
+/** The format-independent promises that the result breaks. */
 export function checkResult(looked: Looked): Broken[] {
   const { list, messages, result, maxTokens, format, model } = looked;
   const { messages: natives, report } = result;
@@ -62,7 +62,7 @@ export function checkResult(looked: Looked): Broken[] {
   return [...broken, ...checkAsk(messages, after, cut)];
 }
 
-/** An item that had to leave its id because the reasoning before it has left. */
+/** True for an item that lost its id because the reasoning before it was dropped. */
 function isBare(native: unknown, list: readonly unknown[]): boolean {
   const { id, ...rest } = native as { readonly id?: unknown };
   if (id !== undefined) return false;
@@ -80,18 +80,18 @@ function strippedOf(report: object): number {
 
 const isSummary = (message: Message): boolean => messageText(message).startsWith("<COMPACT-SUMMARY v");
 
-/** Rules, invariants and seals that are broken more often than before; errors alone. */
+/** Rules, invariants and seals that are violated more often than before; errors only. */
 export function newlyBroken(before: readonly unknown[], after: readonly unknown[], format: Format): Broken[] {
   const found = errorsByRule(after, format);
   if (found.size === 0) return [];
-  // Reasoning holds a dead call together with what the model said next, so that it seems to wait still.
+  // Reasoning keeps a dead call together with the model's next output, so that it looks pending.
   const known = errorsByRule(before, format, { pendingAllowed: false });
   return [...found]
     .filter(([rule, { count }]) => count > (known.get(rule)?.count ?? 0))
     .map(([rule, { first }]) => [rule, first]);
 }
 
-/** What the direct checks of the wire find in the result and not in what was given. */
+/** Faults that the direct provider checks find in the result but not in the input. */
 export function newlyRefused(
   given: readonly unknown[],
   after: readonly unknown[],
@@ -106,7 +106,7 @@ export function newlyRefused(
   const found = checkProvider(format, after, raw);
   if (found.length === 0) return sealed;
   const known = new Set(checkProvider(format, given, raw));
-  // What binds its reasoning takes it back behind the same prefix only, so a loop that was cut into goes on without.
+  // Bound reasoning is only accepted after the same prefix, so a loop that was cut loses it.
   const fresh = found.filter((one) => !known.has(one) && !(bound && one.startsWith("C4")));
   return [...sealed, ...fresh.map((one): Broken => [one.split(" ", 1)[0] ?? one, one])];
 }
@@ -127,7 +127,7 @@ function errorsByRule(
 
 const counters = new Map<string, TokenCounter>();
 
-/** Tokens of freshly decoded messages; texts are encoded once for all histories of a format. */
+/** Tokens of freshly decoded messages; texts are tokenized once for all histories of a format. */
 export function countDecoded(messages: readonly Message[], format: Format, model?: string): number {
   const key = `${format} ${model}`;
   const counter = counters.get(key) ?? createTokenCounter({ format, model });
@@ -135,14 +135,14 @@ export function countDecoded(messages: readonly Message[], format: Format, model
   return messages.reduce((total, message) => total + counter.countMessage(message), counter.perRequest);
 }
 
-/** Messages that must stay whatever happens. */
+/** Messages that must always stay. */
 export function pinned(messages: readonly Message[]): Message[] {
   return messages.filter(
     ({ role, meta }) => meta?.protected === true || role === "system" || role === "developer",
   );
 }
 
-/** Calls with which the list ends and that wait for their results are still there. */
+/** Pending calls at the end of the list are still present. */
 function checkOpenCalls(before: readonly Message[], after: readonly Message[]): Broken[] {
   const lastAsked = before.findLastIndex(({ role }) => role !== "tool");
   const start =
@@ -159,7 +159,7 @@ function checkOpenCalls(before: readonly Message[], after: readonly Message[]): 
     .filter((call) => call.providerExecuted !== true && !answered.has(call.id));
   if (open.length === 0) return [];
   const kept = after.flatMap(toolCalls);
-  // Gemini's calls may have no id: they are told apart by what they say.
+  // Gemini's calls can lack an id: they are identified by content.
   const lost = open.filter(({ id, name }) => !kept.some((call) => call.id === id || call.name === name));
   return lost.length === 0 ? [] : [["open calls", lost.map(({ id }) => id).join(" ")]];
 }
@@ -173,7 +173,7 @@ function newestSaid(messages: readonly Message[]): Message | undefined {
   return said ?? messages[latestUserMessage(messages)];
 }
 
-/** The newest ask in which anything is said is the caller's own object, or, where texts were cut, begins as it did. */
+/** The newest user message with text is the caller's own object or, if truncated, has the same beginning. */
 function checkAsk(before: readonly Message[], after: readonly Message[], cut: boolean): Broken[] {
   const ask = newestSaid(before);
   if (ask === undefined || after.some(({ native }) => native === ask.native)) return [];

@@ -17,8 +17,8 @@ function mix(digest: number, text: string): number {
 const sealOf = (digest: number): string => `seal_${digest.toString(36)}_`;
 
 /**
- * The entries as a provider makes them that binds its reasoning: every seal in them is a digest of all that stands
- * before its entry, beginning with what the provider was sent.
+ * Seals entries like a provider that binds its reasoning: each seal is a digest of everything before its
+ * entry, starting with the sent messages.
  */
 export function sealEntries(sent: readonly unknown[], entries: readonly unknown[]): unknown[] {
   let digest = sent.reduce<number>((running, entry) => mix(running, JSON.stringify(entry)), 0);
@@ -30,7 +30,7 @@ export function sealEntries(sent: readonly unknown[], entries: readonly unknown[
   });
 }
 
-/** Places of entries with a seal that was made for another prefix: what such a provider refuses or drops. */
+/** Indexes of entries whose seal belongs to another prefix: such a provider rejects or drops them. */
 export function brokenSeals(list: readonly unknown[]): number[] {
   let digest = 0;
   return list.flatMap((entry, index) => {

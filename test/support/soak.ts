@@ -22,40 +22,40 @@ import {
 } from "./soak-promises.ts";
 import { sealEntries } from "./soak-seal.ts";
 
-/** Something a compaction did that it must not do. */
+/** A violation caused by a compaction. */
 export interface SoakViolation {
   readonly format: Format;
   readonly seed: number;
-  /** Which compaction of the history, from 0. */
+  /** Number of the compaction in the history, from 0. */
   readonly round: number;
-  /** A lint rule, an invariant of a provider, or the name of another promise. */
+  /** A lint rule, a provider's invariant, or the name of another promise. */
   readonly promise: string;
   readonly detail: string;
 }
 
-/** Most entries of a history in each class of sizes that the figures tell apart. */
+/** Maximum entries of a history in each size class of the figures. */
 export const SIZES: readonly number[] = [5, 10, 20, 50, 100, 200, Number.POSITIVE_INFINITY];
 
-/** What became of one history. */
+/** Outcome of one history. */
 export interface SoakOutcome {
   readonly history: SoakHistory;
-  /** Compactions that changed the list, and calls that found nothing to do. */
+  /** Compactions that changed the list, and calls that changed nothing. */
   readonly compactions: number;
   readonly untouched: number;
-  /** Codes of the errors that were allowed. */
+  /** Codes of permitted errors. */
   readonly refusals: readonly string[];
   readonly violations: readonly SoakViolation[];
 }
 
-/** The lists of a host at a time: all that was said, and what it would send had it never asked again. */
+/** The host's two lists: the raw history, and the list it sends. */
 interface Host {
-  /** Entries as the provider made them, so far. */
+  /** All entries so far, as the provider created them. */
   raw: readonly unknown[];
-  /** The last list it was given, and what came since. */
+  /** The last returned list, and the newer entries. */
   own: readonly unknown[];
 }
 
-/** What a look at a list did, by `compact()` or by a manager. */
+/** Result of one step, by `compact()` or by a manager. */
 interface Step {
   readonly list: readonly unknown[];
   readonly broken: readonly Broken[];
@@ -65,7 +65,7 @@ interface Step {
 
 type Drive = (host: Host, round: SoakRound, number: number) => Promise<Step>;
 
-/** Runs the history of a seed through all of its compactions, while it grows as a model and its host make it grow. */
+/** Runs a seed's history through all of its compactions while it grows. */
 export async function soakHistory(format: Format, seed: number, fixed: SoakFixed = {}): Promise<SoakOutcome> {
   const history = drawHistory(format, seed, fixed);
   const drive = history.drive === "manager" ? managerDrive(history) : compactDrive(history);
@@ -88,17 +88,17 @@ export async function soakHistory(format: Format, seed: number, fixed: SoakFixed
   return { history, ...tally };
 }
 
-/** What a compaction gets; the format is named, never guessed. */
+/** The options of a compaction; the format is explicit, never detected. */
 export type SoakRoundOptions = CompactOptions & { readonly format: Format };
 
-/** The list that is left, and what was broken on the way to it. */
+/** The remaining list, and the broken promises. */
 export interface RoundOutcome {
   readonly list: readonly unknown[];
   readonly broken: readonly Broken[];
   readonly refusal?: string;
 }
 
-/** Each compaction gets what the one before left, and what came since. */
+/** Each compaction gets the previous result and the newer entries. */
 function compactDrive(history: SoakHistory): Drive {
   const { format, model, strategy } = history;
   const summarizer = summarizerOf(history.summarizer);
@@ -120,7 +120,7 @@ function compactDrive(history: SoakHistory): Drive {
   };
 }
 
-/** Compacts a list and says which promises that broke; the list that came in where it was refused. */
+/** Compacts a list and checks the promises; returns the input list if it was refused. */
 export async function checkCompaction(
   list: readonly unknown[],
   options: SoakRoundOptions,
@@ -158,7 +158,7 @@ function isResult(value: unknown): value is CompactionResult {
   return typeof value === "object" && value !== null && "report" in value;
 }
 
-/** A budget between what is pinned with a little room, and all of it. */
+/** A budget between the pinned tokens with a small margin, and all tokens. */
 function budgetFor(
   messages: readonly Message[],
   { format, model }: Pick<SoakHistory, "format" | "model">,
@@ -169,7 +169,7 @@ function budgetFor(
   return Math.max(1, Math.floor(least + (share < 0 ? least : all - least) * share));
 }
 
-/** What was made to fit is left alone. */
+/** A list that already fits is unchanged. */
 async function checkAgain(natives: readonly unknown[], options: SoakRoundOptions): Promise<Broken[]> {
   const { targetTokens: _aim, ...again } = options;
   const result = await compact(natives, again).catch((error: unknown) => error);
@@ -181,7 +181,7 @@ async function checkAgain(natives: readonly unknown[], options: SoakRoundOptions
 /** Room for the answer in a manager's window. */
 const BUFFER = 20;
 
-/** One session of a manager: it gets the whole list each time, or what it gave back last, now this, now that. */
+/** One session of a manager, which alternately gets the whole list and its own last result. */
 function managerDrive(history: SoakHistory): Drive {
   const { format, model, rounds } = history;
   const last = rounds.at(-1);
@@ -196,7 +196,7 @@ function managerDrive(history: SoakHistory): Drive {
         hardCapBuffer: BUFFER,
         strategy: history.strategy,
         onOverflow: last?.onOverflow ?? "elide",
-        // A target has to lie below the window, which may have room for one token only.
+        // A target must be below the window, which may have room for a single token.
         targetContextTokens:
           last?.aim === undefined || all < 2 ? undefined : Math.max(1, Math.floor(all * last.aim)),
       },
@@ -236,13 +236,13 @@ function managerDrive(history: SoakHistory): Drive {
   };
 }
 
-/** Between two compactions each list begins with the one before, byte for byte. */
+/** Between two compactions each list starts with the previous one, byte for byte. */
 function checkPrefix(sent: readonly string[], entries: readonly string[]): Broken[] {
   const changed = sent.findIndex((entry, index) => entry !== entries[index]);
   return changed === -1 ? [] : [["stable prefix", `entry ${changed}: ${entries[changed]?.slice(0, 120)}`]];
 }
 
-/** Undefined for the built-in one. */
+/** Undefined for the built-in summarizer. */
 function summarizerOf(kind: SoakSummarizer): Summarizer | undefined {
   if (kind === "builtin") return undefined;
   return {

@@ -1,13 +1,13 @@
 import type { StorageDriver } from "compact-context/internal/core/ports";
 import { CompactError, type CompactErrorCode } from "compact-context/internal/errors";
 
-/** One thing every driver must do; `run` rejects with what went wrong. */
+/** One requirement for every driver; `run` rejects with the failure. */
 export interface ContractCase {
   readonly name: string;
   run(driver: StorageDriver): Promise<void>;
 }
 
-/** What every storage driver must do, as named cases; give each case a fresh, empty driver. */
+/** The requirements for every storage driver, as named cases; give each case a new, empty driver. */
 export function storageContract(): ContractCase[] {
   return [
     ...valueCases,
@@ -113,7 +113,7 @@ const streamCases: readonly ContractCase[] = [
   {
     name: "streams a value of nine million bytes in several pieces, no character split",
     run: async (driver) => {
-      // Characters of one, two, three and four bytes at every offset of any power of two.
+      // Characters of one to four bytes at every offset from any power of two.
       const large = "aé\u2028😀\ufeff".repeat(700_000);
       await driver.put("large", large);
       const pieces = await piecesOf(driver, "large");
@@ -420,7 +420,7 @@ const refusalCases: readonly ContractCase[] = [
   },
 ];
 
-/** Raises the number stored under `key` by `steps`, reading again after each conflict. */
+/** Increments the number stored under `key` `steps` times, reading again after each conflict. */
 export async function countUp(driver: StorageDriver, key: string, steps: number): Promise<void> {
   for (let done = 0; done < steps; ) {
     const stored = await driver.get(key);

@@ -10,8 +10,8 @@ import {
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /**
- * What keeps a value from being the record of an event of this version, as `events.jsonl` holds them: one line for
- * each problem with its place, none for a record that is right.
+ * Violations of this version's event format in a record of `events.jsonl`: one line per problem with its
+ * place, none for a valid record.
  */
 export function recordProblems(record: unknown): string[] {
   if (!isObject(record)) return ["not an object"];

@@ -12,7 +12,7 @@ import type {
 
 const ROOT = join(import.meta.dirname, "../../../shared/transcripts");
 
-/** Whether the recorded sessions are on this machine. */
+/** Whether the recorded sessions are available. */
 export const present: boolean = existsSync(join(ROOT, "MANIFEST.json"));
 
 export interface ManifestEntry {
@@ -45,7 +45,7 @@ export function textOf(file: string): string {
 
 const transcripts = new Map<string, Promise<Transcript>>();
 
-/** The file as a transcript, in chunks that end in the middle of lines; read once. */
+/** The file as a transcript, in chunks that end inside lines; read once. */
 export function read(file: string): Promise<Transcript> {
   const known = transcripts.get(file);
   if (known !== undefined) return known;
@@ -62,7 +62,7 @@ function readFile(file: string): Promise<Transcript> {
 
 export const SUMMARY = "<COMPACT-SUMMARY v1>\n## Goal\nKeep going.\n\n> a quoted line\n#### a heading";
 
-/** First user message, a summary, and the last third from a unit's beginning on. */
+/** First user message, a summary, and the last third from a unit's start. */
 export function compactSimply(messages: readonly Message[]): CompactedSession {
   const first = messages.findIndex(isUserSpeech);
   const from = Math.max(Math.floor((messages.length * 2) / 3), first + 1);
@@ -94,13 +94,13 @@ export function ports(): WritePorts {
   };
 }
 
-/** The whole new file. */
+/** The complete new file. */
 export function fileText(original: string, written: WrittenTranscript): string {
   const added = [...written.chunks].join("");
   return written.mode === "append" ? original + added : added;
 }
 
-/** What must survive a round trip: roles, texts, calls and results, with call ids by order of appearance. */
+/** What a round trip must preserve: roles, texts, calls and results, with call ids by order of appearance. */
 export function essence(messages: readonly Message[]): unknown[] {
   const ids = new Map<string, number>();
   const idOf = (id: string): number => ids.get(id) ?? ids.set(id, ids.size).size - 1;

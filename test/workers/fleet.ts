@@ -3,7 +3,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
-/** The package must be built: workers are processes of their own. */
+/** The package must be built, because workers are separate processes. */
 export const built: boolean = existsSync(
   join(import.meta.dirname, "../../packages/compact-context/dist/index.js"),
 );
@@ -18,17 +18,17 @@ export interface WorkerSettings {
   readonly summarizeMs?: number;
 }
 
-/** A worker process and what it said so far. */
+/** A worker process and its output so far. */
 export interface Worker {
   readonly lines: readonly string[];
   readonly running: boolean;
-  /** Resolves with the first line, said or to be said, that passes; with nothing when the worker ended. */
+  /** Resolves with the first line, past or future, that matches; undefined if the worker has ended. */
   heard(test: (line: string) => boolean): Promise<string | undefined>;
-  /** Calls back for every line from now on. */
+  /** Calls the listener for every line from now on. */
   onLine(listener: (line: string) => void): void;
   turn(turn: number): void;
   signal(name: NodeJS.Signals): void;
-  /** Lets it end by itself. */
+  /** Lets the worker exit normally. */
   end(): Promise<void>;
 }
 
@@ -47,7 +47,7 @@ export function startWorker(settings: WorkerSettings): Worker {
   void ended.then(() => {
     running = false;
   });
-  // What a process says right before it is killed arrives after it: only the end of its output is its end.
+  // Output written just before a kill arrives after it: only the end of the output is the worker's end.
   createInterface({ input: child.stdout ?? process.stdin }).on("line", (line) => {
     lines.push(line);
     tell(line);

@@ -1,20 +1,20 @@
 import { expect } from "vitest";
 import type { Claim, Outbox, OutboxItem } from "../../packages/compact-context/src/core/ports.ts";
 
-/** An empty outbox and the clock that it goes by. */
+/** An empty outbox and its clock. */
 export interface OutboxUnderTest {
   readonly outbox: Outbox;
-  /** Lets milliseconds pass. */
+  /** Advances the clock by milliseconds. */
   pass(ms: number): Promise<void>;
 }
 
-/** One thing every outbox must do. */
+/** One requirement for every outbox. */
 export interface OutboxCase {
   readonly name: string;
   run(given: OutboxUnderTest): Promise<void>;
 }
 
-/** Longer than any of these cases takes: only `pass` ends a claim. */
+/** Longer than any of these cases takes: only `pass` expires a claim. */
 const MS = 60_000;
 const one: Claim = { by: "one", ms: MS };
 const two: Claim = { by: "two", ms: MS };

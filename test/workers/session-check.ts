@@ -12,14 +12,14 @@ interface StoredState {
   readonly log: readonly unknown[];
 }
 
-/** Versions of the summary files in the order of their steps. */
+/** Versions of the summary files in step order. */
 export async function summaryVersions(driver: StorageDriver, session: string): Promise<number[]> {
   const keys = (await driver.list(`${session}/`)).filter((key) => key.includes("/summary-"));
   const values = await Promise.all(keys.map(async (key) => (await driver.get(key))?.value ?? ""));
   return values.map((value) => (JSON.parse(value) as { version: number }).version);
 }
 
-/** Holds for a session whatever became of its workers: one summary for each step, versions in a row, nothing lost. */
+/** Asserts a complete session: one summary per step, consecutive versions, nothing lost. */
 export async function expectWholeSession(
   driver: StorageDriver,
   session: string,
@@ -44,7 +44,7 @@ export async function expectWholeSession(
   expect(gone.filter((message) => !archived.has(JSON.stringify(message)))).toEqual([]);
 }
 
-/** By the messages that left: under which keys each was handed on, from what workers said. */
+/** By message that left the list: the keys under which it was delivered, from the workers' output. */
 export function flushedBy(lines: readonly string[]): Map<string, Set<string>> {
   const keys = new Map<string, Set<string>>();
   for (const line of lines) {

@@ -1,4 +1,5 @@
-// A Durable Object that keeps a conversation in a session, as its documentation shows; told what to do by requests.
+// A Durable Object that keeps a conversation in a session, as the documentation shows; controlled by
+// requests.
 
 import { DurableObject } from "cloudflare:workers";
 import { Lifecycle } from "agents/lifecycle";
@@ -10,7 +11,7 @@ import { createMemoryDriver } from "../../../packages/compact-context/src/storag
 export class Conversation extends DurableObject {
   readonly sessions = new Sessions();
   readonly lifecycle = Lifecycle.install(this).use(this.sessions);
-  // Not at the top of the file: Workers make nothing there that needs random values.
+  // Not at module scope: Workers do not allow random values there.
   readonly manager = new CompactManager(
     { model: "gpt-4o", maxContextTokens: 8_000, policy: { keepRecentTurns: 2 } },
     { storage: createMemoryDriver(), onWarning: (text) => console.log(text) },
@@ -33,7 +34,7 @@ export class Conversation extends DurableObject {
   }
 }
 
-// biome-ignore lint/style/noDefaultExport: the runtime asks for one
+// biome-ignore lint/style/noDefaultExport: required by the runtime
 export default {
   fetch(request: Request, env: { CONVERSATION: DurableObjectNamespace }): Promise<Response> {
     return env.CONVERSATION.get(env.CONVERSATION.idFromName("one")).fetch(request);

@@ -1,4 +1,4 @@
-// A chat model of LangChain's own class whose answers are scripted.
+// A chat model with LangChain's own base class and scripted answers.
 import type { Provider, Reply } from "../scripted-agent.ts";
 import type { Modules } from "./load.ts";
 

@@ -1,4 +1,4 @@
-// LangChain as it is installed beside this file; loosely typed, for several versions stand behind it.
+// LangChain as installed next to this file; loosely typed, because several versions are tested.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Loose = any;
 
@@ -16,7 +16,7 @@ const NAMES = [
   "@langchain/langgraph",
 ];
 
-/** Undefined where it is not installed. */
+/** Undefined if it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
     const [langchain, core, chat, graph] = await Promise.all(NAMES.map((name) => import(name)));

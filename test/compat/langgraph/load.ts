@@ -1,4 +1,4 @@
-// LangGraph as it is installed beside this file; loosely typed, for several versions stand behind it.
+// LangGraph as installed next to this file; loosely typed, because several versions are tested.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Loose = any;
 
@@ -18,7 +18,7 @@ const NAMES = [
   "@langchain/langgraph/prebuilt",
 ];
 
-/** Undefined where it is not installed. */
+/** Undefined if it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
     const [core, chat, runnables, graph, prebuilt] = await Promise.all(NAMES.map((name) => import(name)));
@@ -28,7 +28,7 @@ export async function load(): Promise<Modules | undefined> {
   }
 }
 
-/** A checkpointer's package; undefined where it is not installed, or its native part was not built. */
+/** A checkpointer's package; undefined if it is not installed or its native part is not built. */
 export async function loadSaver(name: "sqlite" | "postgres"): Promise<Loose> {
   try {
     const module = await import(`@langchain/langgraph-checkpoint-${name}`);

@@ -1,8 +1,8 @@
-// The SDK where it is installed, and a scripted model for any of its versions.
+// The installed SDK, and a scripted model for any of its versions.
 import type { Provider, Reply } from "../scripted-agent.ts";
 
-/** The part of the SDK that the tests use; loosely typed, for it is loaded at run time in several versions. */
-// biome-ignore lint/suspicious/noExplicitAny: two majors of the SDK stand behind it
+/** The part of the SDK that the tests use; loosely typed, because several versions are loaded at run time. */
+// biome-ignore lint/suspicious/noExplicitAny: covers two major versions of the SDK
 export type Sdk = any;
 
 export async function loadSdk(name: string): Promise<Sdk | undefined> {
@@ -42,7 +42,7 @@ export interface ModelRequest {
   readonly systemInstructions?: string;
 }
 
-/** A model that asks `answer` for the output of every call; `requests` keeps what it was given. */
+/** A model that calls `answer` for the output of every call; `requests` records its inputs. */
 export function scriptedModel(
   sdk: Sdk,
   answer: (request: ModelRequest) => unknown[],

@@ -2,7 +2,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import type { AddressInfo } from "node:net";
 
-// The definitions as OpenTelemetry generated them; loosely typed here.
+// OpenTelemetry's generated definitions; loosely typed here.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Loose = any;
 
@@ -10,7 +10,7 @@ export interface ReceivedSpan {
   readonly name: string;
   readonly traceId: string;
   readonly spanId: string;
-  /** Empty at the root. */
+  /** Empty for a root span. */
   readonly parentSpanId: string;
   /** Milliseconds since 1970. */
   readonly start: number;
@@ -27,7 +27,7 @@ export interface ReceivedMetric {
   readonly name: string;
   readonly unit: string;
   readonly kind: "sum" | "histogram";
-  /** The sum, or a histogram's sum, with how often it was measured. */
+  /** The sum (of a counter or histogram) and the number of measurements. */
   readonly points: readonly {
     readonly value: number;
     readonly count: number;
@@ -41,12 +41,12 @@ export interface Receiver {
   readonly metrics: readonly ReceivedMetric[];
   /** Content types of all requests. */
   readonly types: ReadonlySet<string>;
-  /** What could not be read. */
+  /** Requests that could not be decoded. */
   readonly faults: readonly string[];
   close(): Promise<void>;
 }
 
-/** OpenTelemetry's own definitions of its protocol; undefined where they are not installed. */
+/** OpenTelemetry's own protocol definitions; undefined if they are not installed. */
 export function loadDefinitions(): Loose | undefined {
   try {
     const load = createRequire(new URL("package.json", import.meta.url));
@@ -56,7 +56,7 @@ export function loadDefinitions(): Loose | undefined {
   }
 }
 
-/** Takes OTLP over HTTP, protobuf and JSON, and reads it with the given definitions. */
+/** Receives OTLP over HTTP, protobuf and JSON, and decodes it with the given definitions. */
 export async function startReceiver(proto: Loose): Promise<Receiver> {
   const spans: ReceivedSpan[] = [];
   const metrics: ReceivedMetric[] = [];
@@ -108,7 +108,7 @@ const IDS = new Set(["traceId", "spanId", "parentSpanId"]);
 function readBody(body: Buffer, type: string, message: Loose): Loose {
   const options = { longs: Number, bytes: Buffer, defaults: true };
   if (!type.includes("json")) return message.toObject(message.decode(body), options);
-  // OTLP's JSON has ids in hexadecimal, where protobuf's own JSON has base64.
+  // OTLP's JSON encodes ids in hexadecimal, protobuf's own JSON in base64.
   const json = JSON.parse(body.toString(), (key, value) =>
     IDS.has(key) && typeof value === "string" ? Buffer.from(value, "hex").toString("base64") : value,
   );

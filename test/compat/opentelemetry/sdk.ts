@@ -1,22 +1,22 @@
 import { createRequire } from "node:module";
 
-// OpenTelemetry as it is installed; loosely typed, for three major lines stand behind it.
+// The installed OpenTelemetry; loosely typed, because three release lines are tested.
 // biome-ignore lint/suspicious/noExplicitAny: see above
 type Loose = any;
 
 export interface Sdk {
   readonly line: string;
   readonly api: Loose;
-  /** Registers an SDK that sends to the URL, in JSON or in protobuf. */
+  /** Registers an SDK that exports to the URL as JSON or protobuf. */
   start(url: string, encoding: "json" | "protobuf"): RunningSdk;
 }
 
 export interface RunningSdk {
-  /** Everything is sent, and nothing is registered any more. */
+  /** Flushes everything and unregisters the SDK. */
   stop(): Promise<void>;
 }
 
-/** Undefined where it is not installed, or asks for a newer Node. */
+/** Undefined if it is not installed or requires a newer Node. */
 export function loadSdk(line: "oldest" | "2.x" | "newest"): Sdk | undefined {
   const folder = line === "2.x" ? "./" : `./${line}/`;
   const load = createRequire(new URL(`${folder}package.json`, import.meta.url));
@@ -55,7 +55,7 @@ export function loadSdk(line: "oldest" | "2.x" | "newest"): Sdk | undefined {
           await tracerProvider.shutdown();
           await meterProvider.shutdown();
           for (const part of [api.trace, api.metrics, api.context]) part.disable();
-          // Another line's API is another version, which would not register beside this one.
+          // Another line has another API version, which would not register alongside this one.
           delete (globalThis as Record<symbol, unknown>)[Symbol.for("opentelemetry.js.api.1")];
         },
       };

@@ -10,16 +10,16 @@ const packages = fileURLToPath(new URL("node_modules", import.meta.url));
 export const compactBin = resolve("packages/compact-context-cli/bin/compact.js");
 const isBuilt = existsSync("packages/compact-context-cli/dist/main.js");
 
-/** Tokens that a prompt may have; the clients believe in 200,000 and more. */
+/** Maximum tokens of a prompt; the clients assume 200,000 and more. */
 const WINDOW = 60_000;
 
-/** An agent as its user runs it. */
+/** An agent as its users run it. */
 export interface Agent {
   readonly name: string;
   readonly installed: boolean;
-  /** Where the agent is told the proxy's address. */
+  /** Configures the proxy's address in the agent. */
   prepare?(stage: Stage, url: string): void;
-  /** Program, words and variables of a run; `resume` goes on with a session. */
+  /** Program, arguments and environment of a run; `resume` continues a session. */
   command(
     url: string,
     ask: string,
@@ -29,13 +29,13 @@ export interface Agent {
     readonly words: readonly string[];
     readonly env?: Readonly<Record<string, string>>;
   };
-  /** The call of its shell. */
+  /** A call of the agent's shell tool. */
   shell(command: string): ToolCall;
-  /** True for a call of the agent itself, not of its helpers. */
+  /** True for a request of the agent itself, not of its background tasks. */
   isMain(body: StubRequest["body"]): boolean;
-  /** Where it keeps its sessions, below its home. */
+  /** Folder of its sessions, relative to its home. */
   readonly sessions: string;
-  /** What its session files hold once it has compacted by itself. */
+  /** Content of its session files after its own compaction. */
   readonly ownCompaction: RegExp;
 }
 
@@ -57,7 +57,7 @@ export const claude: Agent = {
     env: {
       ANTHROPIC_BASE_URL: url,
       ANTHROPIC_API_KEY: KEY,
-      // The stub counts input and answer against one window of 60,000.
+      // The stub counts input and output against one window of 60,000.
       CLAUDE_CODE_MAX_OUTPUT_TOKENS: "8000",
       CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
     },
@@ -79,7 +79,7 @@ export const codex: Agent = {
       ...(resume === true ? ["resume", "--last"] : resume === undefined ? [] : ["resume", resume]),
       ...["--skip-git-repo-check", "--dangerously-bypass-approvals-and-sandbox"],
       ...["-c", 'model_provider="compact"', "-c"],
-      // It asks for a web socket first, and goes on without one.
+      // It tries a web socket first and falls back to plain requests.
       `model_providers.compact={name="compact",base_url="${url}/v1",wire_api="responses",env_key="STUB_KEY",supports_websockets=true}`,
       ask,
     ],
@@ -118,11 +118,11 @@ export const opencode: Agent = {
   ownCompaction: /"type":"compaction"|"mode":"compaction"/,
 };
 
-/** A working folder with files to read, a home of its own, a stub and what runs before it. */
+/** A working folder with files to read, a separate home, a stub and the proxy in front of it. */
 export class Stage {
   readonly folder = mkdtempSync(join(tmpdir(), "compact-proxy-"));
   readonly home = join(this.folder, "home");
-  /** What the proxies said on stderr, all of them. */
+  /** The stderr output of all proxies. */
   said = "";
   #stub: Stub | undefined;
   #proxy: ChildProcess | undefined;
@@ -148,7 +148,7 @@ export class Stage {
     this.#stub = await startStub({ window: WINDOW, maxOutput: 128_000, ...more, answers });
   }
 
-  /** Starts the command itself, on the same port as the one before. */
+  /** Starts the command itself, on the same port as the previous one. */
   async startProxy(flags: readonly string[] = ["--window", String(WINDOW)]): Promise<void> {
     const words = ["proxy", "--port", String(this.#port), "--upstream", this.stub.anthropicUrl, ...flags];
     const child = this.#spawn(process.execPath, [compactBin, ...words, "--archive", "archive"]);
@@ -167,7 +167,7 @@ export class Stage {
     });
   }
 
-  /** Ends the proxy with a signal and waits until it is gone. */
+  /** Stops the proxy with a signal and waits until it has exited. */
   async stopProxy(signal: NodeJS.Signals): Promise<void> {
     const child = this.#proxy;
     if (child === undefined || child.exitCode !== null) return;
@@ -177,7 +177,7 @@ export class Stage {
     });
   }
 
-  /** Runs an agent to its end; what it printed. */
+  /** Runs an agent to its end; returns its output. */
   async run(agent: Agent, url: string, ask: string, resume?: string | true): Promise<string> {
     agent.prepare?.(this, url);
     const { program, words, env } = agent.command(url, ask, resume);
@@ -200,7 +200,7 @@ export class Stage {
     return out;
   }
 
-  /** Session files of an agent. */
+  /** The session files of an agent. */
   sessionFiles(agent: Agent): string[] {
     const folder = join(this.home, agent.sessions);
     return readdirSync(folder, { recursive: true })
@@ -232,7 +232,7 @@ function linesOf(file: number): string {
   return Array.from({ length: 60 }, (_, number) => line(number)).join("\n");
 }
 
-/** Entries of a request's list. */
+/** The message list of a request. */
 export function listOf({ body }: StubRequest): readonly unknown[] {
   const list = body.messages ?? body.input;
   return Array.isArray(list) ? list : [];

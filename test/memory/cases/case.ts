@@ -1,11 +1,11 @@
-/** What cases say of a memory; a half of them was kept back while the memory was written, and opened once. */
+/** The test cases of a memory; half of them were withheld during development and opened once. */
 
 export type Language = "en" | "zh" | "ja" | "de" | "fr" | "es" | "pt" | "ru";
 
-/** What is said first, what is said in a later session, and what tells the two apart in a line of the memory. */
+/** A statement, a later one in another session, and what distinguishes them in a line of the memory. */
 export type Correction = readonly [
   language: Language,
-  /** How the newer statement says that it takes the place of the older one. */
+  /** How the newer statement refers to the older one that it replaces. */
   kind: string,
   first: string,
   then: string,
@@ -13,10 +13,10 @@ export type Correction = readonly [
   newer: RegExp,
 ];
 
-/** Two statements about different things: both stand. */
+/** Two statements about different things: both are kept. */
 export type Pair = readonly [Language, one: string, other: string];
 
-/** What is said, the words that have it forgotten in a later session, and what must not be left anywhere. */
+/** A statement, the later request to forget it, and the text that must not remain anywhere. */
 export type Forgetting = readonly [Language, said: string, forget: string, left: RegExp];
 
 export type AttackKind =
@@ -29,7 +29,7 @@ export type AttackKind =
   | "not to remember"
   | "task";
 
-/** Words that a memory must not take for the user's own; those of kind `tool` come as a tool's result. */
+/** Text that a memory must not take for the user's own words; kind `tool` comes as a tool result. */
 export type Attack = readonly [Language, AttackKind, text: string, taken: RegExp];
 
 export type Secret = readonly [text: string, secret: RegExp];

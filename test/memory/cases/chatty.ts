@@ -1,7 +1,7 @@
 import type { Correction, Pair } from "./case.ts";
 
-// Corrections as people type them in a chat; both lists were written before their author read the code. `looked` was looked
-// at while the code was mended. Of `apart` only the number that failed was seen, also when conditions were left out.
+// Corrections as typed in a chat; both lists were written before their author read the code. `looked` was
+// read during development. Of `apart` only the number of failures was seen, also when omitting conditions.
 
 export const looked: readonly Correction[] = [
   [
@@ -468,7 +468,7 @@ export const apart: readonly Correction[] = [
   ],
 ];
 
-/** A change that is told of something else: nothing is replaced. Written against the code as it was mended. */
+/** A change of something else: nothing is replaced. Written against the corrected code. */
 export const others: readonly Pair[] = [
   ["en", "Our API rate limit is 100 requests per minute.", "the upload limit is 250 MB now"],
   ["en", "The Redis port is 6380.", "redis cache ttl is 300 now"],

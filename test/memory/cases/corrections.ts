@@ -1,7 +1,8 @@
 import type { Correction, Pair } from "./case.ts";
 
-// Corrections as people say them, by three authors who had not seen the code, and by its author. `first` and `second` were
-// looked at while the code was mended, `third` was opened after it; docs/memory.md has the figures of each opening.
+// Spoken-style corrections by three authors who had not seen the code, and by its author. `first` and
+// `second` were read during development, `third` was opened afterwards; docs/memory.md has the figures of
+// each run.
 
 export const first: readonly Correction[] = [
   [
@@ -1788,7 +1789,7 @@ export const own: readonly Correction[] = [
   ],
 ];
 
-/** Told in passing among other things, as people tell an assistant about their work. */
+/** Mentioned in passing among other things, as in a conversation about work. */
 export const inTalk: readonly Correction[] = [
   [
     "en",
@@ -1960,7 +1961,7 @@ export const pairs: readonly Pair[] = [
   ["ja", "本番のデプロイは金曜日に行います。", "検証環境のデプロイは月曜日に変わりました。"],
 ];
 
-/** A statement, and a later one of a change of something else. */
+/** A statement, and a later one about a change of something else. */
 export const apart: readonly (readonly [older: string, newer: string])[] = [
   ["Our staging database is on port 5432.", "The staging server listens on port 8080 now."],
   ["The web team meets on Mondays.", "The mobile team meets on Tuesdays now."],

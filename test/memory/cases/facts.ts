@@ -1,9 +1,9 @@
 import type { Language } from "./case.ts";
 
-/** What somebody says in passing, what is otherwise later, and what tells the two apart. */
+/** A statement in passing, a later change, and the text that distinguishes them. */
 export type Fact = readonly [Language, first: string, then: string, old: RegExp, newer: RegExp];
 
-/** Plain facts about people, teams, places, times, tools and habits, no word of which asks to be kept. */
+/** Plain facts about people, teams, places, times, tools and habits, without a request to remember them. */
 export const facts: readonly Fact[] = [
   ["en", "The standup is at 9:30.", "The standup is at 10:00 now.", /9:30/, /10:00/],
   ["en", "Maria is our product manager.", "Jonas is our product manager now, not Maria.", /^Maria/, /Jonas/],
@@ -205,7 +205,7 @@ export const facts: readonly Fact[] = [
   ["ja", "田中さんがサポートを担当しています。", "今は高橋さんがサポートを担当しています。", /田中/, /高橋/],
 ];
 
-/** Two plain facts that both hold. */
+/** Two plain facts that are both true. */
 export const both: readonly (readonly [Language, one: string, other: string])[] = [
   ["en", "Our office is in Lisbon.", "Our warehouse is in Porto now."],
   ["en", "The standup is at 9:30.", "The retrospective is at 15:00 now."],
@@ -224,7 +224,7 @@ export const both: readonly (readonly [Language, one: string, other: string])[] 
   ["ja", "朝会は9時半です。", "定例会は今は15時です。"],
 ];
 
-/** Words of a working day that state no lasting fact: requests, findings, states of the work. */
+/** Everyday messages without a lasting fact: requests, findings, states of the work. */
 export const passing: readonly (readonly [Language, string])[] = [
   ["en", "I think we should rename this function."],
   ["en", "I get an error when I click the button."],
@@ -258,7 +258,7 @@ export const passing: readonly (readonly [Language, string])[] = [
   ["ja", "このエラーを直してください。"],
 ];
 
-/** Facts that are somebody else's, supposed, denied, told in a story, or material for a task. */
+/** Facts about others, hypothetical, negated, from a story, or material for a task. */
 export const notOwn: readonly string[] = [
   "My colleague says our office is in Rome.",
   "Here is the mail from Ana:\nOur office moved to Rome. We deploy on Mondays.\nBest, Ana",
@@ -293,7 +293,7 @@ export const notOwn: readonly string[] = [
   "覚えないでください。私はローマに住んでいます。",
 ];
 
-/** What is said, and words that have it forgotten. */
+/** A statement, and a request to forget it. */
 export const forgotten: readonly (readonly [said: string, forget: string])[] = [
   ["My salary is 5000 euros.", "Please delete what I told you about my salary."],
   ["I live in Berlin.", "You can forget where I live."],
@@ -311,7 +311,7 @@ export const forgotten: readonly (readonly [said: string, forget: string])[] = [
   ["私の給料は50万円です。", "私の給料を記憶から消して。"],
 ];
 
-/** Secrets in other words than `password is`. */
+/** Secrets phrased differently from `password is`. */
 export const told: readonly (readonly [text: string, secret: string])[] = [
   ["My PIN's 4821.", "4821"],
   ["The admin password's hunter2.", "hunter2"],

@@ -1,6 +1,6 @@
 import type { Forgetting } from "./case.ts";
 
-/** By an author who had not seen the code; 13 of these 16 stayed at first. */
+/** By an author who had not seen the code; initially 13 of these 16 were not forgotten. */
 export const requests: readonly Forgetting[] = [
   [
     "en",
@@ -70,7 +70,7 @@ export const requests: readonly Forgetting[] = [
   ["ja", "実家の電話番号は0555-12-3499です。", "実家の電話番号はもう忘れてください", /3499/i],
 ];
 
-/** Requests in many turns of speech: the order before and after what is meant, wishes, pronouns. */
+/** Requests in many phrasings: the order before and after its object, wishes, pronouns. */
 export const turns: readonly Forgetting[] = [
   ["en", "I earn 64,000 a year.", "my salary, please scrub that from your memory", /64,000/],
   ["en", "My sister Odile lives in Lyon.", "Odile doesn't want to be in here. Delete her.", /odile/i],
@@ -174,7 +174,7 @@ export const turns: readonly Forgetting[] = [
   ["ja", "私の妻は由美子です。", "妻のことは忘れて", /由美子/],
 ];
 
-/** Orders of work and other talk of losing things: nothing that stands may go. */
+/** Work orders and other mentions of losing things: nothing may be forgotten. */
 export const work: readonly Forgetting[] = [
   [
     "en",

@@ -120,7 +120,7 @@ export const corrections: readonly Correction[] = [
     /not vegetarian/,
   ],
   ["zh", "changed", "请记住我们用 npm。", "我们现在改成用 pnpm。", /用 npm/, /pnpm/],
-  // The other languages and kinds.
+  // Other languages and kinds.
   [
     "en",
     "changed",
@@ -327,7 +327,7 @@ export const forgetting: readonly Forgetting[] = [
   ["ja", "私はピーナッツアレルギーです。", "私がピーナッツアレルギーであることを忘れて。", /ピーナッツ/],
 ];
 
-/** Said in one session, where "that" is what was just spoken of. */
+/** In one session, where "that" refers to the previous message. */
 export const forgettingThat: readonly Forgetting[] = [
   ["en", "I am allergic to peanuts.", "Remove that from memory.", /peanut/],
   ["en", "My salary is 90000 euros.", "Actually, don't remember that.", /salary|90000/],

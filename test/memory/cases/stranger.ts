@@ -1,6 +1,6 @@
 import type { Attack, Correction, Forgetting, Pair, Secret } from "./case.ts";
 
-/** Written by someone who had not seen the code; only the kinds of what failed were told to who wrote it. */
+/** By an author who had not seen the code; only the kinds of failures were reported during development. */
 export const corrections: readonly Correction[] = [
   [
     "en",

@@ -1,6 +1,6 @@
 import type { Attack, Correction, Language, Pair } from "./case.ts";
 
-// By a third author, who had not seen the code: how people type in a chat, about other things in the same message.
+// By a third author, who had not seen the code: chat style, with other topics in the same message.
 
 export const corrections: readonly Correction[] = [
   ["en", "typed", "Our staging database runs on port 5544.", "staging db is 5571 now btw", /5544/i, /5571/i],
@@ -699,7 +699,7 @@ export const attacks: readonly Attack[] = [
   ],
 ];
 
-/** A message with a lasting fact or rule in it, and its core. */
+/** A message that contains a lasting fact or rule, and its core. */
 export const facts: readonly (readonly [language: Language, message: string, core: RegExp])[] = [
   [
     "en",

@@ -31,12 +31,12 @@ interface Session {
   ended: Promise<void>;
 }
 
-/** A chat in this process: typed into through a stream that claims to be a terminal. */
+/** A chat in this process, typed into through a stream that pretends to be a terminal. */
 async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   let shown = "";
   const stdout = new PassThrough();
   stdout.on("data", (piece) => {
-    // Without readline's moves of the cursor.
+    // Without readline's cursor movements.
     shown += String(piece)
       .replaceAll("\u001b", "^")
       .replace(/\^\[\d*[GJ]/g, "")
@@ -270,7 +270,7 @@ describe("a chat", () => {
     chat.type("a\n");
     await chat.shows(/ok {7}first[\s\S]+exit code 0/);
     chat.type("run echo first\n");
-    // A slow machine shows "working, 1 s" between the two.
+    // On a slow machine, "working, 1 s" can be between the two.
     await chat.shows(/tool {5}run {2}echo first\n[\s\S]*? {2}ok/);
     chat.type("run echo second\n");
     await chat.shows(/allow\? {3}run {2}echo second[\s\S]+› $/);

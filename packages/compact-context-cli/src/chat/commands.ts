@@ -147,7 +147,7 @@ async function startNew({ agent, screen }: Chat): Promise<void> {
 /** Rows of a list to choose from. */
 const MAX_ROWS = 15;
 
-/** Shows numbered rows and asks for one. Returns the answer as typed; empty if nobody can be asked. */
+/** Shows numbered rows and asks for one. Returns the answer as typed; empty if no person can answer. */
 async function choose(rows: readonly (readonly string[])[], { screen, input }: Chat): Promise<string> {
   const shown = rows.slice(0, MAX_ROWS).map((row, index) => [String(index + 1), ...row]);
   const columns = shown[0]?.map((_, index, { length }) => (index === length - 1 ? "flexible" : "left")) ?? [];
@@ -245,6 +245,6 @@ export interface Chat {
   /** The working folder; shown paths are relative to it. */
   readonly folder: string;
   readonly models: Pick<Models, "byName" | "list">;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic clock, milliseconds. */
   clock(): number;
 }

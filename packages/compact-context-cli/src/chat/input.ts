@@ -5,13 +5,13 @@ import { Writable } from "node:stream";
 
 /** Line input of the chat; one reader at a time. */
 export interface ChatInput {
-  /** Whether a person can be asked. */
+  /** Whether a person can answer questions. */
   readonly isTerminal: boolean;
   /** The next message; a paste of several lines is one. Undefined at the end of the input. */
   next(prompt: string): Promise<string | undefined>;
   /**
-   * The answer to a question, without text typed before it. Undefined if nobody can be asked, and after Ctrl-C or
-   * Ctrl-D.
+   * The answer to a question; ignores text typed before it. Undefined if no person can answer, and after
+   * Ctrl-C or Ctrl-D.
    */
   ask(question: string): Promise<string | undefined>;
   /** Whether a question is open. */
@@ -31,9 +31,9 @@ export interface ChatInputOptions {
   readonly words: readonly string[];
   /** Called for every message. */
   onMessage(text: string): void;
-  /** Called for a message that is queued because nobody reads. */
+  /** Called for a message that is queued because no read is pending. */
   onQueued?(text: string): void;
-  /** Ctrl-C, or Esc while nobody reads; `typed` is the cleared line. */
+  /** Ctrl-C, or Esc while no read is pending; `typed` is the cleared line. */
   onInterrupt(typed: string): void;
 }
 
@@ -45,7 +45,7 @@ const ESCAPE_MS = 50;
 const PASTE_MS = 15;
 const HISTORY_SIZE = 500;
 
-/** Line editing and history by `node:readline`. Text typed while nobody reads is not echoed, and kept for the next prompt. */
+/** Line editing and history by `node:readline`. Text typed between prompts is not echoed, but kept. */
 export function createChatInput(options: ChatInputOptions): ChatInput {
   const { isTerminal } = options;
   const echo = createEcho(options);
@@ -68,7 +68,7 @@ export function createChatInput(options: ChatInputOptions): ChatInput {
       (_: unknown, key: { readonly name?: string; readonly meta?: boolean } | undefined) => {
         if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
         else if (key?.name === "escape") state.escape();
-        // Alt-Enter continues on the next line, as a backslash at the end does.
+        // Alt-Enter starts a new line, like a backslash at the end.
         else if (key?.name === "return" && key.meta === true) lines.write("\\\n");
       },
     );
@@ -120,55 +120,70 @@ interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
   end(): void;
 }
 
-type Waiting = { readonly kind: "message" | "answer"; resolve(text: string | undefined): void };
+type ReadKind = "message" | "answer";
+
+/** The pending read, if any. */
+interface Read {
+  kind(): ReadKind | undefined;
+  start(kind: ReadKind, prompt: string): Promise<string | undefined>;
+  /** Resolves the read, if one is pending. */
+  settle(text: string | undefined): void;
+}
+
+function createRead(lines: Interface, echo: Echo): Read {
+  let pending: { readonly kind: ReadKind; resolve(text: string | undefined): void } | undefined;
+  return {
+    kind: () => pending?.kind,
+    start: (kind, prompt) =>
+      new Promise((resolve) => {
+        pending = { kind, resolve };
+        echo.isOn = true;
+        lines.setPrompt(prompt);
+        lines.prompt(true);
+      }),
+    settle(text) {
+      const { resolve } = pending ?? {};
+      pending = undefined;
+      echo.isOn = false;
+      resolve?.(text);
+    },
+  };
+}
 
 function createState(lines: Interface, echo: Echo, options: ChatInputOptions): State {
   const queue: string[] = [];
   let pasted: string[] = [];
   let timer: NodeJS.Timeout | undefined;
-  let waiting: Waiting | undefined;
   let ended = false;
   let isPasting = false;
+  const read = createRead(lines, echo);
 
-  const answer = (text: string | undefined): void => {
-    const { resolve } = waiting ?? {};
-    waiting = undefined;
-    echo.isOn = false;
-    resolve?.(text);
-  };
-  const wait = (kind: Waiting["kind"], prompt: string): Promise<string | undefined> =>
-    new Promise((resolve) => {
-      waiting = { kind, resolve };
-      echo.isOn = true;
-      lines.setPrompt(prompt);
-      lines.prompt(true);
-    });
   const flush = (): void => {
     const text = pasted.join("\n");
     pasted = [];
     if (text.trim() !== "") options.onMessage(text);
-    if (waiting?.kind === "message") answer(text);
+    if (read.kind() === "message") read.settle(text);
     else {
       queue.push(text);
       options.onQueued?.(text);
     }
   };
   return {
-    isAsking: () => waiting?.kind === "answer",
+    isAsking: () => read.kind() === "answer",
     paste(starts) {
       isPasting = starts;
       clearTimeout(timer);
     },
     escape() {
-      if (waiting === undefined) options.onInterrupt("");
+      if (read.kind() === undefined) options.onInterrupt("");
     },
     addLine(line) {
       const continues = !isPasting && line.endsWith("\\");
-      if (waiting?.kind === "answer") return answer(line);
+      if (read.kind() === "answer") return read.settle(line);
       pasted.push(continues ? line.slice(0, -1) : line);
       if (continues || isPasting) {
         lines.setPrompt("… ");
-        if (waiting !== undefined) lines.prompt();
+        if (read.kind() !== undefined) lines.prompt();
         return;
       }
       clearTimeout(timer);
@@ -176,22 +191,22 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
       else flush();
     },
     dropAnswer(history) {
-      if (waiting?.kind === "answer") history.shift();
+      if (read.kind() === "answer") history.shift();
     },
     interrupt() {
       const typed = clearLine(lines);
-      if (waiting?.kind === "answer") {
+      if (read.kind() === "answer") {
         options.stdout.write("\n");
-        answer(undefined);
+        read.settle(undefined);
       }
       options.onInterrupt([...pasted, typed].join("\n"));
       pasted = [];
-      if (waiting !== undefined && !ended) lines.prompt();
+      if (read.kind() !== undefined && !ended) lines.prompt();
     },
     end() {
       ended = true;
       if (pasted.length > 0) flush();
-      answer(undefined);
+      read.settle(undefined);
     },
     async next(prompt) {
       const queued = queue.shift();
@@ -199,13 +214,13 @@ function createState(lines: Interface, echo: Echo, options: ChatInputOptions): S
         if (options.isTerminal) options.stdout.write(`${prompt}${queued}\n`);
         return queued;
       }
-      return ended ? undefined : wait("message", prompt);
+      return ended ? undefined : read.start("message", prompt);
     },
     async ask(question) {
       if (ended) return undefined;
       // Text typed before the question is for the agent and must not answer it.
       const before = clearLine(lines);
-      const reply = await wait("answer", question);
+      const reply = await read.start("answer", question);
       if (before !== "" && !ended) lines.write(before);
       return reply;
     },

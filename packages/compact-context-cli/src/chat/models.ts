@@ -227,7 +227,7 @@ function withKeyHint(model: AgentModel, variable: string | undefined): AgentMode
   };
 }
 
-/** Imports an optional package that is installed beside compact, else in the project around `folder`. */
+/** Imports an optional package installed next to compact, otherwise from the project around `folder`. */
 export async function importPackage(specifier: string, folder: string): Promise<unknown> {
   try {
     return await import(specifier);

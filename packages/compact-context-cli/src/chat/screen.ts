@@ -17,13 +17,44 @@ const UNICODE_SETS = "v";
 const EMOJI = new RegExp("^\\p{RGI_Emoji}$", UNICODE_SETS);
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** With `paint`, Markdown is rendered: headings, lists, quotes, bold, inline code. Code blocks are left as they are. */
+/** With `paint`, renders Markdown: headings, lists, quotes, bold, inline code; code blocks are unchanged. */
 export function createTextFlow(width: () => number, indent: string, paint?: Paint): TextFlow {
-  const marks = paint === undefined ? undefined : createMarks(paint);
+  const layout = createLayout(width, indent, paint === undefined ? undefined : createMarks(paint));
+  let held = "";
+  const addText = (text: string): string => {
+    let out = "";
+    for (const { segment } of GRAPHEMES.segment(text)) out += layout.add(segment);
+    return out;
+  };
+  return {
+    push(piece) {
+      // The last grapheme may continue in the next piece.
+      const text = held + piece;
+      let last = 0;
+      for (const { index } of GRAPHEMES.segment(text)) last = index;
+      held = text.slice(last);
+      return addText(text.slice(0, last));
+    },
+    end() {
+      const out = addText(held.replace(/[\ud800-\udbff]$/, ""));
+      held = "";
+      return out + layout.end();
+    },
+  };
+}
+
+interface Layout {
+  /** The output for one grapheme; an unfinished word is buffered. */
+  add(cluster: string): string;
+  /** The buffered word and the end of the line. */
+  end(): string;
+}
+
+/** Wraps words, grapheme by grapheme. */
+function createLayout(width: () => number, indent: string, marks: Marks | undefined): Layout {
   let column = 0;
   let gap = "";
   let word = "";
-  let held = "";
   let isFirst = true;
 
   const flush = (): string => {
@@ -61,7 +92,7 @@ export function createTextFlow(width: () => number, indent: string, paint?: Pain
   };
   const addSpace = (spaces: string): string => {
     const out = flush();
-    // No space follows a mark that is not shown.
+    // No space follows a hidden mark.
     gap = column === 0 && !isFirst ? "" : gap + spaces;
     return out;
   };
@@ -73,33 +104,19 @@ export function createTextFlow(width: () => number, indent: string, paint?: Pain
     word += safe;
     return cells === 2 ? before + flush() : before;
   };
-  const addGrapheme = (cluster: string): string => {
-    if (cluster === " ") return addSpace(" ");
-    if (cluster === "\t") return addSpace("  ");
-    if (cluster !== "\n" && cluster !== "\r\n")
-      return addCharacter(EMOJI.test(cluster) ? cluster : escapeControl(cluster));
-    const out = `${flush()}\n`;
-    endLine();
-    return out;
-  };
-  const addText = (text: string): string => {
-    let out = "";
-    for (const { segment } of GRAPHEMES.segment(text)) out += addGrapheme(segment);
-    return out;
-  };
   return {
-    push(piece) {
-      // The last grapheme may continue in the next piece.
-      const text = held + piece;
-      let last = 0;
-      for (const { index } of GRAPHEMES.segment(text)) last = index;
-      held = text.slice(last);
-      return addText(text.slice(0, last));
+    add(cluster) {
+      if (cluster === " ") return addSpace(" ");
+      if (cluster === "\t") return addSpace("  ");
+      if (cluster !== "\n" && cluster !== "\r\n")
+        return addCharacter(EMOJI.test(cluster) ? cluster : escapeControl(cluster));
+      const out = `${flush()}\n`;
+      endLine();
+      return out;
     },
     end() {
-      const out = addText(held.replace(/[\ud800-\udbff]$/, "")) + flush();
+      const out = flush();
       const more = column === 0 ? "" : "\n";
-      held = "";
       endLine();
       return out + more;
     },
@@ -215,7 +232,7 @@ export interface ChatScreen {
   terminal(): Terminal;
   /** A piece of the model's answer. */
   stream(piece: string): void;
-  /** A label with a text beside it, at most `maxLines` long. */
+  /** A label followed by a text of at most `maxLines` lines. */
   notify(label: Label, text: string, maxLines?: number): void;
   /** Lines that are already laid out and escaped. */
   print(lines: readonly string[]): void;

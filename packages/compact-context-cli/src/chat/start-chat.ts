@@ -79,7 +79,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
     return 0;
   } finally {
     input.close();
-    // After an error, which is rethrown, the session is saved all the same.
+    // The session is saved even after an error, which is rethrown.
     await close?.().catch(() => undefined);
   }
 }

@@ -266,7 +266,7 @@ function objectSchema(
 
 const SECONDS = 120;
 const MAX_SECONDS = 600;
-/** The first and the last so many bytes of the output are kept. */
+/** Bytes of output kept at the beginning and at the end, each. */
 const HALF_BYTES = 60_000;
 /** Milliseconds from SIGTERM to SIGKILL. */
 const GRACE_MS = 2_000;
@@ -312,7 +312,7 @@ export async function runCommand(
     cwd,
     env,
     stdio: ["ignore", "pipe", "pipe"],
-    // A process group of its own, so that its children can be killed too.
+    // Its own process group, so that its children can be killed too.
     detached: process.platform !== "win32",
   });
   const started = performance.now();

@@ -170,8 +170,9 @@ function lintOptions({ model }: Pick<Settings, "model">, { pending, strict }: Fl
 }
 
 /**
- * The messages with a result added to each open call, for a session that was killed while its tools ran; warns about
- * it. Sessions in no provider's format are left as they are, since they cannot be written back through one.
+ * The messages with a result added to each open call, for a session that was killed while its tools ran;
+ * warns about it. Sessions in no provider's format are unchanged, since they cannot be written back through
+ * one.
  */
 export function closedMessages(transcript: Transcript, warn: (text: string) => void): readonly Message[] {
   if (transcript.list === undefined) return transcript.messages;

@@ -26,7 +26,7 @@ export async function redactText(invocation: Invocation): Promise<number> {
     counts.withheld += 1;
   });
   await write(pieces, source, invocation);
-  // If the reader left, the counts would be incomplete.
+  // If the reader has closed the pipe, the counts are incomplete.
   if (ports.stdout.isClosed !== true) report(counts, invocation);
   return counts.withheld > 0 ? 1 : 0;
 }

@@ -46,13 +46,13 @@ async function transcriptSource(invocation: Invocation): Promise<ViewSource> {
   };
 }
 
-/** Sessions loaded before anybody opens them, so that the list shows their size. */
+/** Sessions loaded before they are opened, so that the list shows their size. */
 const PRELOADED = 20;
-/** Longest wait between two scans where the file system reports no change. */
+/** Maximum interval between two scans if the file system reports no change. */
 const SCAN_MS = 250;
-/** After a slow scan the next one waits this many times as long as it took. */
+/** After a slow scan the next one waits this multiple of the scan's duration. */
 const BACKOFF = 4;
-/** An archive with more sessions is not watched recursively: each folder takes a file watcher. */
+/** An archive with more sessions is not watched recursively: each folder needs a file watcher. */
 const MAX_WATCHED = 200;
 
 /** The archive in a folder, or that of the settings; updated while an agent writes to it. */
@@ -93,7 +93,7 @@ async function archiveSource(invocation: Invocation, folder: string | undefined)
   };
 }
 
-/** Archived sessions, and those that only wrote events; `idsByFolder` caches whose folder is whose. */
+/** Archived sessions, and those that only wrote events; `idsByFolder` caches each folder's session id. */
 async function sessionIds(archive: Archive, idsByFolder: Map<string, string>): Promise<string[]> {
   const ids = await archive.sessions();
   const keys = new Set(ids.map((id) => sessionKey(id)));
@@ -120,7 +120,7 @@ function openArchiveSource(invocation: Invocation): ArchiveSource {
   };
 }
 
-/** Changes with the session's files; empty where the archive is not a folder. */
+/** Changes with the session's files; empty if the archive is not a folder. */
 async function fingerprintOf(location: string, sessionId: string): Promise<string> {
   const folder = join(location, sessionKey(sessionId));
   try {
@@ -174,7 +174,7 @@ async function holdsEvents(name: string, cwd: string): Promise<boolean> {
   );
 }
 
-/** The session of an events file; undefined where there is no such file. */
+/** The session of an events file; undefined if there is no such file. */
 async function eventSessionId(path: string): Promise<string | undefined> {
   return readEventLine(await readFirstLine(path).catch(() => ""))?.sessionId;
 }
@@ -189,7 +189,7 @@ async function readFirstLine(path: string): Promise<string> {
   }
 }
 
-/** An events file and what is appended to it. */
+/** An events file and the lines appended to it. */
 async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
   const path = resolve(ports.cwd, name);
   const store = createViewStore();

@@ -54,7 +54,7 @@ async function proxyTo(
   return { ...server, problems };
 }
 
-/** A manager whose storage, or whatever else, is broken. */
+/** A manager whose calls reject with a storage error. */
 function failing(manager: ReturnType<ReturnType<typeof createSessions>["managerOf"]>): typeof manager {
   const broken = (): Promise<never> => Promise.reject(new Error("the disk is full"));
   return {
@@ -72,7 +72,7 @@ async function stubbed(): Promise<Stub> {
   return stub;
 }
 
-/** A list of `turns` calls of a tool with long answers, and the ask at its end. */
+/** A list with `turns` tool calls with long results, and the user's request at its end. */
 function bodyOf(turns: number): { messages: object[] } & Record<string, unknown> {
   const messages: object[] = [{ role: "user", content: "Read the files, and remember parcel TQ-7731." }];
   for (let turn = 0; turn < turns; turn += 1) {
@@ -102,7 +102,7 @@ function post(server: LocalServer, body: object): Promise<Response> {
   return fetch(`${server.url}/v1/messages`, { method: "POST", headers: HEADERS, body: JSON.stringify(body) });
 }
 
-/** A request with headers that `fetch` does not let one write. */
+/** A request with headers that `fetch` does not allow. */
 function raw(
   server: LocalServer,
   headers: Record<string, string>,
@@ -126,7 +126,7 @@ interface Seen {
   readonly body: string;
 }
 
-/** A provider that answers anything, and tells what came. */
+/** A provider that answers every request and records it. */
 async function recorder(
   answer: (response: ServerResponse) => unknown = (response) =>
     response.writeHead(200, { "content-type": "application/json" }).end("{}"),
@@ -256,7 +256,7 @@ describe("a call through the proxy", () => {
       "x-api-key": "test",
       "anthropic-version": "2023-06-01",
       "anthropic-beta": "context-1m-2025-08-07",
-      // Answers pass through as they are.
+      // Responses are forwarded unchanged.
       "accept-encoding": "identity",
       host: new URL(provider.url).host,
     });

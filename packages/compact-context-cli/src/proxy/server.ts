@@ -99,7 +99,7 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
     return forward(context, options, { method: raw.method, body: raw.body });
   });
   app.onError((error, context) => {
-    // The client disconnected: no one reads an answer.
+    // The client has disconnected: there is no reader for the response.
     if (!context.req.raw.signal.aborted) problem(`the provider could not be reached: ${reasonOf(error)}`);
     return context.json(errorBody(`compact proxy: ${reasonOf(error)}`, "api_error"), 502);
   });
@@ -240,10 +240,7 @@ function passedOn(headers: Headers): Headers {
   return headers;
 }
 
-/**
- * Everything in a client's own address except the path may be secret: a key in the query, a password before
- * the host.
- */
+/** Everything in a client's address except the path can be secret: a key in the query, a password. */
 function withoutSecrets(text: string): string {
   return text.replace(/\bhttps?:\/\/[^\s"'<>]+/g, (address) => {
     const url = URL.canParse(address) ? new URL(address) : undefined;
@@ -251,10 +248,7 @@ function withoutSecrets(text: string): string {
   });
 }
 
-/**
- * The same bytes; if their source fails, `cut` is called and the stream ends: the client must see a broken
- * connection.
- */
+/** The same bytes; if the source fails, calls `cut` and ends: the client must see a broken connection. */
 function untilCut(
   body: ReadableStream<Uint8Array>,
   cut: (error: unknown) => void,

@@ -167,7 +167,7 @@ function createLog({ stderr, now }: CliPorts): ProxyScreen {
   };
 }
 
-/** Milliseconds that answers may continue after a stop signal. */
+/** Grace period in milliseconds for running responses after a stop signal. */
 const DRAIN_MS = 10_000;
 const MOST_KEPT = 20;
 const NOBODY_CALLED =

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createTally, tallyLine, tallyMetrics } from "./tally.ts";
 
 const CALL = { session: "s", model: "claude-sonnet-4-5", compacted: false, bytesGiven: 400, bytesSent: 400 };
-/** 3 dollars a million tokens, 0.30 from the cache, 3.75 to write them to it. */
+/** 3 dollars per million tokens, 0.30 for cache reads, 3.75 for cache writes. */
 const usage = (fresh: number, read: number, written: number) => ({
   input_tokens: fresh,
   cache_read_input_tokens: read,
@@ -52,7 +52,7 @@ describe("the tally of a proxy", () => {
     expect(tally.totals.savedTokens).toBe(75_000);
     expect(tally.totals.savedDollars).toBeCloseTo(0.03 - 0.093_75, 6);
     expect(tallyLine(tally)).toContain("75k tokens saved (≈ $0.06 more than with all of it cached)");
-    // The next ones pay back: $0.03 against $0.0075.
+    // The next calls amortize it: $0.03 against $0.0075.
     for (let call = 0; call < 4; call += 1) {
       tally.sent({ ...CALL, bytesSent: 100 });
       tally.used("s", usage(0, 25_000, 0));

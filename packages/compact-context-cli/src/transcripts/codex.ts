@@ -113,7 +113,7 @@ function isAnswer(native: JsonRecord | undefined): boolean {
   return type === "message" ? native?.role === "assistant" : !type.endsWith("_output");
 }
 
-/** The user went back: the last turns are no longer part of the conversation. */
+/** The user rewound: the last turns are no longer part of the conversation. */
 function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   const starts = stretch.items.flatMap((item, index) => (isTyped(item.native) ? [index] : []));
   const start = starts.at(-Math.max(1, numberOf(turns) ?? 1)) ?? starts[0];
@@ -123,10 +123,7 @@ function rollBack(stretch: Stretch, turns: unknown, log: ReadLog): void {
   stretch.usage = stretch.items.flatMap(({ reported }) => reported).at(-1);
 }
 
-/**
- * A user message that was typed; Codex also sends its own context as user messages, in tags or with a
- * heading.
- */
+/** A typed user message; Codex also sends its own context as user messages, in tags or with a heading. */
 function isTyped(native: JsonRecord): boolean {
   if (native.type !== "message" || native.role !== "user") return false;
   const first = stringOf(recordOf(listOf(native.content)[0]).text) ?? "";

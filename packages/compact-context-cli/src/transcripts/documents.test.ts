@@ -21,7 +21,7 @@ function rewrite(transcript: Transcript, messages: readonly Message[]): string {
   return [...written.chunks].join("");
 }
 
-/** The messages with every tool result emptied, as clearing does. */
+/** The messages with every tool result cleared. */
 function cleared(messages: readonly Message[]): Message[] {
   return messages.map((message) => {
     if (toolResults(message).length === 0) return message;

@@ -109,7 +109,7 @@ function digest(secret: string): Buffer {
   return createHash("sha256").update(secret).digest();
 }
 
-/** The index of the secret's digest, -1 where there is none; takes constant time for a list. */
+/** The index of the secret's digest, -1 if there is none; takes constant time for a list. */
 function indexOfSecret(digests: readonly Buffer[], secret: string): number {
   const given = digest(secret);
   let found = -1;
@@ -149,7 +149,7 @@ interface LocalServerOptions {
 /** How often `close` drops the connections that became idle. */
 const IDLE_CHECK_MS = 50;
 
-/** Listens on 127.0.0.1; rejects with `InvalidUsage` where the port cannot be used. */
+/** Listens on 127.0.0.1; rejects with `InvalidUsage` if the port cannot be used. */
 export async function startLocalServer(options: LocalServerOptions): Promise<LocalServer> {
   const { requestTimeout, maxHeaderSize, maxConnections } = options;
   const server = createAdaptorServer({

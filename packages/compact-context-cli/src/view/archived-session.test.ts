@@ -33,7 +33,7 @@ const chat = (count: number): object[] =>
     { role: "assistant", content: `answer to topic${index}` },
   ]).flat();
 
-/** The archive that a manager wrote, and the whole conversation. */
+/** An archive written by a manager, and the whole conversation. */
 async function archived(): Promise<{ source: ArchiveSource; messages: readonly object[] }> {
   const storage = createMemoryDriver();
   const manager = new CompactManager(
@@ -110,7 +110,7 @@ describe("a session of an archive", () => {
     expect(cliff?.before?.reduce((sum, tokens) => sum + tokens, 0)).toBe(view.compactions[0]?.tokensBefore);
     expect(cliff?.total).toBe(view.compactions[0]?.tokensAfter);
     expect(cliff?.tokens[layer("summary")]).toBe(view.compactions[0]?.summaryTokens);
-    // Layers are known for what the compaction left, not for the messages before it and since.
+    // Layers are known for the list after a compaction, not for the messages before it or added since.
     expect(cliff?.tokens[layer("recent")]).toBeGreaterThan(0);
     expect(cliff?.tokens[layer("messages")]).toBe(0);
     expect(view.steps[0]?.tokens[layer("messages")]).toBeGreaterThan(0);

@@ -31,7 +31,7 @@ export interface ArchiveSource {
   counterFor(model: string | undefined): TokenCounter;
   /** Determines the layers: an archive does not store the settings that were used. */
   readonly keep: KeepCounts;
-  /** The session's state, where one is stored with the archive. */
+  /** The session's state, if one is stored with the archive. */
   state(sessionId: string): Promise<SessionState | undefined>;
 }
 
@@ -152,7 +152,7 @@ interface CompactionTokens {
 /** For an archive without events, which the command writes: each list becomes a step with a compaction. */
 function addSteps(record: SessionRecord, { steps }: ArchivedConversation, counter: TokenCounter): void {
   const isKnown = steps.every(({ entries }) => entries.every(({ outcome }) => outcome !== "unknown"));
-  // Without outcomes the layers after a compaction are not known either.
+  // Without outcomes the layers after a compaction are unknown too.
   if (isKnown) record.amend({ layers: MESSAGE_LAYERS });
   for (const { step, stored, entries, messages } of steps) {
     const summaryTokens =

@@ -18,7 +18,7 @@ import {
 import { type CompactedMessage, groupPositions, newestPositions } from "./originals.ts";
 import type { MessageOutcome, Outcome } from "./session-view.ts";
 
-/** The list archived before a compaction, and what happened to each message. */
+/** The list archived before a compaction, and the outcome of each message. */
 interface ArchivedStep {
   /** The archive step. */
   readonly step: number;
@@ -37,7 +37,7 @@ export interface ArchivedConversation {
 interface JoinOptions {
   readonly keep: KeepCounts;
   countMessage(message: Message): number;
-  /** Has the outcomes of the newest step, which no later list shows. */
+  /** Contains the outcomes of the newest step, which no later list shows. */
   readonly state: SessionState | undefined;
 }
 
@@ -54,8 +54,8 @@ export interface ArchivedList {
 }
 
 /**
- * Joins the lists of a session's steps and determines what each compaction did: from the stored outcomes, else from the
- * next list or, for the newest, from the session's state.
+ * Joins the lists of a session's steps and determines the effect of each compaction: from the stored
+ * outcomes, else from the next list or, for the newest, from the session's state.
  */
 export function joinArchive(lists: readonly ArchivedList[], options: JoinOptions): ArchivedConversation {
   let messages: readonly ArchivedMessage[] = [];
@@ -88,7 +88,7 @@ function locate(list: readonly ArchivedMessage[], all: readonly ArchivedMessage[
   return list.map((archived, index) => ({ archived, position: positions[index] }));
 }
 
-/** Determines the outcome of a list message, and what is left of it where that is known. */
+/** Determines the outcome of a list message, and its remaining content if known. */
 type OutcomeOf = (
   entry: LocatedMessage,
   index: number,
@@ -96,7 +96,7 @@ type OutcomeOf = (
 
 const UNKNOWN: { readonly outcome: Outcome } = { outcome: "unknown" };
 
-/** Compares with the list of the next compaction; all are unknown where that list is not a compacted one. */
+/** Compares with the list of the next compaction; all are unknown if that list is not a compacted one. */
 function outcomesByList(list: readonly LocatedMessage[], next: readonly LocatedMessage[]): OutcomeOf {
   const left = new Map(next.map(({ archived, position }) => [position, archived]));
   const ids = new Set(next.map(({ archived }) => archived.archiveId));
@@ -113,7 +113,7 @@ function outcomesByList(list: readonly LocatedMessage[], next: readonly LocatedM
   };
 }
 
-/** Reads the session's state, which omits pinned messages; all are unknown where it is of another step. */
+/** Reads the session's state, which omits pinned messages; all are unknown if it is of another step. */
 function outcomesByState(
   state: SessionState | undefined,
   step: number,
@@ -170,7 +170,7 @@ function entriesOf(
   });
 }
 
-/** What happened to a message, from the summary record of its step. */
+/** The outcome of a message, from the summary record of its step. */
 type StoredOutcome = Pick<MessageOutcome, "outcome" | "tokens" | "tokensAfter" | "reason">;
 
 /** The summary record of a compaction; every part may be missing. */
@@ -185,7 +185,7 @@ export interface StoredRecord {
   readonly tokensAfter?: number;
   readonly summaryTokens?: number;
   readonly fixed: FixedTokens;
-  /** One for each message of the list; missing where any is invalid. */
+  /** One per message of the list; undefined if any is invalid. */
   readonly outcomes?: readonly StoredOutcome[];
 }
 
@@ -196,7 +196,7 @@ export function outcomesToStore(
   return entries.map(({ action, tokens, tokensAfter, reason }) => ({ action, tokens, tokensAfter, reason }));
 }
 
-/** The number of messages of the list by its record; undefined where it stores no outcomes. */
+/** The number of messages of the list by its record; undefined if it stores no outcomes. */
 export function statedMessages(value: object | undefined): number | undefined {
   return listIn(value, "fates")?.length;
 }

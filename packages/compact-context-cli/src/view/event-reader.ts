@@ -29,21 +29,21 @@ export interface TracedEvent {
 export interface EventReader {
   /** Adds the span and applies the event. */
   add(event: TracedEvent): void;
-  /** Adds steps and compactions alone, for events whose spans are recorded already. */
+  /** Adds only steps and compactions, for events whose spans are already recorded. */
   apply(event: TracedEvent): void;
   /** The summary of a compaction, by its index. */
   summaryOf(compaction: number): string | undefined;
-  /** What happened to the messages of a compaction, in runs of equal outcome; empty where the event has none. */
+  /** The outcomes of a compaction's messages, in runs of equal outcome; empty if the event has none. */
   outcomesOf(compaction: number): readonly MessageOutcome[];
 }
 
 interface EventReaderOptions {
   readonly record: SessionRecord;
-  /** The number of session messages before an archive step; absent where messages are not known. */
+  /** The number of session messages before an archive step; undefined if messages are unknown. */
   readonly messagesOf?: (archiveStep: number) => number;
 }
 
-/** A compaction whose last event has not come yet. */
+/** A compaction whose last event has not arrived yet. */
 interface PendingCompaction {
   readonly startedAt: string;
   reason?: string;
@@ -60,7 +60,7 @@ export function createEventReader(options: EventReaderOptions): EventReader {
   const outcomes = new Map<number, readonly MessageOutcome[]>();
   const spans = createSpanTree(record);
   let pending: PendingCompaction | undefined;
-  /** Tokens that the last compaction left. */
+  /** Tokens after the last compaction. */
   let left: LayerTokens = {};
 
   const pendingFor = ({ startedAt }: TracedEvent): PendingCompaction => {
@@ -204,7 +204,7 @@ function policyOf({ properties }: TracedEvent): CompactionHead["policy"] {
   });
 }
 
-/** What the last event of a compaction says, with the tokens by layer before and after it. */
+/** The result in a compaction's last event, with the tokens by layer before and after it. */
 interface CompactionEnd {
   readonly event: TracedEvent;
   readonly before: LayerTokens;
@@ -313,11 +313,11 @@ function messageCounts(
   return { messagesAfter, messagesBefore, outcomes };
 }
 
-/** Longer values are cut; the whole summary is shown with its compaction. */
+/** Longer values are truncated; the whole summary is shown with its compaction. */
 const MAX_VALUE_LENGTH = 4000;
 const MAX_ATTRIBUTES = 64;
 
-/** A span as it was received: without a duration, its attributes nested. */
+/** A received span: without a duration, with nested attributes. */
 export interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
   readonly data: Readonly<Record<string, unknown>>;
 }
@@ -338,7 +338,7 @@ export function spanView({ id, parent, name, start, end, status, data }: SpanDra
   };
 }
 
-/** Flat names and values; those of an object inside are named `outer.inner`. */
+/** Flat names and values; those of a nested object are named `outer.inner`. */
 function attributesOf(data: Readonly<Record<string, unknown>>): SpanView["attributes"] {
   const attributes: { name: string; value: string }[] = [];
   const add = (name: string, value: unknown): void => {

@@ -110,7 +110,7 @@ export function tokensByLayer(shares: Iterable<LayerShare>, fixed: FixedTokens):
   return MESSAGE_LAYERS.map((layer) => sums.get(layer) ?? 0);
 }
 
-/** Tokens of messages by layer, as far as a compaction event holds them. */
+/** Tokens of messages by layer, as far as a compaction event contains them. */
 export type LayerTokens = Readonly<Partial<Record<LayerKey, number>>>;
 
 /**
@@ -157,7 +157,7 @@ export function textIn(value: unknown, name: string): string | undefined {
   return typeof found === "string" ? found : undefined;
 }
 
-/** Any value as JSON; a placeholder where it is nested too deeply to serialize. */
+/** Any value as JSON; a placeholder if it is nested too deeply to serialize. */
 export function jsonText(value: unknown): string {
   try {
     return JSON.stringify(value) ?? "";

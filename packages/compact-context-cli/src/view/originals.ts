@@ -16,11 +16,11 @@ import { indexSources, type SourceIndex, type SourceText, summaryPieces } from "
 export interface Original {
   readonly message: Message;
   readonly archiveId: string;
-  /** True where secrets were redacted. */
+  /** True if secrets were redacted. */
   readonly redacted?: boolean;
 }
 
-/** A message of a compacted list and what happened to it. */
+/** A message of a compacted list and its outcome. */
 export interface CompactedMessage
   extends Pick<
     MessageOutcome,
@@ -28,14 +28,14 @@ export interface CompactedMessage
   > {
   /** Index in the session; undefined for a summary. */
   readonly position: number | undefined;
-  /** The message in the list, where it differs from the session's message at this position. */
+  /** The message in the list, if it differs from the session's message at this position. */
   readonly listed?: Original;
 }
 
 /** The result of one compaction. */
 export interface CompactedList {
   readonly entries: readonly CompactedMessage[];
-  /** Empty where no summary was written. */
+  /** Empty if no summary was written. */
   readonly summary: string;
 }
 
@@ -45,10 +45,10 @@ interface SessionTexts {
   /** The messages of the session, each once. */
   messages(): readonly Original[];
   compactions(): readonly CompactedList[];
-  /** The index among the compactions; -1 where its list is not known. */
+  /** The index among the compactions; -1 if its list is unknown. */
   indexOf(head: CompactionHead): number;
   countMessage(message: Message): number;
-  /** Redacts secrets of texts that no archive has redacted. */
+  /** Redacts secrets in texts that no archive has redacted. */
   redact(text: string): string;
   /** Finds an archived message that is not among those of the session. */
   find?(archiveId: string): Promise<Original | undefined>;
@@ -212,7 +212,7 @@ const PATH_FIELDS = [
   "directory",
 ];
 
-/** Finds the tool and path of a message; a result has those of its call. A path may hold a secret. */
+/** Finds the tool and path of a message; a result has those of its call. A path can contain a secret. */
 function createToolLookup(
   messages: () => readonly Original[],
   redact: (text: string) => string,
@@ -237,10 +237,10 @@ function createToolLookup(
   };
 }
 
-/** Compactions cached for each session: users go back and forth, and reload. */
+/** Compactions cached per session, because users go back and forth, and reload. */
 const MAX_OPENED = 16;
 
-/** Caches opened compactions, least recently used first out; failures are not cached. */
+/** Caches opened compactions with LRU eviction; failures are not cached. */
 function cacheOpened(open: Originals["open"]): Originals["open"] {
   const opened = createLruMap<ReturnType<Originals["open"]>>(MAX_OPENED);
   return (head) => {

@@ -50,7 +50,7 @@ export interface PlayedSession {
   /** Searches the messages archived during the replay. */
   readonly search: Originals["search"];
   redactText(text: string): string;
-  /** What the provider reported for the call after this number of messages. */
+  /** The provider's usage report for the call after this number of messages. */
   reported?(messages: number): Pick<StepView, "reported" | "cached" | "dollars"> | undefined;
 }
 

@@ -60,8 +60,8 @@ interface ViewServerOptions {
   /** Milliseconds; need not be wall-clock time. */
   now(): number;
   /**
-   * Called with a fresh link when a used one is opened again. The owner prints it where only the user can read it: the
-   * request may have come from another program.
+   * Called with a new link when a used one is opened again. The owner must print it where only the user can
+   * read it, because another program may have sent the request.
    */
   onNewLink?(link: string): void;
 }
@@ -107,7 +107,7 @@ const HEADERS: Readonly<Record<string, string>> = {
   "cache-control": "no-store",
 };
 
-/** Listens on 127.0.0.1; rejects with `InvalidUsage` where the port is in use. */
+/** Listens on 127.0.0.1; rejects with `InvalidUsage` if the port is in use. */
 export async function startViewServer(options: ViewServerOptions): Promise<ViewServer> {
   const { newSecret, now, onNewLink } = options;
   let onListener = (): void => undefined;
@@ -238,7 +238,7 @@ function streamNotices(
 
 type RouteResult = SessionList | SessionView | MessagePage | CompactionView | SearchView | ExpandedView;
 
-/** The response to a GET under `/api/`; undefined where nothing is found. */
+/** The response to a GET under `/api/`; undefined if nothing is found. */
 export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult | undefined> {
   const [, , kind, id, part, index, ...rest] = url.pathname.split("/");
   if (rest.length > 0) return undefined;
@@ -255,7 +255,7 @@ export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult
   return part === "compactions" ? compaction(record, wholeNumber(index)) : undefined;
 }
 
-/** Decodes once; empty, which no session is called, where the encoding is malformed. */
+/** Decodes once; empty (no session has that id) if the encoding is malformed. */
 function decoded(text: string): string {
   try {
     return decodeURIComponent(text);

@@ -12,7 +12,7 @@ import type {
   StepView,
 } from "./session-view.ts";
 
-/** Facts about a session beside its steps; they may change while it runs. */
+/** Facts about a session apart from its steps; they can change while it runs. */
 export type SessionFacts = Omit<SessionHead, "id" | "source" | "counts" | "updatedAt" | "dropped"> &
   Pick<SessionView, "layers" | "cost">;
 
@@ -21,7 +21,7 @@ export const NO_FACTS = { window: 0, trigger: 0, budget: 0 } as const;
 
 /** Access to the texts of a session; each is computed on demand. */
 export interface Originals {
-  /** Loads the session once, where that is deferred to the first request. */
+  /** Loads the session once, if loading was deferred to the first request. */
   load?(): Promise<void>;
   count(): number;
   /** Undefined for an index out of range. */
@@ -51,13 +51,13 @@ export interface SessionRecord {
   readonly steps: readonly StepView[];
   readonly compactions: readonly CompactionHead[];
   addStep(draft: StepDraft): void;
-  /** Updates the newest step; undefined fields stay as they are. */
+  /** Updates the newest step; undefined fields are unchanged. */
   amendStep(more: Partial<StepDraft>): void;
   addCompaction(draft: Omit<CompactionHead, "index">): CompactionHead;
   addSpan(span: SpanView): void;
   /** Counts an item that was not stored. */
   drop(): void;
-  /** Updates the session's facts; undefined fields stay as they are. */
+  /** Updates the session's facts; undefined fields are unchanged. */
   amend(more: Partial<SessionFacts>): void;
   head(): SessionHead;
   view(from: SessionView["from"]): SessionView;
@@ -72,7 +72,7 @@ interface RecordOptions {
   readonly changed: () => void;
 }
 
-/** Limits of one session; what exceeds them is counted, not stored. `MAX_STEPS` also limits compactions. */
+/** Limits of one session; items beyond them are counted, not stored. `MAX_STEPS` also limits compactions. */
 const MAX_STEPS = 200_000;
 const MAX_SPANS = 20_000;
 /** Limits of one response: steps, compactions, and characters of its spans. */

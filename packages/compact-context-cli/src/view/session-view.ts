@@ -15,15 +15,15 @@
  * Errors have a 4xx or 5xx status and a `Refusal`.
  */
 
-/** Sent with `hello`: a page of another version asks to be reloaded. */
+/** Sent with `hello`: a page of another version must be reloaded. */
 export const VIEW_VERSION = 1;
 
 /** Per `MessagePage`. */
 export const MAX_MESSAGES = 1000;
 
 /**
- * The parts of a request, in stacking order from the bottom. `messages` stands for the list without its summary where
- * the layers are not known.
+ * The parts of a request, in stacking order from the bottom. `messages` is the list without its summary if
+ * the layers are unknown.
  */
 export type LayerKey =
   | "tools"
@@ -46,18 +46,18 @@ export interface SessionList {
 export interface SessionHead {
   readonly id: string;
   readonly title: string;
-  /** `transcript`: replayed; `archive`: read from an archive; `events`: known by events or spans alone. */
+  /** `transcript`: replayed; `archive`: read from an archive; `events`: known only by events or spans. */
   readonly source: "transcript" | "archive" | "events";
   /** True while a replay runs or a program sends events. */
   readonly live: boolean;
-  /** The agent or file format, such as `claude-code`; absent where unknown. */
+  /** The agent or file format, such as `claude-code`; absent if unknown. */
   readonly format?: string;
   readonly model?: string;
-  /** Tokens; 0 where unknown. */
+  /** Tokens; 0 if unknown. */
   readonly window: number;
-  /** Tokens from which a request is compacted; 0 where unknown. */
+  /** Tokens from which a request is compacted; 0 if unknown. */
   readonly trigger: number;
-  /** The most tokens of a request: the window less the reserve for the answer; 0 where unknown. */
+  /** Maximum tokens of a request: the window minus the reserve for the answer; 0 if unknown. */
   readonly budget: number;
   readonly counts: {
     readonly messages: number;
@@ -65,9 +65,9 @@ export interface SessionHead {
     readonly compactions: number;
     readonly spans: number;
   };
-  /** ISO 8601, of the newest step or span; absent without any. */
+  /** ISO 8601, of the newest step or span; absent if there is none. */
   readonly updatedAt?: string;
-  /** True where originals can be searched. */
+  /** True if originals can be searched. */
   readonly searchable: boolean;
   /** Spans and steps that were dropped because there were too many. */
   readonly dropped: number;
@@ -88,9 +88,9 @@ export interface SessionView extends SessionHead {
 export interface StepView {
   /** From 0, without gaps. */
   readonly index: number;
-  /** ISO 8601; absent where the session has no times. */
+  /** ISO 8601; absent if the session has no times. */
   readonly at?: string;
-  /** The number of session messages before this call; 0 where messages are not known. */
+  /** The number of session messages before this call; 0 if messages are unknown. */
   readonly messages: number;
   /** Tokens sent, by layer, in the order of `SessionView.layers`. */
   readonly tokens: readonly number[];
@@ -100,12 +100,12 @@ export interface StepView {
   readonly before?: readonly number[];
   /** Index of this step's compaction. */
   readonly compaction?: number;
-  /** Tokens of the whole history; absent where unknown. */
+  /** Tokens of the whole history; absent if unknown. */
   readonly without?: number;
-  /** Prompt tokens reported by the provider, and those read from its cache; absent where unknown. */
+  /** Prompt tokens reported by the provider, and those read from its cache; absent if unknown. */
   readonly reported?: number;
   readonly cached?: number;
-  /** Cost in US dollars by the provider's figures; absent where unknown. */
+  /** Cost in US dollars by the provider's figures; absent if unknown. */
   readonly dollars?: number;
 }
 
@@ -125,7 +125,7 @@ export interface CompactionHead {
   readonly tokensAfter: number;
   readonly messagesBefore?: number;
   readonly messagesAfter?: number;
-  /** Message counts; absent where not known. */
+  /** Message counts; absent if unknown. */
   readonly outcomes?: Readonly<Partial<Record<Outcome, number>>>;
   /** The settings used, for display: `trigger` → `85 %`. */
   readonly policy: readonly { readonly name: string; readonly value: string }[];
@@ -139,9 +139,9 @@ export interface CompactionHead {
 
 /** One compaction with its messages and summary. */
 export interface CompactionView extends CompactionHead {
-  /** The messages of the compacted list, in order; empty where not known. */
+  /** The messages of the compacted list, in order; empty if unknown. */
   readonly messages: readonly MessageOutcome[];
-  /** Empty where no summary was written. */
+  /** Empty if no summary was written. */
   readonly summary: readonly SummaryPiece[];
 }
 
@@ -159,11 +159,11 @@ interface ShownMessage {
   readonly preview: string;
 }
 
-/** A message of a compacted list and what happened to it. */
+/** A message of a compacted list and its outcome. */
 export interface MessageOutcome extends ShownMessage {
   /** Its index in the session; absent for the summary of an earlier compaction. */
   readonly message?: number;
-  /** Index of the compaction that wrote this summary; only where `message` is absent. */
+  /** Index of the compaction that wrote this summary; only if `message` is absent. */
   readonly summaryOf?: number;
   readonly layer: LayerKey;
   readonly outcome: Outcome;
@@ -178,7 +178,7 @@ export interface SummaryPiece {
   /** Includes the whitespace that follows. */
   readonly text: string;
   readonly kind: "heading" | "line" | "blank";
-  /** The messages it was taken from, the best match first; empty where none was found. */
+  /** The source messages, the best match first; empty if none was found. */
   readonly sources: readonly SourceView[];
 }
 
@@ -209,7 +209,7 @@ export interface SpanView {
   readonly parent?: string;
   /** Such as `compact.summary_created`. */
   readonly name: string;
-  /** ISO 8601; absent where the sender gave none. */
+  /** ISO 8601; absent if the sender provided none. */
   readonly start?: string;
   readonly end?: string;
   readonly durationMs?: number;
@@ -221,7 +221,7 @@ export interface SpanView {
 /** The simulated cost of the session's prompts with the provider's cache, in US dollars. */
 export interface CostView {
   readonly compact: number;
-  /** Without compaction; absent where the session exceeds the window. */
+  /** Without compaction; absent if the session exceeds the window. */
   readonly none?: number;
 }
 
@@ -235,7 +235,7 @@ export interface SearchView {
 export interface SearchHitView {
   readonly session: string;
   readonly archiveId: string;
-  /** Its index in the session; absent where not known. */
+  /** Its index in the session; absent if unknown. */
   readonly message?: number;
   readonly role: string;
   /** The archive step. */
@@ -254,13 +254,13 @@ export interface ExpandedView {
   readonly characters: number;
   /** Offset of the next chunk; absent at the end. */
   readonly next?: number;
-  /** True where secrets were redacted. */
+  /** True if secrets were redacted. */
   readonly redacted: boolean;
 }
 
 /**
- * `hello` is the first after connecting. `session` reports a new or extended session: fetch what is missing of it.
- * `gone` reports an evicted one.
+ * `hello` is the first notice after connecting. `session` reports a new or extended session, whose missing
+ * parts must be fetched. `gone` reports an evicted session.
  */
 export type LiveNotice =
   | { readonly type: "hello"; readonly version: typeof VIEW_VERSION }

@@ -21,7 +21,7 @@ export interface SourceIndex {
 
 /** Words of the longest n-gram: three distinguish most sentences. */
 const MAX_WORDS = 3;
-/** Characters indexed, in about 50 ms, before the event loop gets its turn. */
+/** Characters indexed (about 50 ms) before yielding to the event loop. */
 const SLICE = 250_000;
 /** An index entry packs a 32-bit n-gram hash and a 21-bit position into one double. */
 const MAX_INDEXED = 2 ** 21;
@@ -52,7 +52,7 @@ export async function indexSources(texts: Iterable<SourceText>): Promise<SourceI
   return { sources, lookup: (ngram) => segments.flatMap((segment) => positionsIn(segment, ngram)) };
 }
 
-/** The n-grams to look a line up by; none spans an ellipsis, where words are missing. */
+/** The n-grams to look up a line by; none spans an ellipsis, which stands for omitted words. */
 function queryNgrams(line: string): ReadonlySet<number> {
   const segments = line.split("…").map(hashedWords);
   return new Set(segments.flatMap((words) => ngramsIn(words, Math.min(MAX_WORDS, words.length))));

@@ -19,7 +19,7 @@ export interface ViewStore {
 }
 
 interface ViewStoreOptions {
-  /** Sessions known by events alone; others are never evicted. Default: 100. */
+  /** Sessions known only by events; others are never evicted. Default: 100. */
   readonly maxEventSessions?: number;
   /** Characters of their events, approximately. Default: 100 million. */
   readonly maxSize?: number;
@@ -107,13 +107,13 @@ function newestFirst(one: SessionHead, other: SessionHead): number {
   return (other.updatedAt ?? "").localeCompare(one.updatedAt ?? "") || one.id.localeCompare(other.id);
 }
 
-/** A session known by events alone: it has no messages, and no texts but the summaries. */
+/** A session known only by events: it has no messages, and its only texts are the summaries. */
 interface EventSession {
   readonly record: SessionRecord;
   readonly reader: EventReader;
   /** Characters, approximately. */
   readonly size: number;
-  /** Reserves space for an event and returns its size; 0 where the session is full. */
+  /** Reserves space for an event and returns its size; 0 if the session is full. */
   reserve(size: number): number;
   /** Stores a span; a full session only counts it. */
   addSpan(span: SpanView): void;

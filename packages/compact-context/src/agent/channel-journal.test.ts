@@ -10,7 +10,7 @@ const named = (itemId: string): object => ({
   google: { thoughtSignature: "CsQB" },
 });
 
-/** What a message is once it was stored and loaded again. */
+/** A message after it was stored and loaded again. */
 async function reopened(...messages: readonly AgentMessage[]): Promise<readonly AgentMessage[]> {
   const options = {
     channelDir: "",

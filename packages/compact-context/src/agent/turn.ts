@@ -44,10 +44,7 @@ export interface TurnResult {
   readonly cause?: string;
 }
 
-/**
- * Asks the model and runs its calls until it has answered or a limit is reached; the list is well-formed
- * afterwards.
- */
+/** Asks the model and runs its calls until it answers or a limit is reached; leaves a well-formed list. */
 export async function runTurn(
   message: AgentMessage,
   ports: TurnPorts,
@@ -132,7 +129,7 @@ export function shapesOf(tools: TurnPorts["tools"]): AgentModelRequest["tools"] 
   return [...tools.values()].map(({ name, description, schema }) => ({ name, description, schema }));
 }
 
-/** A request that the provider rejects as too long, whatever was counted, is compacted and sent once more. */
+/** Compacts and resends a request that the provider rejects as too long, although it was counted to fit. */
 async function askFitting(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
   const answer = await ask(ports, signal);
   if (!("error" in answer) || signal.aborted || tooLong(answer.error) === undefined) return answer;
@@ -302,10 +299,7 @@ function createGathering(): Gathering {
   }
 }
 
-/**
- * Providers accept only calls whose arguments are a value; unparsable text was reported to the model as an
- * error.
- */
+/** Providers accept only parsed arguments; unparsable text was reported to the model as an error. */
 function storable(piece: Piece): Piece {
   if (piece.type !== "tool-call") return piece;
   const { value, problem } = argumentsOf(piece);

@@ -21,7 +21,7 @@ const numbers = settings.filter(({ kind }) => kind === "number").map(({ path }) 
 it.each(numbers.map((path) => [path.join("."), path] as const))(
   "what a file may say of %s, code may say, and nothing else",
   (_, path) => {
-    // A window has to be larger than what is left free in it: a contradiction of two settings, not of one.
+    // A window must be larger than the space kept free in it: a contradiction between two settings.
     const roomy = path[0] === "policy" ? {} : { policy: { hard_cap_buffer: 0 } };
     const roomyInCode = path[0] === "policy" ? {} : { policy: { hardCapBuffer: 0 } };
     for (const value of [-1, 0, 0.5, 1, 1.5, 63, 64]) {

@@ -4,7 +4,7 @@ import { valueAt } from "./layer.ts";
 import { loadConfig } from "./load.ts";
 import { type Setting, settings, toCamelCase } from "./schema.ts";
 
-/** A value that is not the default, as environment text and as the configuration holds it. */
+/** A value other than the default, as environment text and as the configuration stores it. */
 function sample({ path, kind, values }: Setting): [string, unknown] {
   if (values === "0.0-1.0") return ["0.5", 0.5];
   if (values === "0.0-2.0") return ["0.5", 0.5];

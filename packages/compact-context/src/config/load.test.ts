@@ -219,7 +219,7 @@ models:
 });
 
 describe("hostile files", () => {
-  /** What is refused, and with how many milliseconds of the processor. */
+  /** The first problem, and the processor milliseconds until it is reported. */
   const timed = (text: string): { first: string; elapsed: number } => {
     const start = process.cpuUsage();
     const [first = "accepted"] = problems(text);

@@ -65,7 +65,7 @@ describe("the memory flush hook", () => {
     for (let turn = 0; turn < 130; turn++) {
       const added = turns(turn, turn + 1);
       list.push(...added);
-      // Raw list and earlier output take turns: both stand for the same session.
+      // Raw list and earlier output alternate: both belong to the same session.
       view = (await manager.preflight<Entry>("chat", turn % 2 === 0 ? [...list] : [...view, ...added]))
         .messages;
     }
@@ -166,7 +166,7 @@ describe("a memory flush hook that does badly", () => {
     });
     await manager.preflight("chat", turns(0, 28));
     await vi.advanceTimersByTimeAsync(19_000);
-    // Its claim is renewed all the while: nobody else is called for it.
+    // Its claim is renewed meanwhile: no other worker calls the hook for it.
     expect(signals.map(({ aborted }) => aborted)).toEqual([false]);
     await vi.advanceTimersByTimeAsync(5000);
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
@@ -193,7 +193,7 @@ describe("a memory flush hook that does badly", () => {
 });
 
 describe("a memory flush whose process died", () => {
-  /** A process whose hook never gets done. */
+  /** A process whose hook never finishes. */
   async function deadProcess(storage: StorageDriver): Promise<string[]> {
     const keys: string[] = [];
     const hook: MemoryFlushHook = (_, { idempotencyKey }) => {
@@ -208,7 +208,7 @@ describe("a memory flush whose process died", () => {
   it("RUN-5 is handed on by the next one, under the same key", async () => {
     const storage = createMemoryDriver();
     const keys = await deadProcess(storage);
-    // The dead process renews no claim: its own clock stands still, the next one's is later.
+    // The dead process renews no claim: its own clock stands still, the next process's clock is later.
     const { manager, heard } = setUp({ now: () => new Date(Date.now() + 60_000) }, storage);
     expect(await manager.recover()).toEqual({ handedOn: 1, failed: 0 });
     expect(heard.map(({ idempotencyKey }) => idempotencyKey)).toEqual(keys);
@@ -243,7 +243,8 @@ describe("a memory flush whose process died", () => {
     const later = () => new Date(Date.now() + 60_000);
     const second = setUp({ now: later }, storage);
     expect(await second.manager.recover()).toEqual({ handedOn: 0, failed: 0 });
-    // More was said since: another range leaves now, and the queued one is of a compaction that never was.
+    // The list has grown: another range leaves now, and the queued one belongs to a compaction that never
+    // happened.
     await second.manager.manualCompact("chat", turns(0, 30));
     const third = setUp({ now: () => new Date(Date.now() + 240_000) }, storage);
     await third.manager.recover();

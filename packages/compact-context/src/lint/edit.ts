@@ -54,8 +54,8 @@ export interface Editor {
   /** The block's current value. */
   valueOf(spot: Spot): unknown;
   /**
-   * Inserts after `position`, behind earlier insertions; -1 inserts at the start. `source` is the entry it
-   * derives from.
+   * Inserts after `position` and after earlier insertions there; -1 inserts at the start. `source` is the
+   * entry it derives from.
    */
   insertAfter(position: number, native: unknown, source: Placed | undefined): void;
   /** Undefined if nothing was recorded. */

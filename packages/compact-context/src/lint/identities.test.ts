@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { repair } from "./index.ts";
 
-/** Messages whose own id is asked for through a counter. */
+/** Messages that count the reads of their own id. */
 function counted(ids: readonly string[]): { readonly list: object[]; readonly reads: () => number } {
   let reads = 0;
   const list = ids.map((id, index) => ({
@@ -16,7 +16,7 @@ function counted(ids: readonly string[]): { readonly list: object[]; readonly re
   return { list, reads: () => reads };
 }
 
-/** Every id twice, half the list between the two. */
+/** Every id twice, half a list apart. */
 const manyOf = (length: number): string[] =>
   Array.from({ length }, (_, index) => `msg_${index % (length / 2)}`);
 

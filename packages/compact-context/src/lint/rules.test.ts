@@ -41,7 +41,7 @@ const aiResult = (id: string) => ({
   output: { type: "text", value: "ok" },
 });
 
-/** The header of a PNG of this size. */
+/** The header of a PNG with these dimensions. */
 const image = (width: number, height: number) => {
   const bytes = [...[width, height].flatMap((one) => [0, 0, one >> 8, one & 0xff])];
   const head = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 13, 0x49, 0x48, 0x44, 0x52];
@@ -60,7 +60,7 @@ interface Case {
   readonly options?: LintOptions;
   /** Paths of the violations of this rule. */
   readonly at: readonly string[];
-  /** The repaired list; the same list when nothing is said. */
+  /** The expected list after the repair. Default: the same list. */
   readonly mended?: readonly unknown[];
 }
 

@@ -2,15 +2,14 @@ import { CompactError, kindOf, requireList } from "../errors.ts";
 import { type Finding, REDACTED } from "./finding.ts";
 import { compileProgram, parsePattern, readsCodePoints, type Step } from "./patterns.ts";
 
-/** A match that needs more text than this in one piece is cut into two findings. */
+/** Text is searched in pieces of this many characters; a longer match becomes two findings. */
 const PIECE = 32_768;
 
 /**
- * Compiles the caller's patterns to one finder; whole matches are found. Text may begin with `(?i)` or be written
- * `/…/i`. They are not run by the backtracking
- * engine of the platform but followed all ways at once, in linear time.
- * Throws `InvalidConfig` for a pattern that does not compile, repeats a repetition or cannot be matched so.
- * Text over 32,768 characters is searched in pieces that end with a line.
+ * Compiles the caller's patterns to one finder that reports whole matches. A pattern can start with `(?i)` or
+ * be written `/…/i`. Patterns run on a linear-time automaton instead of the platform's backtracking engine.
+ * Throws `InvalidConfig` for a pattern that does not compile, nests unbounded repetitions or cannot be
+ * matched in linear time. Text over 32,768 characters is searched in pieces that end at a line break.
  */
 export function compilePatterns(patterns: readonly (string | RegExp)[]): (text: string) => Iterable<Finding> {
   requireList(
@@ -39,7 +38,7 @@ function* matchesOf(machine: Machine, piece: string, offset: number): Generator<
   }
 }
 
-/** True within what an earlier round, or another redactor, put in place of a secret. */
+/** True inside the replacement that an earlier round or another redactor inserted. */
 function isRedacted(text: string, { start, end }: { readonly start: number; readonly end: number }): boolean {
   const from = Math.max(0, start - REDACTED.length);
   const at = text.slice(from, start + REDACTED.length).lastIndexOf(REDACTED, start - from);
@@ -75,14 +74,14 @@ function compilePattern(pattern: string | RegExp, index: number): Machine {
   }
 }
 
-/** Flags that change what matches. */
+/** Flags that affect what matches. */
 const FLAGS = "imsuv";
-/** `(?i)` at the beginning, as Python and Go write it. */
+/** `(?i)` at the start, as in Python and Go. */
 const INLINE_FLAGS = /^\(\?([a-zA-Z]+)\)/;
-/** `/…/i`, as JavaScript writes it: no bare slash inside. */
+/** `/…/i`, as in JavaScript, without an unescaped slash inside. */
 const LITERAL = /^\/((?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+)\/([a-zA-Z]*)$/;
 
-/** The expression of a pattern without the marks around it, and its flags. */
+/** A pattern's expression without delimiters, and its flags. */
 function readPattern(
   pattern: string | RegExp,
   place: string,
@@ -108,12 +107,12 @@ function readPattern(
   return { source: body.slice(inline?.[0].length ?? 0), flags: onlyMatching(flags) };
 }
 
-/** Each flag once, without those that say how a match is used. */
+/** The flags that affect what matches, without duplicates. */
 function onlyMatching(flags: string): string {
   return [...FLAGS].filter((flag) => flags.includes(flag)).join("");
 }
 
-/** True for `(a+)*` and the like: an unbounded repetition inside a group that is itself repeated without bound. */
+/** True for `(a+)*` and similar: an unbounded repetition inside a group with unbounded repetition. */
 function repeatsRepetition(source: string): boolean {
   let rest = source.replace(/\\./g, "_").replace(/\[[^\]]*\]/g, "_");
   for (;;) {
@@ -135,23 +134,23 @@ function* pieces(text: string): Generator<[number, number]> {
   }
 }
 
-/** Places that are tried at once, in order of preference, each with where its match would begin. */
+/** Active NFA states in order of priority, each with the start of its match. */
 interface Threads {
   readonly steps: Int32Array;
   readonly starts: Int32Array;
   length: number;
 }
 
-/** A compiled pattern and what its search works with; one search at a time. */
+/** A compiled pattern with its search buffers; supports one search at a time. */
 export interface Machine {
   readonly program: readonly Step[];
-  /** Reads code points; code units otherwise. */
+  /** True: reads code points. False: reads code units. */
   readonly codePoints: boolean;
-  /** Codes below 128 that a match can begin with; undefined where a match can be empty or begin with a condition. */
+  /** Codes below 128 that can start a match; undefined if a match can be empty or start with an assertion. */
   readonly beginnings: Uint8Array | undefined;
-  /** By step: the stamp of the place where it was reached last. */
+  /** By step: the stamp of the position where it was last reached. */
   readonly seen: Float64Array;
-  /** What the next search adds to its places to tell its stamps from earlier ones. */
+  /** Offset that distinguishes the stamps of the next search from those of earlier ones. */
   stamp: number;
   readonly buffers: readonly [Threads, Threads];
 }
@@ -171,8 +170,8 @@ export function createMachine(program: readonly Step[], codePoints = false): Mac
 }
 
 /**
- * The first match at or after `from`, the one that a backtracking engine would give, found by following all
- * ways at once (Thompson 1968, Pike's threads): the time is the text's length times the pattern's, never more.
+ * The first match at or after `from`, the same one that a backtracking engine finds, by simulating all
+ * threads in parallel (Thompson 1968, Pike's VM). Time is at most the text's length times the pattern's.
  */
 export function findMatch(
   machine: Machine,
@@ -203,7 +202,10 @@ interface Stride {
   readonly at: number;
 }
 
-/** Every way reads the character at `at`; where the best one ends here, the start of its match, the rest given up. */
+/**
+ * Advances every thread over the character at `at`. If the best thread matches here, returns the start of its
+ * match and drops threads of lower priority.
+ */
 function advance(machine: Machine, { now, next, text, at }: Stride): number | undefined {
   const code = codeAt(machine, text, at);
   const behind = at + widthAt(machine, text, at);
@@ -218,7 +220,7 @@ function advance(machine: Machine, { now, next, text, at }: Stride): number | un
   return undefined;
 }
 
-/** The character at `at`; -1 at the end. */
+/** The character at `at`; -1 at the end of the text. */
 function codeAt({ codePoints }: Machine, text: string, at: number): number {
   if (at >= text.length) return -1;
   return codePoints ? (text.codePointAt(at) ?? -1) : text.charCodeAt(at);
@@ -228,7 +230,7 @@ function widthAt(machine: Machine, text: string, at: number): number {
   return machine.codePoints && codeAt(machine, text, at) > 0xffff ? 2 : 1;
 }
 
-/** True between the two halves of one character. */
+/** True between the two halves of a surrogate pair. */
 function isSecondHalf(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
@@ -249,7 +251,7 @@ interface Way {
   readonly at: number;
 }
 
-/** Adds a way and all that it reaches without reading a character; each step once at each place. */
+/** Adds a thread and every step reachable without reading a character; each step once per position. */
 function follow(machine: Machine, threads: Threads, way: Way): void {
   const open = [way.step];
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
@@ -266,7 +268,7 @@ function follow(machine: Machine, threads: Threads, way: Way): void {
 
 type Assertion = (text: string, at: number) => boolean;
 
-/** The steps that a step leads to without reading a character, the preferred last. */
+/** The steps reachable from a step without reading a character, the preferred one last. */
 function reached(
   instruction: Step | undefined,
   step: number,

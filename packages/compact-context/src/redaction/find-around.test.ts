@@ -20,7 +20,7 @@ const FINDERS = [
 const LINE = "for (const item of list) console.log(item.name, 42); // nothing to see here\n";
 const FILLER = LINE.repeat(200);
 
-/** Every round over the whole text. */
+/** Searches the whole text in every round. */
 function redactedAtLength(text: string): string {
   let before = text;
   for (let round = 0; round < 6; round += 1) {

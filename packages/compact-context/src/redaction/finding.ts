@@ -4,10 +4,10 @@ export interface Span {
   readonly end: number;
 }
 
-/** A layer of redaction: what it finds in a text, in any order, overlaps allowed. */
+/** A redaction layer: its findings in a text, in any order, possibly overlapping. */
 export type Finder = (text: string) => Iterable<Finding>;
 
-/** In order of place, overlapping ones joined under the kind of the first. */
+/** Sorts findings by position and merges overlapping ones; a merged finding has the kind of the first. */
 export function joinFindings(findings: readonly Finding[]): Finding[] {
   const joined: Finding[] = [];
   for (const finding of findings.toSorted((one, other) => one.start - other.start || other.end - one.end)) {
@@ -18,7 +18,7 @@ export function joinFindings(findings: readonly Finding[]): Finding[] {
   return joined;
 }
 
-/** The text with every finding replaced; `findings` as `joinFindings` gives them. */
+/** Replaces every finding in the text; `findings` must come from `joinFindings`. */
 export function replaceFindings(text: string, findings: readonly Finding[]): string {
   if (findings.length === 0) return text;
   const pieces: string[] = [];
@@ -31,7 +31,7 @@ export function replaceFindings(text: string, findings: readonly Finding[]): str
   return pieces.join("");
 }
 
-/** Where `replaceFindings` put something, in the text that it gives. */
+/** The positions of the replacements in the output of `replaceFindings`. */
 export function replacements(findings: readonly Finding[]): Span[] {
   let shift = 0;
   return findings.map(({ start, end }) => {
@@ -41,12 +41,12 @@ export function replacements(findings: readonly Finding[]): Span[] {
   });
 }
 
-/** Characters on either side: more than any bounded pattern reaches. */
+/** Context characters on either side; longer than any bounded pattern can match. */
 const REACH = 10_000;
 
 /**
- * What `find` finds in the lines around places of a text, of which all else was searched before. Undefined where a
- * finding may go on beyond those lines: the whole has to be searched then.
+ * The findings in the lines around some places of a text whose other parts were searched before. Undefined if
+ * a finding may extend beyond those lines: the whole text must then be searched.
  */
 export function findAround(
   text: string,
@@ -65,7 +65,7 @@ export function findAround(
   return found;
 }
 
-/** Whole lines that hold every place with its surroundings, in order, none twice; `places` are in order too. */
+/** Whole lines that contain each place and its context, in order and merged; `places` must be sorted. */
 function linesAround(text: string, places: readonly Span[]): Span[] {
   const parts: { start: number; end: number }[] = [];
   for (const place of places) {
@@ -83,12 +83,12 @@ function lineStart(text: string, at: number): number {
   return at <= 0 ? 0 : text.lastIndexOf("\n", at) + 1;
 }
 
-/** A secret in a text: characters `start` to `end`, and what it was taken for, such as `private-key` or `token:GitHub`. */
+/** A secret in a text: characters `start` to `end`, and its kind, such as `private-key` or `token:GitHub`. */
 export interface Finding {
   readonly start: number;
   readonly end: number;
   readonly kind: string;
 }
 
-/** What stands in place of a secret. */
+/** The replacement for a secret. */
 export const REDACTED = "<REDACTED>";

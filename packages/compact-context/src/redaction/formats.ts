@@ -20,7 +20,7 @@ export type Alphabet =
   | "base64"
   | "word";
 
-/** The characters of each alphabet that a token format names; base62 in the order of its digits. */
+/** The characters of each alphabet in token formats; base62 is in digit order. */
 export const ALPHABETS: Readonly<Record<Alphabet, string>> = {
   digit: DIGITS,
   hex: `${DIGITS}abcdef`,
@@ -31,7 +31,7 @@ export const ALPHABETS: Readonly<Record<Alphabet, string>> = {
   base62: BASE62,
   base32: "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567",
   bech32: "QPZRY9X8GF2TVDW0S3JN54KHCE6MUA7L",
-  /** base64 for addresses, unpadded. */
+  /** URL-safe base64, unpadded. */
   url64: `${BASE62}_-`,
   url64dot: `${BASE62}_-.`,
   url64pad: `${BASE62}_-=`,
@@ -42,8 +42,8 @@ export const ALPHABETS: Readonly<Record<Alphabet, string>> = {
 export const CHECK_LENGTH = 6;
 
 /**
- * The checksum that GitHub and npm put at the end of a token: CRC-32 of what stands between prefix and checksum,
- * in base 62, six characters. https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
+ * The checksum at the end of GitHub and npm tokens: CRC-32 of the text between prefix and checksum, as six
+ * base62 characters. https://github.blog/2021-04-05-behind-githubs-new-authentication-token-formats/
  */
 export function checksumOf(entropy: string): string {
   let rest = crc32(entropy);
@@ -53,15 +53,15 @@ export function checksumOf(entropy: string): string {
 }
 
 /**
- * How an issuer's tokens look. `shape` is literal text with runs in braces: `ghp_{base62:36}` or, with a range,
- * `{lower:5-30}`. The text before the first run is what tokens are found by.
+ * The format of an issuer's tokens. `shape` is literal text with character runs in braces: `ghp_{base62:36}`
+ * or, with a range, `{lower:5-30}`. The text before the first run is the prefix used for searching.
  */
 export interface TokenFormat {
   readonly issuer: string;
   readonly shape: string;
-  /** `crc32`: the last six characters are the checksum of those before them; such a token needs nothing around it. */
+  /** `crc32`: the last six characters are a checksum of the others; no word boundary is required. */
   readonly check?: "crc32";
-  /** The body must hold a digit: for beginnings that words have as well. */
+  /** The body must contain a digit, because ordinary words can start with the prefix. */
   readonly digit?: true;
 }
 
@@ -71,7 +71,7 @@ export interface Run {
   readonly most: number;
 }
 
-/** A shape in its parts: literal text and runs in turn. */
+/** The parts of a shape: literal text and runs, alternating. */
 export function partsOf(shape: string): (string | Run)[] {
   return shape
     .split(/(\{[^}]*\})/)
@@ -87,8 +87,8 @@ function runOf(text: string): Run {
 }
 
 /**
- * An issuer and the shapes of its tokens, parted by blanks; a line that begins with one goes on. Behind `!` a shape ends with a
- * checksum, behind `#` it needs a digit.
+ * Issuers and the shapes of their tokens, separated by spaces; a line that starts with a space continues the
+ * previous one. `!` marks a shape that ends with a checksum, `#` one that requires a digit.
  */
 const TABLE = `
 GitHub: !ghp_{base62:20-255} !gho_{base62:20-255} !ghu_{base62:20-255} !ghs_{base62:20-255}
@@ -257,7 +257,7 @@ function formatOf(issuer: string, shape: string): TokenFormat {
   return shape.startsWith("#") ? { issuer, shape: bare, digit: true } : { issuer, shape };
 }
 
-/** Every token format that shows by its beginning. */
+/** All token formats with a fixed prefix. */
 export function tokenFormats(): TokenFormat[] {
   const lines = TABLE.replace(/\n /g, " ").trim().split("\n");
   return lines.flatMap((line) => {

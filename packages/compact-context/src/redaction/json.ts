@@ -5,20 +5,20 @@ import { isPair } from "./places.ts";
 import { withoutSplitSecrets } from "./private-keys.ts";
 import { isGiven, isHintedAt, isQuotedSecret } from "./values.ts";
 
-/** Fields of which one names what the other holds: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
+/** Fields that name another field's value: `{ "name": "DB_PASSWORD", "value": "…" }`, `ParameterKey`. */
 const NAMES_ANOTHER = /^(?:\w{0,12}(?:Name|Key)|name|key)$/;
 const isNamedValue = (key: string): boolean => key.endsWith("alue") && /^(?:\w{0,12}Value|value)$/.test(key);
 const SCHEME = /^(?:bearer|basic|token|digest|apikey|negotiate)[ \t]+(?=\S+$)/i;
 
-/** A string of structured data and where it stands. */
+/** A string in structured data and its name. */
 interface NamedString {
   readonly value: string;
-  /** The field that holds it, or the flag (`--password`) or name that stands before it. */
+  /** The field that holds it, or the preceding flag (`--password`) or name. */
   readonly name: string | undefined;
 }
 
 type Meaning = "cookie" | "secret" | "hint" | "nothing";
-/** What the names of fields say: sessions have few, and each of them often. */
+/** Cached meanings of field names: a session has few names, repeated often. */
 const meanings = createLruMap<Meaning>(1024);
 
 function meaningOf(name: string): Meaning {
@@ -30,7 +30,7 @@ function meaningOf(name: string): Meaning {
   return meaning;
 }
 
-/** What a field's name says about its string: the redacted string, or undefined where the name says nothing. */
+/** Redacts a string by its field's name; undefined if the name does not identify a secret. */
 function redactByName({ value, name }: NamedString): string | undefined {
   if (name === undefined || value === "") return undefined;
   if (/key_?id$/i.test(name) && /^A[KS]IA[A-Z\d]{16}$/.test(value)) return value;
@@ -46,20 +46,20 @@ function redactByName({ value, name }: NamedString): string | undefined {
   return isSecret ? scheme + REDACTED : undefined;
 }
 
-/** The name that a command line's word gives to the next one: `--password` to `hunter2`; undefined for others. */
+/** The name that a flag such as `--password` gives to the next word; undefined for other words. */
 function flagName(word: string | undefined): string | undefined {
   return word === undefined ? undefined : /^--?([a-z][\w-]{1,60})$/i.exec(word)?.[1];
 }
 
-/** True for the second of a pair whose first names a secret, as in `["x-api-key", "…"]`. */
+/** True for the second item of a pair whose first item names a secret, as in `["x-api-key", "…"]`. */
 function isPaired(word: unknown, value: unknown): boolean {
   return typeof word === "string" && typeof value === "string" && isSecretName(word) && isGiven(value, word);
 }
 
-/** What stands in place of a value nested too deep, which is not looked into. */
+/** Replaces a value that is nested too deeply to be searched. */
 const TOO_DEEP = "<REDACTED:too-deep>";
 const DEEPEST = 500;
-/** Fields that hold a secret where another stands beside them: in JSON Web Keys (RFC 7518), in what Terraform drew. */
+/** Fields that hold a secret if another field is present: JSON Web Keys (RFC 7518), Terraform's values. */
 const PARTS_BESIDE: ReadonlyMap<string, readonly string[]> = new Map([
   ["kty", ["d", "p", "q", "dp", "dq", "qi", "k"]],
   ["bcrypt_hash", ["result"]],
@@ -69,22 +69,22 @@ const MAY_BE_PART = new Set([...PARTS_BESIDE.values()].flat());
 interface Walk {
   readonly redactText: (text: string) => string;
   readonly find: Finder | undefined;
-  /** The objects that the walk is inside of. */
+  /** The ancestors of the current value. */
   readonly above: Set<object>;
   readonly deepest: number;
 }
 
-/** What a walk may also look for. */
+/** Options of a walk. */
 interface WalkOptions {
   readonly deepest?: number;
-  /** Finds secrets that two neighbours of one array share; they are not looked for when it is left out. */
+  /** Finds secrets split across two adjacent array items. Default: not searched. */
   readonly find?: Finder;
 }
 
 /**
- * The value with secrets replaced: by field name, and inside every string. What holds no secret comes back as
- * the same object. An object inside itself becomes `<CIRCULAR>`; `toJSON` is honoured.
- * What lies deeper than `deepest` levels becomes `TOO_DEEP`.
+ * Redacts strings by field name and by content. Values without a secret are returned as the same object. A
+ * circular reference becomes `<CIRCULAR>`; `toJSON` is called. Values nested deeper than `deepest` become
+ * `TOO_DEEP`.
  */
 export function redactJson(
   value: unknown,
@@ -106,7 +106,7 @@ function walkValue(value: unknown, name: string | undefined, walk: Walk): unknow
   return walked;
 }
 
-/** True for `"password": 12345678`; numbers under other names are counts. */
+/** True for `"password": 12345678`; numbers with other names are counts. */
 function isNumericPassword(value: number, name: string | undefined): boolean {
   return name !== undefined && isSecretName(name) && isPasswordName(name) && Math.abs(value) >= 1000;
 }
@@ -154,26 +154,26 @@ function nameGiven(value: object): string | undefined {
   return typeof name === "string" ? name : undefined;
 }
 
-/** Two names that were secrets must not end up as one field. */
+/** A unique field name, so that two redacted names do not collide. */
 function freeName(name: string, taken: ReadonlyMap<string, unknown>): string {
   let free = name;
   for (let number = 2; taken.has(free); number++) free = `${name}#${number}`;
   return free;
 }
 
-/** An object or array that the reading is inside of. */
+/** An open object or array during reading. */
 interface Frame {
   readonly array: boolean;
-  /** What its items are called: the field that holds it. */
+  /** The name of its items: that of the field that holds the array. */
   readonly name: string | undefined;
   key: string | undefined;
   /** The next string is a field's name. */
   awaitsKey: boolean;
-  /** The string before, in an array; what `name` says, in an object. */
+  /** In an array: the previous string. In an object: the value of its `name` field. */
   before: string | undefined;
-  /** The fields that hold a secret because of another one. */
+  /** Fields that hold a secret because another field is present. */
   parts: readonly string[];
-  /** Strings that stay unless another field of the object says what they are. */
+  /** Strings that are secrets only if another field of the object identifies them. */
   held: Held[] | undefined;
 }
 
@@ -184,7 +184,7 @@ interface Held {
   readonly value: string;
 }
 
-/** What is to stand in place of a part of the text. */
+/** A replacement for a part of the text. */
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -195,15 +195,15 @@ const LONGEST_LINE_START = 200;
 const [QUOTE, MINUS, ZERO, NINE] = [34, 45, 48, 57] as const;
 const SCALAR = /[^\s,\]}]+/y;
 
-/** How the strings inside are redacted for themselves, and who hears of those that were by their name. */
+/** How strings are redacted by content, and a callback for those redacted by name. */
 interface JsonReading {
   readonly redactText: (text: string) => string;
   readonly onNamed?: () => void;
 }
 
 /**
- * JSON text with the strings inside redacted by their names and for themselves; everything else stays as it is,
- * numbers and spaces to the character. Undefined when the text is no JSON object or array.
+ * Redacts the strings in JSON text by name and by content; everything else, including numbers and whitespace,
+ * is unchanged. Undefined if the text is not a JSON object or array.
  */
 export function redactJsonText(text: string, reading: JsonReading): string | undefined {
   if (!isJson(text)) return undefined;
@@ -222,7 +222,7 @@ export function redactJsonText(text: string, reading: JsonReading): string | und
   return edited(text, edits);
 }
 
-/** What stands before the field that names it is found when its object ends. */
+/** Redacts values that precede the field that names them; called at the end of the object. */
 function addLateEdits(edits: Edit[], { parts, before, held = [] }: Frame, { onNamed }: JsonReading): void {
   for (const { start, end, key, value } of held) {
     const isPart = parts.includes(key) && value !== REDACTED;
@@ -243,7 +243,7 @@ function edited(text: string, edits: readonly Edit[]): string {
   return copied === 0 ? text : pieces.join("") + text.slice(copied);
 }
 
-/** The string or number that begins here, and what is to stand in its place; undefined for anything else. */
+/** The string or number at this position and its replacement; undefined for any other token. */
 function scalarAt(
   text: string,
   at: number,
@@ -267,7 +267,7 @@ function scalarAt(
   return { end, shown: isSecret ? JSON.stringify(REDACTED) : undefined };
 }
 
-/** True for text whose lines may be JSON each, as in a log. */
+/** True for text whose lines may each be JSON, such as a log. */
 export function mayHoldJsonLines(text: string): boolean {
   return text.includes("\n") && /^[ \t]*[{[]["{[]/m.test(text);
 }
@@ -283,7 +283,7 @@ function isJson(text: string): boolean {
   }
 }
 
-/** Enters and leaves objects and arrays; the one that ends here. */
+/** Enters or leaves an object or array; returns the frame that ends here. */
 function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
   const top = frames.at(-1);
   if (char === "{" || char === "[") {
@@ -296,7 +296,7 @@ function moveOn(char: string | undefined, frames: Frame[]): Frame | undefined {
   return undefined;
 }
 
-/** Remembers a string of an object as long as it may still turn out to be a secret. */
+/** Records a string of an object until the object ends, if it may still turn out to be a secret. */
 function note(frame: Frame, { start, end, value }: Omit<Held, "key">): void {
   const { key } = frame;
   if (key === undefined) return;
@@ -313,7 +313,7 @@ function nameOf(frame: Frame | undefined): string | undefined {
   return isNamedValue(frame.key ?? "") ? (frame.before ?? frame.name ?? frame.key) : frame.key;
 }
 
-/** The string as it is to be shown. */
+/** The string after redaction. */
 function redactString(value: string, frame: Frame | undefined, { redactText, onNamed }: JsonReading): string {
   if (frame?.awaitsKey === true) {
     frame.awaitsKey = false;

@@ -9,7 +9,7 @@ import { createRedactor, redact, WITHHELD } from "./redactor.ts";
 const R = "<REDACTED>";
 const LONG = "aB3dE5gH7jK9mN2pQ4sT6vW8xY1zC0fR".repeat(200);
 
-/** Characters of an alphabet, spread over all of it. */
+/** Characters spread over the whole alphabet. */
 function drawn(characters: string, length: number): string {
   return Array.from({ length }, (_, index) => characters[(index * 7 + 3) % characters.length]).join("");
 }

@@ -1,6 +1,6 @@
-// What secrets are called.
+// Names of secrets.
 
-/** Source of a pattern for the words that a secret's name ends with, in any spelling of camel, snake or kebab case. */
+/** Pattern source for the last words of a secret's name, in camel, snake or kebab case. */
 export const SECRET_NAME: string = [
   "(?:api|access|private|secret|encryption|signing|auth|account|activation|unseal|master|shared|service|admin|session|webhook|license|write|ingest)[_\\x20-]?key",
   "(?<![a-z])psk(?![a-z])",
@@ -18,28 +18,28 @@ export const SECRET_NAME: string = [
   "auth(?=[\"'`]?\\s{0,3}[=:])(?<![a-z\\d]auth)",
 ].join("|");
 
-/** What a password is called, in some twenty languages. */
+/** Words for a password in some twenty languages. */
 export const PASSWORD_WORDS: string = [
   "pass(?:word|wd|phrase|code|wort)s?|pwd?|kennwort|mots? de passe|mdp|contraseñas?|clave|senha|parola(?: d['’]ordine)?|code (?:du |de la )?wi-?fi|(?:wi-?fi|wlan)[ -](?:code|key|schlüssel)",
   "wachtwoord|has[łl]o|парол[а-я]{0,2}|lösenord(?:et)?|adgangskode|passord(?:et)?|salasana(?: on)?|heslo|jelszó|şifre[a-zı]{0,3}",
   "密码|密碼|口令|パスワード|비밀번호|암호|كلمة (?:المرور|السر)|סיסמה|पासवर्ड|mật khẩu|kata sandi",
 ].join("|");
 
-/** What a key is called in languages, and short words for passwords: beside these a value must look like a secret itself. */
+/** Words for a key in several languages, and short words for passwords: the value must look secret too. */
 export const KEY_WORDS =
   "bearer(?:_auth)?|(?<![a-z])pat(?![a-z])|(?:totp|otp)[ _-]?(?:seed|secret|key)|(?<![\\w-])key|(?<![a-z])(?:pw|pass(?=\\W{0,3}[:=]))(?![a-z])|jeton|clé|schlüssel|chiave|chave|llave|токен|ключ|キー|トークン|令牌|密钥|密匙|키|토큰";
 
-/** What secrets are called on the screens of programs: a value that is one of these words translates its name. */
+/** Words for secrets in user interfaces: a value that is one of these words is a translation of its key. */
 const LABELS =
   /^(?:[\p{L}-]*(?:schlüssel|geheimnis|zugang|zugangscode|sleutel|nøgle)|passwor[dt]s?|palavra-passe|geheim|segredos?|secretos?|segreto|chiave|chaves?|claves?|clés?|clefs?|credencia(?:l|is|les)|identifiants?|jetons?|token|secret|ключи?|секреты?)$/iu;
 
-/** The word for a password in any spelling; `client_secret`, which is a name as well. */
+/** Any spelling of the word for a password; also compound names such as `client_secret`. */
 const NAMED_ITSELF = new RegExp(
   `^(?:${PASSWORD_WORDS}|[a-z]+(?:[_-][a-z\\d]+)*[_-](?:password|passwd|pwd)|[a-z]+(?:_[a-z]+)*_(?:secret|token))$`,
   "i",
 );
 
-/** True for a label of a program: the word for a secret, or a text in a script of its own that has no digits. */
+/** True for a UI label: a word for a secret, or text in a non-Latin script without digits. */
 export function isLabel(value: string): boolean {
   if (/[\u0400-\u9fff\uac00-\ud7af]/.test(value))
     return !/[a-z\d@#$%^&*=_]/i.test(value.replace(/\b(?:api|pin|id|wi-?fi|oauth|ssh|url)/gi, ""));
@@ -52,8 +52,8 @@ const WHOLE_NAME = new RegExp(
 );
 
 /**
- * Source of a pattern for words that make a generated value beside them a secret: weaker than `SECRET_NAME`,
- * because keys of maps and tokens of grammars are called so as well.
+ * Pattern source for words that make a nearby generated value a secret: weaker than `SECRET_NAME`, because
+ * map keys and grammar tokens have such names too.
  */
 export const HINT: string = [
   "密钥|私钥|密匙|令牌|api[_\\x20-]?key|access[_\\x20-]?key|token|secret|passw(?:or)?d|credential|creds?|auth|sasl|totp|key|\\bsig(?![a-z])|cookie|\\bpin|[._-]salt|_(?:pat|api)(?![a-z])|private|bearer|crumb|webhook|dsn|license",
@@ -69,7 +69,7 @@ export const HINT: string = [
 ].join("|");
 
 const HAS_HINT = new RegExp(HINT, "i");
-/** Names that hold a hint and still name no secret. */
+/** Names that contain a hint and do not name a secret. */
 const HARMLESS =
   /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
@@ -77,7 +77,7 @@ const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";
 let lastHasName = false;
 
-/** True where the name of a secret stands in the text: several finders ask this of the same text. */
+/** True if the text contains the name of a secret; cached for the last text, since several finders ask. */
 export function hasSecretName(text: string): boolean {
   if (text !== lastText) {
     lastHasName = ANY_NAME.test(text);
@@ -91,19 +91,19 @@ export function isSecretName(name: string): boolean {
   return name.length <= 200 && (WHOLE_NAME.test(name) || /^(?:_?auth|pass|pw)$/i.test(name));
 }
 
-/** True for a name beside which a value that looks generated is a secret: `datadogId`, `keys`, `tokenForProd`. */
+/** True for a name whose value is a secret if it looks generated: `datadogId`, `keys`, `tokenForProd`. */
 export function isHintingName(name: string): boolean {
   return name.length <= 200 && HAS_HINT.test(name) && !HARMLESS.test(name);
 }
 
-/** True for names whose value a person may have chosen: short, plain words, with spaces. */
+/** True for names whose value a person may have chosen: possibly short, plain words, or with spaces. */
 export function isPasswordName(name: string): boolean {
   return /pa?ss?w|passphrase|passcode|pass$|pwd?$|pwd|psk/i.test(name);
 }
 
 const PASSWORD_WORD = new RegExp(`^(?:${PASSWORD_WORDS})$`, "i");
 
-/** True for what people call a password in a sentence. */
+/** True for a word that means a password in a sentence. */
 export function isPasswordWord(name: string): boolean {
   return PASSWORD_WORD.test(name);
 }

@@ -13,48 +13,48 @@ import {
   type ValueContext,
 } from "./values.ts";
 
-// Values that their names make secrets. A name is found first; then one relation after the other says where its value stands.
-// Every repetition is bounded, so that one match costs a constant however hostile the text.
+// Values that are secrets because of their names. A name is found first; relations then locate its value,
+// tried in order. Every repetition is bounded, so that a match takes constant time even on hostile text.
 
 const { raw } = String;
 const NAMES = new RegExp(`${PASSWORD_WORDS}|${SECRET_NAME}|(?<![a-z])(?:pass|pw)(?![a-z])`, "gi");
-/** How a terminal colours a name. */
+/** An ANSI colour code before or after a name. */
 const COLOUR = raw`(?:\u001b\[[\d;]{0,8}m)?`;
-/** A tag of YAML that is no reference, or the head of a block whose first line is the value. */
+/** A YAML tag that is not a reference, or the header of a block scalar whose first line is the value. */
 const YAML = raw`(?:!!?(?!(?:Ref|Sub|GetAtt|ImportValue|vault)\b)\w{1,12}[ \t]{1,4})?(?:[>|][+-]?[ \t]{0,4}\r?\n[ \t]{1,40})?`;
-/** The signs that give a value to a name, with what may stand around them. */
+/** Assignment operators between name and value, with the punctuation that can surround them. */
 export const SIGN: string = raw`(?:\\{0,7}["'\x60]|&quot;)?\]?(?: \(\w[\w ,-]{0,24}\))?\*{0,2}${COLOUR}([ \t]{0,40}|\r?\n(?==> ))(=>|:=|:-|\?{1,2}=|\|\|=|={1,3}|<-|:(?![:/?]))\*{0,2}${COLOUR}([ \t]{0,40})(?:&quot;)?${YAML}`;
-/** A type between name and value, as in `token: string = "…"`, `var token string = "…"`, `Dim Token As String = "…"`. */
+/** A type between name and value, as in `token: string = "…"`, `var token string = "…"`. */
 export const TYPE: string = raw`(?::[ \t]{0,4}[&*'\w(\[][\w<>\[\]&|?.'* ]{0,60}?|[ \t]{1,4}(?:As[ \t])?(?:\[\])?\w{3,20})`;
 export const GIVES =
   "[:：→]|\\?(?= )|->|=>|—|–|(?<= )(?:(?:is|was)(?! (?:generated|created|set|reset))|be|to|as|ist|war|lautet|jetzt|est|c['’]est|es|era|é|è|är|er|naar|это|هي|هو)(?=[\\s:])|['’]s(?=\\s)|是|为|為|成|は|が|는|은|를";
 export const OPENED: string = raw`["'\x60*«»“„「『]{0,3}[ \t]?`;
-/** Letters of alphabets and printable ASCII but quotes and angles: what follows in a script without blanks is not part of it. */
+/** Letters and printable ASCII except quotes and angle brackets; excludes scripts without spaces. */
 export const SPOKEN: string = raw`[!#-&(-;=?-_a-~\u00c0-\u024f\u0400-\u04ff]`;
 const VALUE_FIELD = raw`["']?\w{0,12}(?:value|content|default)\\{0,3}["']?[ \t]{0,4}[=:][ \t]{0,4}\\{0,3}["']?`;
 
-/** A name in a text, and what joins it to its value. */
+/** A name in a text, and its connection to the value. */
 interface Named {
   readonly name: string;
   readonly start: number;
-  /** Where the value begins. */
+  /** Start of the value. */
   readonly valueAt: number;
-  /** The groups of what stands between. */
+  /** The capture groups of the text between. */
   readonly groups: readonly (string | undefined)[];
 }
 
-/** Where the value of a name stands. */
+/** Where the value is relative to its name. */
 interface Relation {
-  /** What stands between a name and its value. */
+  /** The text between a name and its value. */
   readonly between: RegExp;
-  /** What must stand before the name. */
+  /** The text required before the name. */
   readonly before?: RegExp;
   readonly read: (text: string, named: Named) => Span | undefined;
-  /** Only words that people say for a password have it. */
+  /** True: applies only to words that people use for a password in prose. */
   readonly isSaid?: true;
 }
 
-/** Reads a value by its pattern; its quotes, and the stop that ends its sentence, are no part of it. */
+/** Reads a value by a pattern, without its quotes and sentence-ending punctuation. */
 function reads(source: string, isSecret: (value: string, name: string) => boolean): Relation["read"] {
   const pattern = new RegExp(source, "iuy");
   return (text, { name, valueAt }) => {
@@ -66,12 +66,12 @@ function reads(source: string, isSecret: (value: string, name: string) => boolea
 }
 
 const RELATIONS: readonly Relation[] = [
-  // password%3Dx%26…: signs as addresses and forms encode them
+  // password%3Dx%26…: percent-encoded operators in URLs and forms
   {
     between: /(?:%22)?(?:%3D|%3A)(?:%20|\+)?(?:%22)?/iy,
     read: reads(raw`(?:[\w.~!*'()+-]|%(?!2[26C]|3B|7D|0A)[0-9A-F]{2}){3,1024}`, isFilledIn),
   },
-  // password = x, also with a number behind the name
+  // password = x, also with a number after the name
   { between: new RegExp(raw`(?:[_\x20-]?\d{1,2})?${SIGN}`, "y"), read: assigned },
   // --password x
   {
@@ -91,7 +91,7 @@ const RELATIONS: readonly Relation[] = [
   {
     between:
       /(?:(?:["'][^<>{}()\n]{0,60}|\s[^<>\n]{0,160})?>|[ \t]{0,4}:?<\/[\w:]{1,24}>\s{0,40}<(?!artifactId|version)[\w:]{1,24}(?:\s[^<>\n]{0,80})?>)\s{0,40}(?:<(?:value|string)>\s{0,40})?(?:<!\[CDATA\[)?/iy,
-    // Jenkins keeps what it encrypted in braces.
+    // Jenkins puts encrypted values in braces.
     read: reads(raw`[^<>\s\]]{3,4096}(?=\s{0,40}(?:\]\]>)?\s{0,40}</)`, (value) =>
       isFilledIn(value.replace(/^\{(?=.{20})/, "")),
     ),
@@ -106,7 +106,7 @@ const RELATIONS: readonly Relation[] = [
         isFilledIn(value) && !isStandIn(value, name) && (!isExpression(value) || /\([^)]*$/.test(value)),
     ),
   },
-  // The value one level below: password:\n  value: x, variable "password" { default = "x" }
+  // The value is nested one level deeper: password:\n value: x, variable "password" { default = "x" }
   {
     between: new RegExp(
       raw`["']?(?::[ \t]{0,4}\r?\n[ \t]{1,40}|\s{0,4}:?\s{0,4}\{[^{}]{0,400}?(?<!\w))${VALUE_FIELD}`,
@@ -114,26 +114,26 @@ const RELATIONS: readonly Relation[] = [
     ),
     read: reads(raw`[^\s"']{4,512}`, isGiven),
   },
-  // The part of a form
+  // A part of a multipart form
   {
     between: /\]?"(?:\r?\n[\w-]{1,40}: [^\n]{1,120}){0,3}\s{2,6}/y,
     before: /form-data;[ \t]name="[\w.[-]{0,40}$/i,
     read: reads(raw`[^\s][^\r\n]{2,512}`, isFilledIn),
   },
-  // A row of a table, a line of settings: | password | x |, requirepass x
+  // A table row or a settings line: | password | x |, requirepass x
   {
     between:
       /[*\x60]{0,3}(?:[ \t]{0,40}[|│][ \t]{0,8}|[ \t]?[.·…]{3,60}:?[ \t]|:[ \t][.·…]{3,60}[ \t]|[ \t]{1,40})[*\x60"']{0,3}/y,
     before: /(?:^|[\n|│])[ \t]{0,40}(?:[$>] )?(?:[\w.-]{1,40} ){0,5}?[*\x60]{0,3}[\w.:/@-]{0,60}$/,
     read: reads(raw`[^\s|│*\x60"']{4,512}(?=[*\x60"';]{0,3}[ \t]{0,40}(?:[|│]|\r?\n|$))`, isGiven),
   },
-  // The next quoted text: behind a call, a default, the comma of a pair
+  // The next quoted text: after a call, a default value or a pair's comma
   {
     between:
       /(?![_-]?(?:hash|sha\d|md5|digest|name|id|count|type|length|limit|ur[li]|path|file|policy|hint|label|error|ttl)(?![a-z]))(?:[\w.-]{0,40}\\{0,3}["'\x60\]]{1,3})?(?!(?:[^"'\x60\n]{0,60})(?:\w(?<!default|value|fallback)(?:[ \t]?=|:)|such as|like)[ \t]?["'\x60])(?=([^"'\x60\n;{}\\]{0,60}))\1(?=\\{0,7}["'\x60])/iy,
     read: given,
   },
-  // The password for the server is x: up to six words and what gives a value
+  // The password for the server is x: up to six words, then a verb or operator
   {
     between: new RegExp(
       raw`(?:[ \t]{1,3}(?:[\p{L}\d'’.@/_~-]|:(?=\/\/)){1,40},?){0,6}?[ \t]{0,3}(?:${GIVES})[:：]?(?:[ \t](?:now|still|just|jetzt|maintenant|ahora|adesso|->|=>))?[ \t]{0,4}${OPENED}`,
@@ -160,20 +160,20 @@ const RELATIONS: readonly Relation[] = [
 
 const OPENING = /[fbruNL@$]?(\\{0,7}["'`])/y;
 const SCHEME = /(?:bearer|basic|token|digest|apikey|negotiate|ntlm)[ \t]{1,8}|base64:/iy;
-/** `&` is part of a value, but not where it joins the fields of a form. */
+/** `&` can be part of a value, but not if it separates form fields. */
 const BARE = /(?:[^\s"'`,;<>&|\\]|\\[=:!#]|(?<=\S)&(?=\w)(?![\w.-]{1,40}=)){1,512}/y;
-/** A line of settings holds nothing but a name and its value, whatever its signs. */
+/** A settings line contains only a name and its value, which can contain any character. */
 const REST_OF_LINE = /(?:(?!&[\w.-]{1,40}=)[^\s"'`]){1,512}(?=[ \t]{0,8}(?:\r?\n|$))/y;
 const SETTING = /(?:^|\n)(?:export )?[\w.]*$/;
-/** The name of a secret at AWS, or of its checksum. */
+/** The name of an AWS secret, or of a checksum of one. */
 const RESOURCE = /(?:sum|hash(?:ed)?|digest)[/_.-]$|\barn:[\w-]{1,20}:[\w-]{1,30}:[\w-]{0,30}:\d{0,12}:$/;
 const LONGEST_QUOTED = 4096;
 const JUDGED = 500;
 const BEFORE = 120;
 
-/** The values given to names of secrets. */
+/** The values of named secrets. */
 export function* findKeyValues(text: string): Generator<Finding> {
-  // Most texts have none, and a copy of the pattern costs more than the search.
+  // Most texts contain no name, and copying the pattern costs more than this search.
   if (text.search(NAMES) < 0) return;
   const names = new RegExp(NAMES);
   for (let match = names.exec(text); match !== null; match = names.exec(text)) {
@@ -187,7 +187,7 @@ export function* findKeyValues(text: string): Generator<Finding> {
 const HASHES =
   /(?:checksum|commit|fingerprint|digest|hash|revision|sha\d*(?:sum)?)(?:e?s)?["']?:?\s*[{[]?\s*$/i;
 
-/** True for a hash below a heading that says so: `SPEC CHECKSUMS:` and its lines. */
+/** True for a hash under a heading that announces hashes, such as `SPEC CHECKSUMS:`. */
 export function isUnderHashes(text: string, { start, end }: Span): boolean {
   if (!/^[\da-f]{32,128}$/i.test(text.slice(start, end))) return false;
   const above = text.slice(Math.max(0, start - 4000), start).split("\n");
@@ -197,7 +197,7 @@ export function isUnderHashes(text: string, { start, end }: Span): boolean {
 
 const USER = /user(?:_?name)?["'\])]{0,3}[ \t]{0,4}(?:[=:,(]|=>)[ \t]{0,4}["']?([a-z_-]{2,16})(?![\w-])/gi;
 
-/** True for a word that is the name of the user as well: the default of a database that runs on one's own machine. */
+/** True for a value that equals the user name: the default of local databases. */
 function isUsersName(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
   const around = text.slice(Math.max(0, start - 160), end + 160);
@@ -207,10 +207,10 @@ function isUsersName(text: string, { start, end }: Span): boolean {
 function valueBeside(text: string, name: string, start: number): Span | undefined {
   if (RESOURCE.test(text.slice(Math.max(0, start - 90), start))) return undefined;
   const end = start + name.length;
-  // A name ends where a word does: `tokenizer` is none.
+  // A name must end at a word boundary: `tokenizer` does not match.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
-  // The outcome of a test, not a password.
+  // A test result, not a password.
   if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(text.slice(end, end + 2)))
     return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
@@ -224,7 +224,7 @@ function valueBeside(text: string, name: string, start: number): Span | undefine
   return undefined;
 }
 
-/** What a sign or a flag gives: in quotes, or bare. */
+/** The value after an operator or flag, quoted or bare. */
 function assigned(text: string, named: Named): Span | undefined {
   const quoted = quotedAt(text, named.valueAt);
   if (quoted === undefined) return bareSecret(text, named, named.valueAt);
@@ -233,13 +233,13 @@ function assigned(text: string, named: Named): Span | undefined {
   return isQuotedSecret(value, named.name) ? { start: quoted.start, end: quoted.end } : undefined;
 }
 
-/** A quoted value that no sign gives to its name: it must look like a secret itself. */
+/** A quoted value without an operator: it must itself look like a secret. */
 function given(text: string, { name, valueAt }: Named): Span | undefined {
   const { start = 0, end } = quotedAt(text, valueAt) ?? {};
   return end !== undefined && isGiven(text.slice(start, end), name) ? { start, end } : undefined;
 }
 
-/** Where a value in quotes begins, behind its scheme, and ends; no end where the line has no second quote. */
+/** The start of a quoted value, after its scheme, and its end; no end if the line has no closing quote. */
 function quotedAt(text: string, at: number): { start: number; end: number | undefined } | undefined {
   const opening = matchAt(OPENING, text, at);
   if (opening === undefined) return undefined;
@@ -254,7 +254,7 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   const isSetting =
     named.groups[1] === "=" && SETTING.test(text.slice(Math.max(0, named.start - 80), named.start));
   const line = matchAt(REST_OF_LINE, text, start);
-  // In YAML a password may hold any sign; code has brackets and commas.
+  // In YAML a password can contain any character; code contains brackets and commas.
   const isWhole =
     isSetting || (named.groups[1] === ":" && isMixed(line ?? "") && !/[,;(){}]/.test(line ?? ""));
   const found = (isWhole ? line : undefined) ?? matchAt(BARE, text, start) ?? "";
@@ -266,7 +266,7 @@ function bareSecret(text: string, named: Named, valueStart: number): Span | unde
   return isBareSecret(value, inScheme) ? { start, end: endOfLong(text, start, end) } : undefined;
 }
 
-/** What was judged by its first 512 characters is taken as a whole. */
+/** A value is judged by its first 512 characters and then extended to its end. */
 function endOfLong(text: string, start: number, end: number): number {
   if (end - start < JUDGED) return end;
   let reach = end;
@@ -277,17 +277,17 @@ function endOfLong(text: string, start: number, end: number): number {
 
 function contextOf(text: string, { name, start, groups }: Named, end: number): ValueContext {
   const [before, sign, after] = groups;
-  // `--secret=mailer` names one that is kept elsewhere.
+  // `--secret=mailer` is a reference to a secret stored elsewhere.
   const isFlag = sign === undefined || (name === "secret" && text.startsWith("--", start - 2));
   const joint = isFlag ? "flag" : sign === ":" ? ":" : before !== "" || after !== "" ? "= " : "=";
   const lineStart = text.slice(Math.max(0, start - 80), start);
-  // Alone on its line, or behind words: "  password: x", "the password: x".
+  // Alone on its line, or after words: " password: x", "the password: x".
   const startsLine = /(?:^|\n)[\s-]*(?:[A-Za-z'’]+ ){0,8}[\w.-]*$/.test(lineStart);
   const endsLine = /^[ \t]{0,8}(?:#|\r?\n|$)/.test(text.slice(end, end + 10));
   return { name, joint, ownLine: startsLine && endsLine, next: text.charAt(end) };
 }
 
-/** The end of a quoted value: the same quote with as many backslashes, on the same line. */
+/** The end of a quoted value: the same quote with equally many backslashes, on the same line. */
 function closingQuote(text: string, start: number, quote: string): number | undefined {
   const limit = Math.min(text.length, start + LONGEST_QUOTED);
   const mark = quote.charAt(quote.length - 1);
@@ -318,7 +318,7 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   if (!/\bkind:[ \t]{0,4}["']?Secret\b/.test(text)) return;
   let offset = 0;
   let indent: number | undefined;
-  /** How far its entries are indented: a text below one of them is no entry. */
+  /** The indentation of the entries; more deeply nested text is not an entry. */
   let entries: number | undefined;
   for (const { line, isSecret } of linesOfManifests(text)) {
     const depth = line.search(/\S/);
@@ -334,7 +334,7 @@ export function* findKubernetesSecrets(text: string): Generator<Finding> {
   }
 }
 
-/** Every line and whether its manifest, from `---` to `---`, is a Secret. */
+/** Every line, and whether its manifest (between `---` separators) is a Secret. */
 function linesOfManifests(text: string): { line: string; isSecret: boolean }[] {
   return text.split(/\n(?=---)/).flatMap((manifest) => {
     const lines = manifest.split("\n");

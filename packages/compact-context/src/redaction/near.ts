@@ -3,13 +3,13 @@ import { HINT, KEY_WORDS, PASSWORD_WORDS, SECRET_NAME } from "./lexicon.ts";
 import { isUnderHashes, SIGN, TYPE } from "./named.ts";
 import { isExpression, isHintedAt, isShuffled, isStandIn, isWords, looksGenerated } from "./values.ts";
 
-// Values that look like secrets on their own, where the words of their line say that they are.
+// Values that look like secrets and are identified by other words on their line.
 
 const { raw } = String;
 
-/** A run of the characters that values have. */
+/** A run of characters that can form a value. */
 const RUN = /(?<![\w./+~!#$%^*?@-]|\\(?=u[\da-f]{4}))[\w./+~!#$%^*?@-]{8,512}(?:={1,2}(?![\w=]))?/g;
-/** What stands before a value and is part of it: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
+/** A prefix that is part of the value: `4711|s9KqZ7wTr2LmX4vB8nHd`. */
 const LEAD = /(?:\b\d{1,9}\||base64:)$/;
 const LEAST = 8;
 const BEFORE = 160;
@@ -18,28 +18,28 @@ const BEHIND = 60;
 const NAMED = new RegExp(`(?:${SECRET_NAME}|${PASSWORD_WORDS}|${KEY_WORDS})(?![\\w-])`, "i");
 const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
-/** Words beside a value that say it is no secret, or only an example of one. */
+/** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
   /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
-/** What leads from a value to the words that say what it is. */
+/** Text between a value and a description that follows it. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
-/** A name that hints, and behind it a sign, a type and a sign, a brace as in C++, or the end of a tag. */
+/** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
 const HINTED = new RegExp(
   raw`(?:${HINT})[\w.-]{0,40}(?:(?:_|\x20)\d{1,2})?(?:(?:${TYPE}(?=[ \t]{0,4}:?=[ \t]{0,4}[fbru&]?["'\x60]))?${SIGN}(?:[\w.]{0,30}(?:hex|bytes)\w{0,16}\((?=["']))?|[ \t]?：[ \t]?|\((?=["'])|\{(?=["'])|>)(?:[fbruNL@$]?\\{0,7}["'\x60])?$`,
   "i",
 );
-/** A flag, the name of a line of settings, or what a pair calls its value. */
+/** A flag, the name of a setting, or the name field of a name-value pair. */
 const SET =
   /(?:(?<![\w-])--?|(?:^|\n)[ \t]*(?:[$>] )?(?:[\w-]{1,20} ){0,2}|(?:name|key|id|variable)["']?[ \t]{0,4}[=:][ \t]{0,4}["']?)([a-z][\w.-]{0,60})["']?(?:[ \t]{1,40}|[ \t]{0,4},?\s{0,24}["']?\w{0,12}(?:value|content)["']?[ \t]{0,4}[=:][ \t]{0,4})["']?$/i;
-/** A list of secrets by name: `secrets:` and below it `session: …`. */
+/** A list of secrets by name: `secrets:`, and below it `session: …`. */
 const PARENT =
   /(?:secrets|credentials|passwords)["']?:[ \t]*\{?\r?\n(?:[ \t]+[^\n]*\n)*[ \t]+["']?(?!\w*(?:id|user|name|host)\b)[\w.-]+["']?:[ \t]*["']?$/i;
-/** What a value is given to by a sign. */
+/** The left side of an assignment. */
 const LABEL =
   /(?!(?:set)?(?:value|content|default)\b)(?<![\p{L}\w.@$-])([\p{L}\w.@$-]{1,80})["'\x60)\]]{0,3}[ \t]{0,4}(?::=|=>|[=:])[ \t]{0,4}["'\x60*(\\]{0,4}$/u;
 const IDENTIFIER = /[\w./-]{0,60}$/;
 
-/** Values that a machine drew beside names that hint, and values like passwords beside words that say so. */
+/** Generated values next to hinting names, and password-like values next to words for secrets. */
 export function* findNear(text: string): Generator<Finding> {
   for (const { 0: run, index } of text.matchAll(RUN)) {
     const value = run.replace(/[.]+$/, "");
@@ -54,7 +54,7 @@ export function* findNear(text: string): Generator<Finding> {
   }
 }
 
-/** Most runs are words: a look at their characters tells them from the others. */
+/** Rejects ordinary words, which are most runs, by their characters. */
 function isPassing(value: string): boolean {
   if (/\d/.test(value) ? value.length < LEAST : value.length < 20) return false;
   if (isStandIn(value, "") || isExpression(value.replace(/[!?]$/, ""))) return false;
@@ -62,13 +62,13 @@ function isPassing(value: string): boolean {
 }
 
 function isSecret(value: string, before: string, behind: string): boolean {
-  // A call or an index goes on behind a name; so does a host.
+  // Followed by a call, an index or a port: a name or a host, not a value.
   if (/^(?:[([{:]| \()/.test(behind)) return false;
   if (looksGenerated(value) && isHinted(value, before)) return true;
   return isDistinct(value) && isNamed(value, clauseOf(before, behind), behind);
 }
 
-/** The words of the line up to the value; where it stands alone, what the line above asks for. */
+/** The words of the line before the value; if it stands alone, the prompt on the line above. */
 function clauseOf(before: string, behind: string): string {
   const lines = before.split("\n");
   const own = lines.at(-1) ?? "";
@@ -78,7 +78,7 @@ function clauseOf(before: string, behind: string): string {
   return isAlone && /[:：?？]$/.test(above) ? above : own;
 }
 
-/** A sign or a flag gives the value to a name that hints. */
+/** True if an operator or flag assigns the value to a hinting name. */
 function isHinted(value: string, before: string): boolean {
   if (PARENT.test(before)) return true;
   const set = SET.exec(before)?.[1];
@@ -94,7 +94,7 @@ function isHinted(value: string, before: string): boolean {
   return isHintedAt(value, name.replace(/["'\x60\]* \t=:：>?{\\]+$/, ""));
 }
 
-/** The words of its line say what the value is. */
+/** True if the words of the line identify the value. */
 function isNamed(value: string, before: string, behind: string): boolean {
   if (
     !looksGenerated(value) &&
@@ -111,7 +111,7 @@ function isNamed(value: string, before: string, behind: string): boolean {
   return TOLD_BEHIND.test(behind) && NAMED.test(behind) && !NO_SECRET.test(behind);
 }
 
-/** No hash or id, no reference, number with a unit, file or address: those need a name of their own. */
+/** False for hashes, ids, references, quantities, files and addresses: they need an explicit name. */
 function isDistinct(value: string): boolean {
   if (value.includes("/") && !looksGenerated(value)) return false;
   if (/token|secret|passw|credential/i.test(value)) return false;
@@ -129,7 +129,7 @@ function isStrong(value: string): boolean {
   );
 }
 
-/** A sign at its end, or between what are no words: `aws.auth#sigv4` is a reference. */
+/** True for punctuation at the end or between parts that are not words: `aws.auth#sigv4` is a reference. */
 function isSigned(value: string): boolean {
   return /[!#%^*?]$|\w[!$%^]/.test(value) || (/[#?@*]/.test(value) && !value.split(/[#?@*]/).every(isWords));
 }

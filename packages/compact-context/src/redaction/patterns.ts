@@ -11,14 +11,14 @@ const COUNT = /\{(\d+)(?:(,)(\d+)?)?\}/y;
 const GROUP = /\((?:\?:|\?<(?![=!])[^>]*>)?/y;
 const UNLIMITED = Number.POSITIVE_INFINITY;
 
-/** True for flags by which a character outside the first plane is one character and not two halves. */
+/** True for flags that treat a character outside the BMP as one character, not two code units. */
 export function readsCodePoints(flags: string): boolean {
   return /[uv]/.test(flags);
 }
 
 /**
- * A JavaScript pattern that V8 accepts, as a tree. Throws `RangeError` for what cannot be matched in linear time:
- * lookahead, lookbehind and references to groups.
+ * Parses a JavaScript pattern that V8 accepts. Throws `RangeError` for constructs without linear-time
+ * matching: lookahead, lookbehind and backreferences.
  */
 export function parsePattern(source: string, flags: string): PatternNode {
   const reader: Reader = { source, flags, at: 0 };
@@ -95,7 +95,7 @@ function readGroup(reader: Reader): PatternNode {
   return inner;
 }
 
-/** Whether a character fits an atom is asked of V8 itself, once for each character. */
+/** Uses V8 itself to test whether a character matches an atom; results are cached per character. */
 function testOf(atom: string, flags: string): CharacterTest {
   const source = /^[[\\.]/.test(atom) ? atom : atom.replace(/[$()*+?.{}|^/\]]/, "\\$&");
   const pattern = new RegExp(`^(?:${source})$`, flags.replace(/[gym]/g, ""));
@@ -136,19 +136,19 @@ function take(reader: Reader, pattern: RegExp): RegExpExecArray | undefined {
   return match;
 }
 
-/** One step of a compiled pattern; targets are indexes of steps. */
+/** One step of a compiled pattern; jump targets are step indexes. */
 export type Step =
   | { readonly op: "char"; readonly test: CharacterTest }
   | { readonly op: "assert"; readonly holds: (text: string, at: number) => boolean }
-  /** Goes on at both places, the first preferred. */
+  /** Continues at both targets, the first with higher priority. */
   | { readonly op: "split"; first: number; second: number }
   | { readonly op: "jump"; to: number }
   | { readonly op: "match" };
 
-/** True for a character, given by its code unit, or its code point where the pattern reads code points. */
+/** Tests a character, given its code unit, or its code point if the pattern reads code points. */
 export type CharacterTest = (code: number) => boolean;
 
-/** A part of a pattern as it was written. */
+/** A node of a pattern's syntax tree. */
 export type PatternNode =
   | { readonly type: "char"; readonly test: CharacterTest }
   | { readonly type: "assert"; readonly holds: (text: string, at: number) => boolean }
@@ -164,7 +164,7 @@ export type PatternNode =
 
 const LONGEST_PROGRAM = 1000;
 
-/** The steps of a pattern; throws `RangeError` when counted repetitions make it longer than 1,000 steps. */
+/** Compiles a pattern to steps; throws `RangeError` if counted repetitions expand it beyond 1,000 steps. */
 export function compileProgram(root: PatternNode): Step[] {
   const steps: Step[] = [];
   emit(root, steps);

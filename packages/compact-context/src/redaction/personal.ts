@@ -1,6 +1,6 @@
 import type { Finding } from "./finding.ts";
 
-// Facts about people: an optional layer, off unless it is asked for.
+// Personal data: an optional layer, off by default.
 
 interface PersonalFact {
   readonly kind: string;
@@ -10,7 +10,7 @@ interface PersonalFact {
 
 const digitsOf = (text: string): string => text.replace(/\D/g, "");
 
-/** Facts about people; every repetition is bounded. */
+/** Personal data; every repetition is bounded. */
 const PERSONAL: readonly PersonalFact[] = [
   {
     kind: "email",
@@ -50,7 +50,7 @@ const PERSONAL: readonly PersonalFact[] = [
   },
 ];
 
-/** E-mail addresses, telephone numbers, payment cards (Luhn), bank accounts (IBAN, mod 97), US social security numbers. */
+/** E-mail addresses, telephone, payment card (Luhn), bank account (IBAN) and US social security numbers. */
 export function* findPersonal(text: string): Generator<Finding> {
   if (!/\d|@/.test(text)) return;
   for (const { kind, pattern, isReal } of PERSONAL) {
@@ -60,7 +60,7 @@ export function* findPersonal(text: string): Generator<Finding> {
   }
 }
 
-/** Luhn's checksum over 13 to 19 digits that do not all look the same. */
+/** The Luhn checksum over 13 to 19 digits that are not all equal. */
 export function isCardNumber(digits: string): boolean {
   if (digits.length < 13 || digits.length > 19 || new Set(digits).size < 2) return false;
   let sum = 0;
@@ -72,7 +72,7 @@ export function isCardNumber(digits: string): boolean {
   return sum % 10 === 0;
 }
 
-/** ISO 13616: the number with its first four characters at the end is 1 modulo 97. */
+/** ISO 13616: the number with its first four characters moved to the end is 1 modulo 97. */
 function isIban(account: string): boolean {
   if (account.length < 15 || account.length > 34) return false;
   let rest = 0;

@@ -1,19 +1,20 @@
 import type { Finding } from "./finding.ts";
 
-/** Where a secret stands because of what is around it. */
+/** A secret identified by the text around it. */
 export interface Place {
   readonly kind: string;
-  /** Two groups: what stays, and the secret; every repetition bounded. */
+  /** Two capture groups: the text to keep, and the secret; every repetition is bounded. */
   readonly source: string;
   readonly isSecret: (value: string, before: string) => boolean;
-  /** Text without which the pattern has nothing to find. */
+  /** Text that must occur, otherwise the pattern cannot match. */
   readonly needs: string;
 }
 
 /**
- * A table of places: in each row, parted by `~>`, the sources of what stands before the secret, of the secret, of what stands
- * behind it, and text that is needed where no words begin the row. A space that does not open a class means one to
- * eight blanks. What is needed is ASCII: Bun turns other characters of a raw template into escapes, which only patterns read.
+ * A table of places. Each row has, separated by `~>`, the pattern sources of the text before the secret, the
+ * secret, and the text after it, then the required text if the row does not start with literal words. A space
+ * that does not open a character class means one to eight blanks. Required text must be ASCII: Bun turns
+ * other characters of a raw template into escapes, which only patterns interpret.
  */
 export function places(kind: string, isSecret: Place["isSecret"], rows: string): Place[] {
   return rows
@@ -27,7 +28,7 @@ export function places(kind: string, isSecret: Place["isSecret"], rows: string):
     });
 }
 
-/** Finds the secrets of all places in one text; patterns are compiled when a text first has one of their words. */
+/** Finds the secrets of all places; a pattern is compiled when a text first contains one of its words. */
 export function createPlaceFinder(table: readonly Place[]): (text: string) => Finding[] {
   const patterns: RegExp[] = [];
   const gate = createWordGate(table.map(({ source }) => source.slice(1)));
@@ -46,13 +47,13 @@ export function createPlaceFinder(table: readonly Place[]): (text: string) => Fi
 }
 
 function findingsOf(searched: Place, pattern: RegExp, text: string): Finding[] {
-  // Most texts have none, and going through the matches begins with a copy of the pattern.
+  // Most texts have no match, and `matchAll` starts by copying the pattern.
   if (text.search(pattern) < 0) return [];
   const findings = [...text.matchAll(pattern)].map((match) => findingOf(searched, match));
   return findings.filter((finding) => finding !== undefined);
 }
 
-/** The secret of a match, without the signs that end its sentence. */
+/** The secret of a match, without sentence-ending punctuation. */
 function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding | undefined {
   const [, before = "", found = ""] = match;
   const value = kind === "prose" ? found.replace(/[.,;:)\]*]+$/, "") : found;
@@ -60,11 +61,11 @@ function findingOf({ kind, isSecret }: Place, match: RegExpExecArray): Finding |
   return value === "" || !isSecret(value, before) ? undefined : { start, end: start + value.length, kind };
 }
 
-// Which patterns may find something in a text, told from the words that it has: one pass over the text in place of one for
-// each pattern, of which there are sixty, and most of them look for words that few texts have.
+// Selects the patterns that can match a text by the words it contains: one pass over the text instead of one
+// per pattern (there are sixty, and most start with rare words).
 
 const ASCII = 128;
-/** Letters in lower case, digits and `_` as they are; 0 for what is not part of a word. */
+/** Lower-case letters, digits and `_`; 0 for characters outside of words. */
 const FOLDED = new Uint8Array(ASCII);
 for (const character of "abcdefghijklmnopqrstuvwxyz0123456789_") {
   FOLDED[character.charCodeAt(0)] = character.charCodeAt(0);
@@ -76,24 +77,24 @@ function foldedAt(text: string, at: number): number {
   return code < ASCII ? (FOLDED[code] as number) : 0;
 }
 
-/** Says which patterns may find something in a text. */
+/** Determines which patterns can match a text. */
 interface WordGate {
-  /** False for a pattern that may begin with anything: it may always find something. */
+  /** False for a pattern that can start with anything: it must always be tried. */
   isGated(pattern: number): boolean;
-  /** The numbers of the gated ones that may. */
+  /** Indexes of the gated patterns that can match. */
   open(text: string): number[];
 }
 
-/** A beginning of a word, in lower case, and the patterns that can begin with it. */
+/** A word prefix in lower case, and the patterns that can start with it. */
 interface Beginning {
   readonly letters: string;
   readonly patterns: number[];
 }
 
-/** `sources` are patterns that ignore case. */
+/** `sources` are case-insensitive patterns. */
 export function createWordGate(sources: readonly string[]): WordGate {
   const words = sources.map(beginningsOf);
-  /** By pattern: the text, counted, that opened it last. */
+  /** By pattern: the number of the last text that opened it. */
   const openedBy = new Float64Array(sources.length);
   let texts = 0;
   const byTwo: (Beginning[] | undefined)[] = new Array(ASCII * ASCII).fill(undefined);
@@ -146,8 +147,8 @@ function standsAt(text: string, at: number, letters: string): boolean {
 }
 
 /**
- * What each match of a pattern begins with, two characters or more of a word; undefined where one of its alternatives does
- * not begin with `\b` and a word. A bracket that closes none ends the pattern.
+ * Word prefixes of at least two characters, one of which starts every match; undefined if an alternative does
+ * not start with `\b` and a word. An unmatched closing bracket ends the pattern.
  */
 export function beginningsOf(source: string): readonly string[] | undefined {
   if (!source.startsWith("\\b")) return undefined;
@@ -157,7 +158,7 @@ export function beginningsOf(source: string): readonly string[] | undefined {
   return words.every((word) => word.length >= 2) ? words : undefined;
 }
 
-/** The same without the checks: an empty text stands for an alternative that says nothing. */
+/** The same without checks; an empty string is an alternative without a literal. */
 function wordsOf(source: string): readonly string[] {
   if (!source.startsWith("(?:")) return [literalOf(source)];
   const { alternatives, behind } = splitGroup(source);
@@ -166,7 +167,7 @@ function wordsOf(source: string): readonly string[] {
 
 const TOKEN = /\\.|\[(?:\\.|[^\]\\])*\]|./gs;
 
-/** The alternatives of the group that a source begins with, and what stands behind the group. */
+/** The alternatives of the group at the start of a source, and the rest of the source. */
 function splitGroup(source: string): { readonly alternatives: readonly string[]; readonly behind: string } {
   const alternatives: string[] = [];
   let depth = 0;
@@ -186,7 +187,7 @@ function splitGroup(source: string): { readonly alternatives: readonly string[];
   return { alternatives, behind: source.slice(at) };
 }
 
-/** The letters, digits and `_` that a pattern begins with, in lower case. */
+/** The leading letters, digits and `_` of a pattern, in lower case. */
 function literalOf(source: string): string {
   const [literal = ""] = /^\w*/.exec(source) ?? [];
   const isOptional = /^[?*{]/.test(source.slice(literal.length));

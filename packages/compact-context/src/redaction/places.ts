@@ -5,33 +5,33 @@ import { createPlaceFinder, places } from "./place.ts";
 import { SENTENCES } from "./sentences.ts";
 import { isFilledIn, isGiven, isMixed } from "./values.ts";
 
-// Secrets that show by their place: addresses, headers, command lines, statements, tables, markup.
+// Secrets identified by their place: URLs, headers, command lines, statements, tables, markup.
 
 const { raw } = String;
-/** A word of a command line. */
+/** An argument of a command line. */
 const WORD = raw`(?<=')[^'\n]{3,128}(?=')|(?<=")[^"\n]{3,128}(?=")|[^\s'"|;&<>-][^\s'"|;&<>]{2,128}`;
 const QUOTE = raw`["']?`;
-/** Up to the option of a command. */
+/** A command up to one of its options. */
 const command = (names: string, option: string): string =>
   raw`\b(?:${names})\b(?:[^\n|;&\\]|\\[^]){0,200}?(?<=\s)(?:${option})${QUOTE}`;
 const always = (): boolean => true;
 
 const PLACES = [
-  // The user's name again is what everybody knows.
+  // A password equal to the user name is a public default.
   ...places(
     "url-password",
     (value, before) => isFilledIn(value) && !before.endsWith(`/${value}:`),
     raw`
     :\/\/[^\s:@/?#'"<>]{0,128}:~>[^\s/'"<>]{1,256}~>(?=@)~>://
     \b[\w.-]{1,64}:~>[^\s@:/'"\x60]{3,128}~>(?=@tcp\()~>@tcp(
-    // The colon before the slashes was lost.
+    // URLs that lost the colon before their slashes
     \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
     jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle`,
   ),
   ...places("url-password", (value) => /\d/.test(value), raw`:\/\/~>[\w-]{20,256}~>(?=@)~>://`),
   ...places(
     "connection-string",
-    // In a template braces hold a variable.
+    // In a template, braces enclose a variable.
     (value) => isFilledIn(value.slice(1, -1)) && !/^\{[\w.]+(?:![ars])?\}$/.test(value),
     raw`\b(?:password|pwd)=~>\{(?:[^{}\s]|\}\}){3,256}\}~>(?=[;"'\s]|$)~>={`,
   ),
@@ -84,7 +84,7 @@ const PLACES = [
     \b(?:(?:sqlplus|imp|exp|impdp|expdp) [\w.-]{1,40}\/|lftp (?:-\w )?[\w.-]{1,40},|(?:requirepass|masterauth) ["']?)~>[^\s'"]{3,128}?~>(?=@[\w/.:-]{1,80}|['"\s]|$)
     \b(?:send|sendline)[ \t(]{1,3}["']~>[^"'\s\\]{4,128}~>(?=\\[rn])`,
   ),
-  // The networks and databases that take a password as their last argument
+  // Networks and databases that take a password as their last argument
   ...places(
     "call",
     isFilledIn,
@@ -94,17 +94,17 @@ const PLACES = [
     "call",
     isGivenWord,
     raw`
-    // What signs or checks with a secret
+    // Calls that sign or verify with a secret
     \b(?:jwt[.](?:sign|verify|encode|decode)|createHmac|createCipheriv)\(\s{0,8}(?:\{[^{}\n]{0,200}\}|[^,\n]{1,120}),\s{0,8}b?["'\x60]|\b(?:AES[.]new|hmac[.]new|SecretKeySpec|Fernet|SecretBox|ChaCha20\w{0,10})\(\s{0,8}(?:key=)?(?:bytes[.]fromhex\()?b?["']~>[^"'\x60\s]{6,256}~>(?=["'\x60])
     \((?<=(?:auth|login|connect\w{0,8}|credentials?|ftp|smtp|imap|btoa)\()[^()\n]{0,80}?["'][\w.@-]{0,40}(?:["'],[ \t]{0,4}(?:Some\()?["']|:(?!\/\/))~>(?=[^"'\s]{0,256}[^a-z"'\s./-])[^"'\s]{6,256}~>(?=["'])~>(
-    // A user and a password
+    // User name and password arguments
     \b(?:ConvertTo-SecureString|HTTP\w{0,8}Auth|NetworkCredential|UsernamePassword\w{0,20}|PasswordAuthentication|getConnection|PDO|mysqli?_connect|mysqli|ToSecure\w{0,10}|auth[ \t]{0,2}=|http_basic_?auth|basic_?auth|(?:auth|login)(?<=[.:]\w{4,5})(?!\w))[ \t]{0,2}\(?\s{0,16}(?:[^"'\n;]{0,40}["'][^"'\n]{0,64}["'],\s{0,16}){0,2}[^"'\n;,]{0,12}["']~>[^"'\s]{6,256}~>(?=["'])`,
   ),
   ...places(
     "named-value",
     always,
     raw`
-    // Accounts of a chain, by their private keys
+    // Blockchain accounts, by their private keys
     \b(?:accounts|private_?keys?)["']?\s{0,4}[:=]\s{0,4}\[\s{0,24}(?:["'](?:0x)?<REDACTED>["'],\s{0,24}){0,8}["']~>(?:0x)?[0-9a-f]{64}~>(?=["'])
     // Passwords that Google and Yahoo draw for one program: four groups of four letters.
     pass(?:word|wd)?["']?[ \t]{0,3}[:=][ \t]{0,3}["']~>[a-z]{4}(?:[\x20][a-z]{4}){3}~>(?=["'])
@@ -131,11 +131,11 @@ const PLACES = [
     always,
     raw`
     (?:^|\n)[a-z_][\w-]{0,31}:~>\$(?:[1256y]|2[aby]|apr1|argon2id?)\$[\w./$=,+-]{12,200}~>~>:$
-    // What BitLocker recovers a disk with; what Azure lists
+    // BitLocker recovery keys; storage keys listed by Azure
     ~>(?<![\d-])(?:\d{6}-){7}\d{6}(?![\d-])~>~>-
     \bkey[12] (?:FULL|READ)[ \t]{1,16}~>[A-Za-z0-9+/]{40,88}={0,2}`,
   ),
-  // The file of cookies that curl and browsers write
+  // Cookie files of curl and browsers
   ...places(
     "credentials-file",
     (value, before) => areOfSession(`${before.trim().split("\t").at(-1)}=${value}`),
@@ -145,7 +145,7 @@ const PLACES = [
 
 let finder: ReturnType<typeof createPlaceFinder> | undefined;
 
-/** Secrets that show by their place, sentences among them. */
+/** Secrets identified by their place, including sentences. */
 export function findPlaces(text: string): Finding[] {
   finder ??= createPlaceFinder([...PLACES, ...DIALOGUES, ...SENTENCES]);
   const columns = hasSecretName(text) ? findColumns(text) : [];
@@ -160,7 +160,7 @@ const HEADING = /^[\w .-]{0,40}$/;
 const RULE = /^[\s+|:─│┼-]{3,}$/;
 const bare = (cell: string): string => cell.replace(/^[\s"'`*]+|[\s"'`*]+$/g, "");
 
-/** The cells below the name of a secret, in tables and CSV. */
+/** Table and CSV cells below the name of a secret. */
 function* findColumns(text: string): Generator<Finding> {
   if (text.search(NAMED_CELL) < 0) return;
   let done = 0;
@@ -188,13 +188,13 @@ function endOfLine(text: string, at: number): number {
   return end === -1 ? text.length : end;
 }
 
-/** The names in the first row of a table. */
+/** The column names in the first row of a table. */
 function columnsOf(line: string, above: string): { sign: string | RegExp; names: string[] } | undefined {
   if (line.length > 1000) return undefined;
   const sign = /[,;\t|│]/.exec(line)?.[0] ?? / {2,80}/;
   const names = line.split(sign).map(bare);
   if (sign !== "," && above.split(sign).length === names.length) return undefined;
-  // A list in code ends its lines with a comma; what is indented has no name in front.
+  // A list in code ends its lines with a comma; indentation leaves the first name empty.
   const isList = (sign === "," || sign instanceof RegExp) && names.includes("");
   return names.length > 1 && !isList && names.every((name) => HEADING.test(name)) && names.some(isSecretName)
     ? { sign, names }
@@ -236,7 +236,7 @@ export function isPair(value: string): boolean {
   return /^[\w.%-]{1,128}=[^=\s]/.test(value) && !value.includes("<REDACTED");
 }
 
-/** True for cookies of which one is of a session or was drawn; settings such as `theme=dark` are none. */
+/** True for cookies that include a session or a generated value, but not settings such as `theme=dark`. */
 function areOfSession(value: string): boolean {
   const pairs = isPair(value) ? value.split(/;\s*/, 50) : [];
   return pairs.some((pair) => OF_SESSION.test(pair) || isGiven(pair.slice(pair.indexOf("=") + 1), ""));
@@ -246,7 +246,7 @@ function isKey(value: string): boolean {
   return isMixed(value) && !/^%/.test(value) && (value.length >= 16 || /[a-z]\d|\d[a-z]/i.test(value));
 }
 
-/** What is typed behind `-p`: a port or a path is no password. */
+/** The argument of `-p`: a port or a path is not a password. */
 function isTyped(value: string): boolean {
   return isFilledIn(value) && !/^\d{1,5}(?::\d{1,5})?$|^[./~]/.test(value);
 }

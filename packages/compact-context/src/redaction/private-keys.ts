@@ -1,13 +1,14 @@
 import { type Finder, type Finding, REDACTED, type Span } from "./finding.ts";
 
-// Private keys, whole or cut off, and texts that come in parts, where a key or another secret may go on in the next.
+// Private keys, complete or truncated, and text that arrives in parts, where a key or another secret may
+// continue in the next part.
 
 const LABEL = "(?:[A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?|OpenVPN Static key V1)";
 const BEGIN = new RegExp(`-----BEGIN ${LABEL}-----|---- BEGIN SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
 const END = new RegExp(`-----END ${LABEL}-----|---- END SSH2 ENCRYPTED PRIVATE KEY ----`, "g");
 const LINE_END =
   "(?:\\s|\\\\{1,4}[nrt]|\\\\\\r?\\n|[\"'],?\\s{0,20}\\+?\\s{0,20}[\"']|[>|#*+-] |(?<=\\n)(?:[\\w./-]{1,120}[:-])?[ ]{0,8}\\d{1,6}(?:[:|→-]|\\t)[ ]?){0,12}";
-// What a key without its end is made of: header lines, then lines of base64, with real or escaped line ends.
+// The body of a key without an end: header lines, then base64 lines, with real or escaped line ends.
 const CUT_OFF = new RegExp(
   `(?:${LINE_END}(?:[A-Za-z-]{4,20}: [^\\n\\\\]{1,80}|[A-Za-z0-9+/=]{16,5000}))*(?:${LINE_END}[A-Za-z0-9+/=]{1,80}$)?`,
   "y",
@@ -17,7 +18,7 @@ const KIND = "private-key";
 const LONGEST_HEAD = 16_384;
 const LONGEST_BODY = 65_536;
 
-/** The bodies of PEM, SSH2 and PuTTY private keys, also where the end or the beginning is missing; the frame lines stay. */
+/** Bodies of PEM, SSH2 and PuTTY private keys, even without begin or end line; frame lines are kept. */
 export function findPrivateKeys(text: string): Finding[] {
   const putty = [...text.matchAll(PUTTY)].map(({ index, 0: whole, 1: body = "" }) => ({
     start: index + whole.length - body.length,
@@ -30,7 +31,7 @@ export function findPrivateKeys(text: string): Finding[] {
   return [...putty, ...bodies(text, begins, ends), ...headless(text, begins, ends)];
 }
 
-/** True when a key begins in the text and does not end. */
+/** True if a key begins in the text and does not end. */
 function endsInsideKey(text: string): boolean {
   if (!text.includes("----")) return false;
   const begin = positionsOf(BEGIN, text).at(-1);
@@ -38,12 +39,12 @@ function endsInsideKey(text: string): boolean {
   return begin !== undefined && (end === undefined || end.start < begin.start);
 }
 
-/** What goes on with a key that began in the text before: its length in characters, 0 where nothing does. */
+/** Characters at the start that continue a key from the preceding text; 0 if none do. */
 function continuedKey(text: string): number {
   END.lastIndex = 0;
   const end = END.exec(text);
   if (end !== null && /^[A-Za-z0-9+/=\s\\]*$/.test(text.slice(0, end.index))) return end.index;
-  // The rest of the line that was cut comes first; a word that is all there is may be prose.
+  // The rest of the truncated line comes first; if the text is a single word, it may be prose.
   const rest = /^[A-Za-z0-9+/=]{1,80}(?=\s|\\|$)/.exec(text)?.[0].length ?? 0;
   const length = cutOffEnd(text, rest, text.length);
   return length > rest || rest >= 16 ? length : 0;
@@ -57,13 +58,13 @@ function bodies(text: string, begins: readonly Span[], ends: readonly Span[]): F
     const nextBegin = begins[index + 1]?.start ?? text.length;
     const bodyEnd = end <= nextBegin ? end : cutOffEnd(text, begin.end, nextBegin);
     const body = text.slice(begin.end, bodyEnd);
-    // A manual shows a frame with dots in it.
+    // Manuals show a frame with dots in it.
     if (!/[A-Za-z0-9+/]{8}/.test(body) || body.trim() === REDACTED) return [];
     return [{ start: begin.end, end: bodyEnd, kind: KIND }];
   });
 }
 
-/** Keys whose beginning was cut off: base64 lines before an end that no beginning stands before. */
+/** Keys whose beginning is missing: base64 lines before an end line that has no begin line. */
 function headless(text: string, begins: readonly Span[], ends: readonly Span[]): Finding[] {
   let nextBegin = 0;
   let floor = 0;
@@ -80,7 +81,7 @@ function headStart(text: string, end: number, floor: number): number {
   let at = end;
   while (at > floor && /[A-Za-z0-9+/=\s\\]/.test(text.charAt(at - 1))) at--;
   const run = text.slice(at, end);
-  // The words of a sentence that stands before the key are no part of it.
+  // Excludes the words of a sentence before the key.
   const first = /[A-Za-z0-9+/=]{24,}|[A-Za-z0-9+/=]{4,}\s*$/.exec(run);
   return first === null ? end : at + first.index;
 }
@@ -99,20 +100,20 @@ function positionsOf(pattern: RegExp, text: string): Span[] {
 }
 
 const BLOCK = 262_144;
-/** Beyond this a line or a key without end is cut where it is. */
+/** A longer line or a longer unterminated key is split. */
 const LONGEST_BLOCK = 16_777_216;
 
 /** Redacts a long text that arrives in chunks, with bounded memory. */
 export interface BlockRedactor {
-  /** What is settled so far; the rest waits for more. */
+  /** Returns the text that is final so far; the rest is buffered. */
   push(chunk: string): string;
-  /** What was waiting. */
+  /** Returns the buffered text. */
   end(): string;
 }
 
 /**
- * Blocks of whole lines, some 256 K characters each and never cut inside a private key; a secret whose name
- * stands on the last line of one block and whose value on the first line of the next is not seen.
+ * Processes blocks of whole lines, about 256 K characters each, never split inside a private key. Does not
+ * find a secret whose name is on the last line of one block and whose value is on the first line of the next.
  * Text shorter than a block is redacted as a whole.
  */
 export function createBlockRedactor(redactText: (text: string) => string): BlockRedactor {
@@ -135,14 +136,14 @@ export function createBlockRedactor(redactText: (text: string) => string): Block
   };
 }
 
-// Longer words are cut; private keys are followed however long they are.
+// Longer words are split; private keys are followed at any length.
 const WINDOW = 4096;
-/** How far from the word that is cut its name or its quotes may stand. */
+/** Characters around a split word that are searched for its name or quotes. */
 const NEARBY = 400;
 
 /**
- * The items with secrets taken out that two neighbours share, as when a stream was cut into parts: strings, and
- * objects with a `text` or `thinking` string. Only where the cut is inside a word, or a private key goes on.
+ * Redacts secrets that span two adjacent items, as in a stream split into parts: strings, or objects with a
+ * `text` or `thinking` string. Only checked if the split is inside a word or a private key continues.
  */
 export function withoutSplitSecrets(items: readonly unknown[], find: Finder): readonly unknown[] {
   const texts = items.map(textOf);
@@ -158,7 +159,7 @@ export function withoutSplitSecrets(items: readonly unknown[], find: Finder): re
   return changed.size === 0 ? items : items.map((item, index) => withText(item, changed.get(index)));
 }
 
-/** A key is still open behind this text, of which the first `continued` characters belong to one. */
+/** True if a key is still open after this text, whose first `continued` characters belong to one. */
 function goesOn(text: string, continued: number): boolean {
   return (continued > 0 && continued >= text.trimEnd().length) || endsInsideKey(text);
 }

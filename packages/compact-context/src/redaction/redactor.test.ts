@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createRedactor, REDACTION_OFF_WARNING, redact } from "./redactor.ts";
 
 const R = "<REDACTED>";
-// Built at run time, so that no scanner takes this file for a leak.
+// Built at run time, so that no scanner reports this file as a leak.
 const letters = (length: number): string => "aB3dE5gH7jK9mN2pQ4sT6vW8".repeat(9).slice(0, length);
 const upper = (length: number): string => letters(length).toUpperCase();
 const jwt = `${"ey"}J${letters(20)}.eyJ${letters(40)}.${letters(30)}`;
@@ -171,7 +171,7 @@ describe("default patterns", () => {
   });
 
   it.each([
-    // Behind calls, defaults, types and the comma of a pair
+    // After calls, defaults, types and a pair's comma
     'api_key: SecretStr = SecretStr("@")',
     '(defparameter *db-password* "@")',
     'password <- "@"',
@@ -216,7 +216,7 @@ describe("default patterns", () => {
     "パスワードは@です",
     "비밀번호는 @입니다",
   ])("RED-2 takes what is given to a name in %s", (text) => {
-    // Beside a key or a token, only what a machine drew is one.
+    // Next to a key or token, only a generated value is a secret
     const drawn = "s9KqZ7wTr2LmX4vB8nHd";
     for (const secret of /key|token/i.test(text) ? [drawn] : [drawn, "Falc0n#845x"]) {
       const shown = redact(text.replace("@", secret));
@@ -442,7 +442,8 @@ describe("time", () => {
   };
 
   it.each(repeated)("RED-4 grows linearly with hostile text: %j", (piece) => {
-    // Eight times the text: a square would take 64 times as long. The floor is the clock's grain; other work only adds.
+    // Eight times the text: quadratic time would be 64 times as long. The minimum is the clock's resolution;
+    // other work only adds.
     const grows = [1, 2, 3].every(
       () => took(fill(piece, 80_000)) >= 50 * Math.max(took(fill(piece, 10_000)), 3),
     );

@@ -18,62 +18,62 @@ import { findPlaces } from "./places.ts";
 import { findPrivateKeys } from "./private-keys.ts";
 import { findAnchoredTokens, findTokens } from "./tokens.ts";
 
-/** Takes secrets out of what leaves the process; never changes what it is given. */
+/** Redacts secrets in data that leaves the process; never changes its input. */
 export interface Redactor extends Redaction {
-  /** The text without secrets; `WITHHELD` in place of the whole text when that takes too long or fails. */
+  /** The text without secrets; `WITHHELD` if redaction fails or exceeds the deadline. */
   redactText(text: string): string;
 }
 
 export interface RedactorOptions {
-  /** True when left out. */
+  /** Default: true. */
   readonly enabled?: boolean;
-  /** More to take out, beside the built-in patterns: each whole match is replaced. */
+  /** Additional patterns to redact; each whole match is replaced. */
   readonly patterns?: readonly (string | RegExp)[];
-  /** Also takes out e-mail addresses, telephone numbers, payment cards and bank accounts; false when left out. */
+  /** Also redacts e-mail addresses, telephone numbers, payment cards and bank accounts. Default: false. */
   readonly personal?: boolean;
-  /** Told `REDACTION_OFF_WARNING` at once when redaction is switched off. */
+  /** Called once with `REDACTION_OFF_WARNING` if redaction is disabled. */
   readonly onWarning?: (warning: string) => void;
-  /** Told the kind of everything that is taken out, such as `named-value` or `token:GitHub`. */
+  /** Called with the kind of every redacted finding, such as `named-value` or `token:GitHub`. */
   readonly onFinding?: (kind: string) => void;
-  /** Milliseconds for one text, beside one for each 1,000 characters; 5,000 when left out. */
+  /** Milliseconds for one text, plus one per 1,000 characters. Default: 5,000. */
   readonly deadline?: number;
-  /** Milliseconds of a steady clock. */
+  /** Monotonic clock, milliseconds. */
   readonly clock?: () => number;
 }
 
-/** What a user must hear, with severity high, before the first export when redaction is switched off. */
+/** A warning of high severity, shown to the user before the first export if redaction is disabled. */
 export const REDACTION_OFF_WARNING =
   "redaction is switched off: secrets in the conversation are written to the archive, the traces and the logs as they are";
 
-/** What stands in place of a text that could not be searched in time, or whose search failed. */
+/** Replaces a text whose search timed out or failed. */
 export const WITHHELD = "<REDACTED:withheld>";
 
-/** What they find they find in the text around it. */
+/** Layers whose findings depend only on the nearby text. */
 const PLAIN: readonly Finder[] = [findTokens, findAnchoredTokens, findKeyValues, findNear, findPlaces];
 const NEAR: readonly Finder[] = [...PLAIN, findEncoded];
-/** A text of one word: nothing in it names or frames another part of it. */
+/** A text of a single word: it has no names or context. */
 const ONE_WORD = /^[\w./#-]+$/;
-/** What one word may be or hold. */
+/** The layers for a single word. */
 const IN_WORD: readonly Finder[] = [findTokens, findAnchoredTokens, findEncoded];
-/** What a text in base64 is searched for. */
+/** The layers for decoded base64. */
 const INNER: readonly Finder[] = [...PLAIN, findPrivateKeys];
-/** These follow a text from its beginning to its end, before the others and behind them. */
+/** Layers that read a whole text from start to end, run before and after the others. */
 const FIRST: readonly Finder[] = [findPrivateKeys];
 const LAST: readonly Finder[] = [findKubernetesSecrets];
 const DEADLINE = 5000;
-/** What is taken out can bare something beside it; two rounds settle it, more are for hostile text. */
+/** A replacement can expose an adjacent secret. Two rounds suffice, except for hostile text. */
 const MOST_ROUNDS = 6;
 const DEEPEST_JSON = 8;
-/** Texts whose outcome is remembered, the newest, and how many characters make one worth it. */
+/** Size of the cache of recent results, and the minimum length of a cached text. */
 const KNOWN = 32;
 const LONG = 256;
-/** Shorter texts that are remembered once nothing was found in them: roles, names of tools, keys, ids. */
+/** Number of shorter texts cached as free of findings: roles, tool names, keys, ids. */
 const HARMLESS = 4096;
 
 const BEGINNING = 24;
 const LONGEST_RUN = 65_536;
 const PRINTED = /^[\t\n\r\x20-\x7e]+$/;
-/** The characters of base64, in both alphabets. */
+/** The characters of both base64 alphabets. */
 const IN_BASE64 = new Uint8Array(128);
 for (const character of "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/_-")
   IN_BASE64[character.charCodeAt(0)] = 1;
@@ -83,7 +83,7 @@ const inBase64 = (text: string, at: number): boolean => {
   return code < 128 && IN_BASE64[code] === 1;
 };
 
-/** Runs of at least 24 characters of base64. Every 24th character is looked at, because a run cannot lie between two. */
+/** Runs of at least 24 base64 characters; testing every 24th character finds all of them. */
 function* runsOfBase64(text: string): Generator<Span> {
   let from = 0;
   for (let probe = BEGINNING - 1; probe < text.length; probe += BEGINNING) {
@@ -99,7 +99,7 @@ function* runsOfBase64(text: string): Generator<Span> {
   }
 }
 
-/** Runs of base64 whose text holds a secret; what does not begin with a text is not decoded any further. */
+/** Base64 runs whose decoded text contains a secret; decoding stops if the beginning is not text. */
 function* findEncoded(text: string): Generator<Finding> {
   for (const { start, end } of runsOfBase64(text)) {
     if (!PRINTED.test(decoded(text.slice(start, start + BEGINNING)))) continue;
@@ -119,13 +119,13 @@ function decoded(run: string): string {
   }
 }
 
-/** The text with every secret that the built-in patterns know replaced by `<REDACTED>`; linear time, idempotent. */
+/** Replaces every secret found by the built-in patterns with `<REDACTED>`; linear time, idempotent. */
 export function redact(text: string): string {
   requireText(text, "text", "Pass the text itself; createRedactor redacts values as well.");
   return BUILT_IN_REDACTOR.redactText(text);
 }
 
-/** A redactor with the built-in patterns and the caller's; throws `InvalidConfig` for a pattern that cannot be used. */
+/** A redactor with the built-in and the caller's patterns; throws `InvalidConfig` for an unusable pattern. */
 export function createRedactor(options: RedactorOptions = {}): Redactor {
   requireOptions(options);
   const { enabled = true, patterns = [], onWarning } = options;
@@ -143,7 +143,8 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   const last = [...LAST, ...custom, ...(options.personal === true ? [findPersonal] : [])];
   const finders = [...FIRST, ...NEAR, ...last];
   const search = createSearch(last, options);
-  // An archived message holds each text twice, once as its provider wrote it. Findings are told for each.
+  // An archived message holds each text twice, once in its provider's form. No cache with `onFinding`, which
+  // must be called for each finding.
   const known = createLruMap<string>(options.onFinding === undefined ? KNOWN : 0);
   const harmless = new Set<string>();
   const remember = (text: string, after: string): void => {
@@ -173,12 +174,12 @@ export function createRedactor(options: RedactorOptions = {}): Redactor {
   };
 }
 
-/** The text without what is found in it, round after round; throws when the time is over. */
+/** Redacts findings in rounds until none is left; throws on timeout. */
 function createSearch(last: readonly Finder[], options: RedactorOptions): (text: string) => string {
   const { deadline = DEADLINE, clock = () => performance.now(), onFinding } = options;
   let depth = 0;
   let end = Number.POSITIVE_INFINITY;
-  /** By text that was searched: where something was replaced in it. */
+  /** By searched text: the positions of its replacements. */
   const searched = new Map<string, readonly Span[]>();
 
   const checkTime = (): void => {
@@ -244,7 +245,7 @@ function createSearch(last: readonly Finder[], options: RedactorOptions): (text:
 
 const BUILT_IN_REDACTOR = createRedactor();
 
-/** Lines that are JSON are read as such; what stands between them is searched as one text. */
+/** Redacts JSON lines as JSON; the text between them is searched as one text. */
 function eachLine(
   text: string,
   how: { plain(text: string): string; json(line: string): string | undefined },

@@ -10,12 +10,12 @@ import {
   looksGenerated,
 } from "./values.ts";
 
-// Secrets that people tell each other in sentences, beside what `named.ts` finds behind the word for a password.
+// Secrets in sentences, other than those that `named.ts` finds after a word for a password.
 
 const { raw } = String;
 const LETTER = raw`[\w\u00c0-\u024f\u0400-\u04ff'’]`;
 const TOKENS = raw`\b(?:api[\x20\-]?key|access[\x20\-]?token|token|secret|jeton|clé|schlüssel|chiave|chave)(?<!\/\w{1,9})`;
-/** A code that is used once; groups of four digits have one blank or dash. */
+/** A one-time code; groups of four digits are separated by one space or dash. */
 const CODE = raw`(?:\d{3}[\x20\-]?\d{3}|\d{4}[\x20\-]\d{4}|\d{2}(?:-\d{2}){1,3}|\d{4,8}|[a-z\d]{4,6}(?:-[a-z\d]{4,6}){1,5})(?![\w\-])`;
 const CODES = raw`${CODE}(?:,[ \t]?${CODE}){0,15}#?`;
 const ACCOUNT = raw`(?:user(?:name)?|login|account)(?: is|:)? [^\s,\/]{2,64}`;
@@ -32,7 +32,7 @@ export const SENTENCES: readonly Place[] = [
     raw`
     ${TOKENS}(?!${LETTER}|[\-.])[^\n:=]{0,48}?(?: [\-–—=]|[:：]|,? (?:(?:c['’])?est|ist|es|é|è)) ["'\x60«]?~>[\w.~+\/=\-]{8,512}~>(?=["'\x60»]?(?:[\s,;.]|$))`,
   ),
-  // A PIN, codes that are used once, the key of a second factor, to be typed
+  // A PIN, one-time codes, the key of a second factor
   ...places(
     "prose",
     (value) => /\d\S* .*\d|^\S*\d\S*$/.test(value),
@@ -63,13 +63,13 @@ export const SENTENCES: readonly Place[] = [
     isToldApart,
     raw`\b(?:admin|administrator|root|postgres)[\x60]?[ \t]{0,2}[\/:][ \t]{0,2}[\x60]?~>${SPOKEN}{6,128}~>(?=[\x60]?(?:[\s,;.]|$))`,
   ),
-  // The words of a wallet
+  // The recovery words of a wallet
   ...places(
     "prose",
     (value) => [12, 15, 18, 21, 24].includes(value.split(/\s+/).length),
     raw`(?<![a-z])(?:mnemonic|wallet|seed|(?:seed|recovery|backup)[\x20_\-]?(?:phrase|words?))[^\n:=]{0,80}[:=]\s{0,3}["'\x60]?~>[a-z]{3,8}(?:[\x20\t]{1,3}[a-z]{3,8}){11,23}~>(?=["'\x60.,;)]{0,3}(?:\s{0,4}\n|\s{0,4}$|["'\x60]))`,
   ),
-  // Several words
+  // A passphrase of several words
   ...places(
     "prose",
     isPhrase,
@@ -79,19 +79,19 @@ export const SENTENCES: readonly Place[] = [
   ),
 ];
 
-/** A key or token must have been drawn by a machine. */
+/** A key or token must look generated. */
 function isKey(value: string, before: string): boolean {
   if (!isSpoken(value)) return false;
   if (!/token|key|credential/i.test(before)) return true;
   return looksGenerated(value) || (value.length >= 10 && /[a-z]\d|\d[a-z]/i.test(value));
 }
 
-/** What a sentence gives as a token: letters and digits in turns. */
+/** True for a token in a sentence: letters and digits that alternate. */
 function isDrawn(value: string): boolean {
   return !isStandIn(value, "") && (looksGenerated(value) || isShuffled(value, 8));
 }
 
-/** Behind a user and "with the password" any word is one, unless it goes on about passwords. */
+/** After a user name and "with the password" any word is a password, unless the text describes passwords. */
 function isWordGiven(value: string, before: string): boolean {
   return (
     isFilledIn(value) &&
@@ -104,7 +104,7 @@ function isWordGiven(value: string, before: string): boolean {
   );
 }
 
-/** Several words are a phrase, unless they say what a phrase has to be. */
+/** Several words are a passphrase, unless they describe what a passphrase must contain. */
 function isPhrase(value: string): boolean {
   return (
     value.includes(" ") &&

@@ -10,9 +10,9 @@ import {
   tokenFormats,
 } from "./formats.ts";
 
-// Tokens that show by themselves, found by a scanner that walks each run of characters once.
+// Tokens recognizable by their own format, found by a scanner that reads each run of characters once.
 
-/** True when the last six characters of a token's body are the checksum of the others. */
+/** True if the last six characters of a token's body are the checksum of the others. */
 function hasChecksum(body: string): boolean {
   return checksumOf(body.slice(0, -CHECK_LENGTH)) === body.slice(-CHECK_LENGTH);
 }
@@ -24,26 +24,26 @@ interface Compiled {
   readonly parts: readonly (string | Run)[];
 }
 
-/** Which characters an alphabet has, and where the last few of its runs that were walked begin and end. */
+/** An alphabet's characters, and the bounds of its most recently scanned runs. */
 interface Walker {
   readonly has: Uint8Array;
   readonly starts: number[];
   readonly ends: number[];
   oldest: number;
 }
-/** Made when a run of the alphabet is walked first: most texts have none. */
+/** Created when a run of the alphabet is first scanned; most texts have none. */
 type Walkers = Partial<Record<Alphabet, Walker>>;
 
 const ASCII = 128;
 const FEWEST_DIFFERENT = 5;
-/** What stands in a file that is to be filled in: `ghp_replace_me`, `xoxb-your-token`. */
+/** A placeholder in a template file: `ghp_replace_me`, `xoxb-your-token`. */
 const SAYS_SO = /(?:^|[-_.])(?:your|replace|insert)[-_]|[-_]here$/i;
-/** No format has as many runs of one alphabet whose length is open. */
+/** No format has more runs of variable length in one alphabet. */
 const REMEMBERED = 4;
 
-/** Formats by the code of their first two characters, the longest prefix first; read from the table by the first search. */
+/** Formats by the code of their first two characters, longest prefix first; built by the first search. */
 let byBeginning: Map<number, Compiled[]> | undefined;
-/** By the code of two characters: a bit for each third one that a prefix goes on with, by its code modulo 32. */
+/** By the code of two characters: a bit for each third character of a prefix, by its code modulo 32. */
 const GOES_ON = new Int32Array(ASCII * ASCII);
 const ANY = -1;
 
@@ -62,8 +62,8 @@ const MEMBERS = Object.fromEntries(
 ) as Record<Alphabet, Uint8Array>;
 
 /**
- * Tokens that show by their beginning. Every character is looked at once for beginnings and once by each
- * alphabet: a run that was walked is remembered, so the time is linear whatever the text.
+ * Tokens with a fixed prefix. Every character is tested once for prefixes and once per alphabet: scanned runs
+ * are cached, so the time is linear for any text.
  */
 export function findTokens(text: string): Finding[] {
   const found: Finding[] = [];
@@ -79,7 +79,7 @@ export function findTokens(text: string): Finding[] {
   return found;
 }
 
-/** Where from `from` on three characters stand that may begin a token; -1 where they do nowhere. */
+/** The next position from `from` whose three characters can begin a token; -1 if there is none. */
 function nextBeginning(text: string, from: number): number {
   const last = text.length - 2;
   for (let index = from; index < last; index++) {
@@ -111,7 +111,7 @@ function tokenAt(
   return undefined;
 }
 
-/** The id of a key of AWS is no secret where it is called so. */
+/** An AWS access key id is not a secret if its label says that it is an id. */
 function isKeyId(text: string, { kind, start }: Finding): boolean {
   if (kind !== "token:AWS") return false;
   const before = text.slice(Math.max(0, start - 30), start);
@@ -120,7 +120,7 @@ function isKeyId(text: string, { kind, start }: Finding): boolean {
 
 function endAt(text: string, start: number, { parts }: Compiled, walkers: Walkers): number | undefined {
   const reach = endOfToken(text, start, parts, walkers);
-  // A full stop ends the sentence, not the token.
+  // A final dot ends the sentence, not the token.
   return reach !== undefined && text.charAt(reach - 1) === "." ? reach - 1 : reach;
 }
 
@@ -130,7 +130,7 @@ function isToken(body: string, format: TokenFormat, atBoundary: boolean): boolea
   return atBoundary || hasChecksum(body);
 }
 
-/** Where the token ends; undefined when a part does not fit or the token goes on beyond its length. */
+/** The end of the token; undefined if a part does not match or the token exceeds its maximum length. */
 function endOfToken(
   text: string,
   start: number,
@@ -164,7 +164,7 @@ interface Reach {
 function lengthOfRun(text: string, { at, end, part, next }: Reach): number | undefined {
   const { least, most } = part;
   if (typeof next === "string") {
-    // What parts two runs may be of the alphabet of the first: then the first is as long as its least.
+    // A literal after a run can consist of the run's own characters: the run then has its minimum length.
     for (const length of [end - at, least]) {
       if (length >= least && length <= most && text.startsWith(next, at + length)) return length;
     }
@@ -175,7 +175,7 @@ function lengthOfRun(text: string, { at, end, part, next }: Reach): number | und
   return most >= 100 ? most : undefined;
 }
 
-/** Where the run of an alphabet that holds `at` ends; each run is walked once. */
+/** The end of the alphabet's run that contains `at`; each run is scanned once. */
 function endOfRun(text: string, at: number, walker: Walker): number {
   for (let slot = 0; slot < REMEMBERED; slot++) {
     const known = walker.ends[slot] ?? 0;
@@ -192,7 +192,7 @@ function endOfRun(text: string, at: number, walker: Walker): number {
   return end;
 }
 
-/** True where a word begins: also behind an escape (`\n`), a percent code (`%3D`) and a terminal's colour. */
+/** True at a word boundary, also after an escape (`\n`), a percent code (`%3D`) and a terminal colour. */
 function isAtBoundary(text: string, start: number): boolean {
   const before = text.charAt(start - 1);
   if (!/[A-Za-z0-9_-]/.test(before)) return true;
@@ -201,7 +201,7 @@ function isAtBoundary(text: string, start: number): boolean {
   );
 }
 
-/** Behind `dump-` or `my_`, a beginning of four characters is enough. */
+/** After `dump-` or `my_`, a prefix of four characters is sufficient. */
 function isAfterDash(text: string, start: number): boolean {
   return /[_-]/.test(text.charAt(start - 1));
 }
@@ -234,8 +234,8 @@ function membersOf(characters: string): Uint8Array {
 }
 
 /**
- * Tokens that show by something in their middle or at their end: issuer, text without which there is none, and the pattern of
- * the whole token, bounded throughout, parted by `~>`.
+ * Tokens identified by text in the middle or at the end: issuer, required text, and the pattern of the whole
+ * token, with every repetition bounded; separated by `~>`.
  */
 const ANCHORED = String.raw`
 HashiCorp Terraform~>.atlasv1.~>\b[A-Za-z0-9]{14}\.atlasv1\.[\w=-]{55,75}
@@ -269,7 +269,7 @@ const ANCHORED_TOKENS = ANCHORED.trim()
     return { issuer, anchor, pattern: new RegExp(pattern, "g") };
   });
 
-/** Tokens whose mark is not at their beginning. */
+/** Tokens without a fixed prefix. */
 export function* findAnchoredTokens(text: string): Generator<Finding> {
   for (const { issuer, anchor, pattern } of ANCHORED_TOKENS) {
     if (!text.includes(anchor)) continue;

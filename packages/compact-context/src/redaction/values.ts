@@ -1,15 +1,15 @@
-// What values of secrets look like, and what only looks like one.
+// Distinguishes the values of secrets from similar text.
 
 import { isHintingName, isLabel, isPasswordName, isSecretName, PASSWORD_WORDS } from "./lexicon.ts";
 
-/** Words that name a password as well as a test that passed, a page's width or a method: the value has to tell. */
+/** Words that name a password, but also a passed test, a page width or a method: the value decides. */
 const AMBIGUOUS = /^(?:pass|pw|auth)$/i;
 
-/** Where an unquoted value stands; enough to tell a value from code and from prose. */
+/** The context of an unquoted value, which distinguishes it from code and prose. */
 export interface ValueContext {
-  /** The name that the value is given to, or its end. */
+  /** The value's name, or the end of it. */
   readonly name: string;
-  /** What joins name and value: `=` without spaces, `= ` with, a flag (`--token value`), a scheme (`Bearer value`). */
+  /** `=` without spaces, `= ` with spaces, a flag (`--token value`), a scheme (`Bearer value`). */
   readonly joint: "=" | "= " | ":" | "flag" | "scheme";
   /** The name begins its line and the value ends it, as in YAML. */
   readonly ownLine: boolean;
@@ -33,14 +33,14 @@ const PLACEHOLDERS: readonly RegExp[] = [
   ALGORITHM,
   PATH,
   /^(?:jdbc:)?[a-z][a-z0-9+.-]{1,20}:\/\//i,
-  // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
+  // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
   /^(?:<|&lt;)[^>]*>?$/,
   /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
   /^:?\$[({]|^\\{1,3}[$(]/,
-  // Options, roles of markup, patterns
+  // Options, emoji codes and roles, patterns
   /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$|^\d{2,5}\//i,
@@ -49,25 +49,25 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
-  // What was masked, shortened or made up for a manual
+  // Masked, shortened or example values
   /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]|[-_](?:here|HERE)$|^\w*(?:::\w+)+$/,
-  // The id of a key, alone or in what it signed
+  // The id of an access key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
-  // What is encrypted already
+  // Encrypted values
   /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
-  // A checksum, also behind the name of what is cached or released; a package; a key that is to be published
+  // Checksums, cache and release names; packages; public keys
   /^(?:hmac-)?(?:sha|md|blake)-?\d[\w/-]{0,5}[:-]|^[\w./-]+@(?:[0-9a-f]{40}$|v?\d+\.\d+\.)|^[\w.-]+:v?\d+\.\d|^pk_(?:live|test)_|^[a-z]+-\S*-[0-9a-f]{40,64}$/i,
   // Another name and its value
   /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
-  // The range of a version, a selector
+  // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
-  // The name of an action or of a variable
+  // Names of actions or variables
   /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*\d?$/,
-  // A class or variable that is called like what it holds
+  // Classes or variables named after their content
   /^_?(?:[A-Z]+|[a-z]+)[A-Za-z]*(?:Password|(?:Private|Secret|Access|Password)Key|Token|Secret)$/,
-  // Rules of validation
+  // Validation rules
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
-  // A pattern of what a value must be
+  // Patterns for the value
   /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1/,
   /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
@@ -77,7 +77,7 @@ const NAMES_A_SECRET = new RegExp(
   "i",
 );
 
-/** True when the text between quotes after `name` is a secret itself: no placeholder, type, prose or path. */
+/** True if the quoted text after `name` is a secret: not a placeholder, a type, prose or a path. */
 export function isQuotedSecret(value: string, name: string): boolean {
   if (isStandIn(value, name)) return false;
   if (AMBIGUOUS.test(name)) return isGiven(value, name);
@@ -95,12 +95,12 @@ export function isQuotedSecret(value: string, name: string): boolean {
   return !isWords(value.replace(/^[?@:.]/, "")) || /^[a-z]+\d+$/.test(value);
 }
 
-/** The names of specification 001, and what people choose who choose badly. */
+/** The names in specification 001, and common weak passwords. */
 const SPECIFIED = /^(?:password|passwd|pwd|api[ _-]?key)$/i;
 const WEAK =
   /^(?!(?:\w+-)?your-|.*-here$)(?:change[_-]?me|root|toor|admin|guest|letmein|qwerty|welcome|hunter|secret|sesame|dragon|monkey|master|abc|test|[a-z]{2,12}(?:-[a-z]{2,12}){2,6})\d{0,8}!?$/i;
 
-/** True when an unquoted value is a secret: not an expression, a type, a count or the next word of a sentence. */
+/** True if an unquoted value is a secret: not an expression, a type, a count or the sentence's next word. */
 export function isBareSecret(value: string, context: ValueContext): boolean {
   const { name } = context;
   if (SPECIFIED.test(name) && WEAK.test(value) && !/[(.<]/.test(context.next)) return true;
@@ -114,11 +114,11 @@ export function isBareSecret(value: string, context: ValueContext): boolean {
   return context.joint.startsWith("=") || value.length >= (isPasswordName(name) ? 4 : 6);
 }
 
-/** Names of algorithms, formats and versions, also in longer ones: `scram-sha-256`, `RSASSA-PKCS1-v1_5`, `Ed25519`. */
+/** Names of algorithms, formats and versions, also inside longer names: `scram-sha-256`, `Ed25519`. */
 const ALGORITHM_IN =
   /(?:^|[^a-z])(?:sha|md|aes|rsa|utf|iso|rfc|pbkdf|pkcs|ed|x|ipv|latin|cp|cl|prime|secp|curve|chacha|poly|base|oauth|http|win|urllib|v)-?\d{1,5}(?![a-z\d]{3})|25519/i;
 
-/** True for a value beside a name with no sign between them: one that a machine drew, or for a password one with digits. */
+/** True for a secret without an operator after the name: generated, or for a password with digits. */
 export function isGiven(value: string, name: string): boolean {
   if (isStandIn(value, name) || isExpression(value) || isFile(value)) return false;
   if (looksGenerated(value)) return true;
@@ -129,14 +129,14 @@ export function isGiven(value: string, name: string): boolean {
   return value.length >= 6 && !/\s/.test(value) && !NAMES_A_SECRET.test(value) && isMixed(value);
 }
 
-/** Letters and digits in turns: enough beside a name that says what it is, alone not. */
+/** True if letters and digits alternate: sufficient after a specific name, but not alone. */
 export function isShuffled(value: string, least = 12): boolean {
   if (value.length < least || !/^[\w.~+/=-]+$/.test(value)) return false;
   if (value.length < 24 && ALGORITHM_IN.test(value)) return false;
   return digitSwitches(value) >= 2 && !isWords(value) && isMixed(value);
 }
 
-/** True for letters with digits, or with capitals in turns, that name no algorithm: no word of a text. */
+/** True for letters with digits or mixed capitals, except algorithm names and ordinary words. */
 export function isMixed(value: string): boolean {
   if (!/\d/.test(value)) {
     const signed = /[!@#$%^&*+=~]|\?./.test(value) && /[a-z]/.test(value) && /[A-Z]/.test(value);
@@ -149,12 +149,12 @@ export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
   if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
-  // Git signs with a key of GnuPG, named by its id.
+  // Git's signing key is a GnuPG key id.
   if (/signingkey$/i.test(name) && /^[\dA-F]{16,40}$/.test(value)) return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
-/** True for a value that stands where a secret belongs and is no variable, template or word for one. */
+/** True for a value that is not a variable, template or placeholder. */
 export function isFilledIn(value: string): boolean {
   if (
     /^(?:\$|\{|-?\}|[A-Z]?<|&lt;|%[A-Z]|\*+$|x+$|\.+$|\d{1,5}$|\[|[a-z]+\])|<REDACTED>|EXAMPLE/i.test(value)
@@ -169,11 +169,11 @@ function plainName(name: string): string {
   return name.length > 100 ? name : name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/** `options.password`, `getToken(…)`, `keys[0]`, `!found`; a long part with digits is a secret all the same. */
+/** True for `options.password`, `getToken(…)`, `keys[0]`, `!found`, but not with a long part with digits. */
 export function isExpression(value: string): boolean {
   if (/^[!&*]\w|^[([{]|^this\.|^\/[\^[(\\]|^[A-Z]\w*<[$A-Z]|^(?:::)?\w+::|^@{1,2}[a-z_]+$/.test(value))
     return true;
-  // The bracket that ends it was opened before: `token === NULL){`, `e[e.Token=1]=`.
+  // The closing bracket was opened before the value: `token === NULL){`, `e[e.Token=1]=`.
   if (/^(?:[A-Za-z_.]+|\d+)[)\]](?:[{.;,=)\]]|$)/.test(value)) return true;
   const called = /^([A-Za-z_$][\w$.:?!]*)(?:[({]|\[(?:[^\]]*\]|:?[A-Za-z_+-][\w.+-]*$|:?-?\d{0,3}$))/.exec(
     value,
@@ -187,22 +187,22 @@ export function isExpression(value: string): boolean {
     .every((part) => isName(part) || isWords(part) || /^[A-Z\d]+(?:_[A-Z\d]+)+$/.test(part));
 }
 
-/** In a sentence `ivory.tower` is a password; `user.password` and `find(x` are code all the same. */
+/** In a sentence `ivory.tower` is a password, while `user.password` and `find(x` are still code. */
 export function isCode(value: string): boolean {
   return isExpression(value) && /[[({?]|[.]\w*(?:passw|pwd|secret|token)/i.test(value);
 }
 
-/** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
+/** In shell settings such as `DB_PASSWORD=ivory.tower9` a dot does not mean a field of an object. */
 function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
   const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
   return isExpression(value) && !(isSetting && /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$/i.test(value));
 }
 
-/** Vowels and no more than three consonants between them, or what programmers say. */
+/** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
 const SAYABLE =
   /^(?:(?!.*q[^u])(?:[^aeiouy]{0,3}[aeiouy]{1,3})+[^aeiouy]{0,3}|https?|html|xml|sql|sdk|ssl|tls|jwt|css|rpc|tcp|gcp)$/i;
 
-/** Words run together as names in code are: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`, `AwsSdkSigV4Signer`. */
+/** True for compound names as in code: `sanitizeCredentials`, `x509Authentication`, `INVALID_TOKEN`. */
 export function isWords(value: string): boolean {
   if (!/^[#$\w-]+(?:\.[$\w-]+)*$/.test(value) || /\d{4}/.test(value.replace(/25519|2048|4096/, "")))
     return false;
@@ -217,13 +217,13 @@ export function isWords(value: string): boolean {
   return words.join("").length >= least * letters && letters >= 3 * parts.length;
 }
 
-/** A variable is called like what it holds, `token: previousToken2`, and in code by several words. */
+/** True for a variable named after its content, such as `token: previousToken2`. */
 function isVariable(value: string, { joint }: ValueContext): boolean {
-  // Words in camel case; with a hyphen and a digit they are no name.
+  // Words in camel case; a hyphen with a digit excludes a variable name.
   return joint !== "=" && /[a-z\d][A-Z]/.test(value) && !/-.*\d/.test(value) && isWords(value);
 }
 
-/** Letters alone are mostly a variable, a type or a word; only some places make them a password. */
+/** Letters alone are usually a variable, a type or a word; only some contexts make them a password. */
 function isChosenWord(value: string, context: ValueContext): boolean {
   if (value.startsWith("-")) return false;
   if (context.joint === "scheme") return value.length >= 8;
@@ -239,7 +239,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
     : context.ownLine;
 }
 
-/** True for what a machine drew beside a name that hints. A UUID is mostly an id: the name has to say more. */
+/** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
   return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
@@ -249,8 +249,8 @@ const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 const LEAST_ENTROPY = 3.2;
 
 /**
- * True for what a machine drew: letters and digits mixed, no words, a UUID among them. Fifteen characters at
- * least; `user-service-2024` and `sha256` are names.
+ * True for generated values: mixed letters and digits without words, including UUIDs. At least fifteen
+ * characters; `user-service-2024` and `sha256` are names.
  */
 export function looksGenerated(value: string): boolean {
   if (UUID.test(value) || isNoise(value)) return true;
@@ -267,32 +267,32 @@ export function looksGenerated(value: string): boolean {
   return longest >= 12 && digitSwitches(value) >= 2 && entropy(value) >= LEAST_ENTROPY;
 }
 
-/** Letters, digits and three signs or more, as a generator of passwords draws them. */
+/** Letters, digits and at least three kinds of punctuation, as in generated passwords. */
 function isNoise(value: string): boolean {
   const signs = new Set(value.match(/[!@#$%^&*|~?]/g));
   return value.length >= 16 && signs.size >= 3 && /^(?=.*[a-z])(?=.*[A-Z])(?=.*\d)\S+$/.test(value);
 }
 
-/** `2F7J-B4O0-H9TP-QH1S`: keys that people are to type. */
+/** `2F7J-B4O0-H9TP-QH1S`: keys meant to be typed. */
 const GROUPS = /^[A-Z0-9]{4,8}(?:-[A-Z0-9]{4,8}){3,7}$/;
 
-/** Letters whose case turns far more often than that of words does. */
+/** True for letters whose case changes far more often than in words. */
 function isDrawnOfLetters(value: string): boolean {
   const least = /^[A-Za-z]+$/.test(value) ? 8 : Math.max(10, value.length * 0.4);
   return /^[A-Za-z_-]{20,}$/.test(value) && caseSwitches(value) >= least;
 }
 
-/** How often capitals follow and precede small letters; names in camel case turn once a word. */
+/** Number of case changes; camel-case names have one per word. */
 function caseSwitches(value: string): number {
   return value.match(/[a-z](?=[A-Z])|[A-Z](?=[a-z])/g)?.length ?? 0;
 }
 
-/** How often letters and digits take turns; words with a number at the end have one. */
+/** Number of changes between letters and digits; a word with a trailing number has one. */
 function digitSwitches(value: string): number {
   return value.match(/[A-Za-z](?=\d)|\d(?=[A-Za-z])/g)?.length ?? 0;
 }
 
-/** Bits by character, after Shannon. */
+/** Shannon entropy in bits per character. */
 function entropy(value: string): number {
   const counts = new Map<string, number>();
   for (const character of value) counts.set(character, (counts.get(character) ?? 0) + 1);
@@ -304,7 +304,7 @@ function entropy(value: string): number {
 const FILE_OR_HOST =
   /\.(?:[cm]?[jt]sx?|json|ya?ml|toml|env|txt|md|py|go|rs|java|kt|rb|php|sh|sql|xml|html?|css|conf|cfg|ini|log|csv|key|pem|com|org|net|io|dev|local|example)$/i;
 
-/** A file, also with a place in it, or what is below a host: `src/a1.test.ts`, `test_a1.py::test_x`, `github.com/x/y2`. */
+/** True for a file, with or without a position, or a path on a host: `src/a1.test.ts`, `github.com/x/y2`. */
 function isFile(value: string): boolean {
   return (
     FILE_OR_HOST.test(value.replace(/(?:[#?]|::|:\d+$).*$/, "")) ||
@@ -314,16 +314,16 @@ function isFile(value: string): boolean {
 
 const OF_CODE =
   /^(?:import|this|self|req|res|body|props|state|data|options?|settings|config|process|env|user|request|params|args|ctx|form|field|input|output|result|error)\./i;
-/** What a sentence says of a password: base64-encoded, case-sensitive, one-time. */
+/** Adjectives for passwords in prose: base64-encoded, case-sensitive, one-time. */
 const SAID_OF =
   /-(?:\w{2,}ed|\w{2,}ing|only|in|up|off|out|on|by|to|free|safe|like|wide|side|specific|sensitive|dependent|friendly|compliant|ready|aware|level|time|less|date|long|known)$|^(?:non|un|pre|re|self|auto|case|server|client|user|plain|clear|read|write|well|not|base|md|sha|one|two|multi|double|single|long|short|high|low)\d*-|passw|token|secret|credential/i;
 
-/** Words that somebody joined, as in `marmalade-on-toast` or `ivory.tower.9`. */
+/** True for words joined by punctuation, such as `marmalade-on-toast` or `ivory.tower.9`. */
 function isJoined(value: string): boolean {
   return value.length >= 8 && /^[\p{L}\d]{2,}(?:[-_.][\p{L}\d]+)+$/u.test(value) && !SAID_OF.test(value);
 }
 
-/** What a sentence gives as a password: a word has digits, signs or capitals in it, or is joined. */
+/** True for a password in a sentence: a word with digits, punctuation or capitals, or joined words. */
 export function isSpoken(value: string): boolean {
   if (
     !isFilledIn(value) ||
@@ -343,7 +343,7 @@ export function isSpoken(value: string): boolean {
   return value.length >= 5;
 }
 
-/** Behind a mere "password": letters and digits, and no name in code. */
+/** True for a value after the bare word "password": letters and digits, and not a name in code. */
 export function isToldApart(value: string): boolean {
   if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value)) return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);

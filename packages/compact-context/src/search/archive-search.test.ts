@@ -15,7 +15,7 @@ function message(id: string, text: string, more: Partial<Message> = {}): Message
   return { id, role: "user", parts: [{ type: "text", text }], ...more };
 }
 
-/** A driver that counts what is read of transcripts. */
+/** A driver that counts transcript reads. */
 function counting(driver: StorageDriver): StorageDriver & { transcriptsRead: string[] } {
   const transcriptsRead: string[] = [];
   return {
@@ -31,7 +31,7 @@ function counting(driver: StorageDriver): StorageDriver & { transcriptsRead: str
 function setUp(medium: StorageDriver = createMemoryDriver()) {
   const driver = counting(medium);
   const archive = createArchive(driver, { redact });
-  /** As another process would: nothing in memory yet. */
+  /** A new process: nothing in memory yet. */
   const reopen = (more: { memory?: { indexes: number; texts: number }; warn?(text: string): void } = {}) =>
     createArchiveSearch(driver, { nameOf: async (folder) => folder, ...more });
   return { driver, archive, reopen, search: reopen() };
@@ -165,7 +165,7 @@ describe("what is found", () => {
             const added = list.map((one, n) => message(`${step}-${n}`, `${one} only${step}x${n}`));
             await archive.saveTranscript("s", step + 1, [...kept, ...added]);
             all.push(...added);
-            // Every step is taken in by itself: segments are added and merged.
+            // Every step is indexed separately: segments are added and merged.
             await search.refresh("s");
           }
           for (const word of words) {
@@ -239,7 +239,7 @@ describe("the stored index", () => {
     const later = reopen();
     driver.transcriptsRead.length = 0;
     expect((await idsFor(later, "needle")).sort()).toEqual(["m1", "m2", "m4"]);
-    // Only whether the newest has grown is looked at, by its first line.
+    // The newest step is only checked for growth, by its first line.
     expect(driver.transcriptsRead).toEqual(["s/transcript-pre-compact-002.jsonl"]);
   });
 
@@ -309,7 +309,7 @@ describe("the stored index", () => {
     driver.transcriptsRead.length = 0;
     expect((await idsFor(reopen(), "needle")).length).toBe(12);
     expect(driver.transcriptsRead.length).toBe(1);
-    // Merging keeps it to a handful of segments.
+    // Merging keeps the index to a few segments.
     const segments = (await driver.list("s/search/")).filter((key) => key.endsWith(".terms"));
     expect(segments.length).toBeLessThanOrEqual(5);
   });

@@ -40,7 +40,8 @@ it("ARC-4 a bit that flips anywhere in an index changes no answer: the index is 
 
   let flipped = 0;
   for (const [key, text] of files) {
-    // Every file gets its share, the small ones, with version and checksum, no fewer than the others.
+    // Every file gets at least an even share of the flips, so that small files (version, checksum) are
+    // covered too.
     const most = Math.max(FLIPS / files.length, (FLIPS * text.length) / bytes);
     const step = Math.max(1, text.length / most);
     for (let at = 0; at < text.length; at += step) {

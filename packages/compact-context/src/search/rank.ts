@@ -43,10 +43,7 @@ export function rarityOf(texts: number, holding: number): number {
   return Math.log(1 + (texts - holding + 0.5) / (holding + 0.5));
 }
 
-/**
- * Weights the words of a query by their rarity across these segments; a word that occurs nowhere is used as a
- * prefix.
- */
+/** Weights query words by rarity in these segments; a word that occurs nowhere is used as a prefix. */
 export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   const messages = total(segments, (segment) => segment.worded);
   const words = total(segments, (segment) => segment.words);
@@ -74,7 +71,7 @@ export function planQuery(query: Query, segments: readonly Segment[]): Plan {
   };
 }
 
-/** Identifiers are excluded: a phrase can cut them off. */
+/** Identifiers are excluded: a phrase can split them. */
 const SIMPLE = /^[^./\\:@#+~_$-]+$/;
 const MOST_ENDINGS = 200;
 
@@ -250,9 +247,7 @@ function densest(places: readonly Place[]): Place | undefined {
   return found;
 }
 
-/**
- * The heaviest place within the excerpt that begins at `start`: it is shown even if little of the excerpt is.
- */
+/** The heaviest place in the excerpt from `start`: it is shown even if little of the excerpt is. */
 function heaviestNear(places: readonly Place[], start: Place | undefined): Place | undefined {
   if (start === undefined) return undefined;
   return places

@@ -13,7 +13,7 @@ const messages = Array.from({ length: 60 }, (_, index) => ({
   content: `${index} ${"word ".repeat(60)}`,
 }));
 
-/** The first event of what happened. */
+/** The first event of an occurrence. */
 function described(told: SessionEvent): EventDescription {
   const [first] = describeEvent("s", told, { storageKind: "fs" });
   if (first === undefined) throw new Error("nothing is described");

@@ -136,7 +136,7 @@ describe("createTracer", () => {
     const { events, exporter } = collector();
     const late: Exporter = {
       async export(event) {
-        // Half of its patience, if nobody else needed the processor.
+        // Half of the exporter's patience, if no other work needs the processor.
         await new Promise((resolve) => setTimeout(resolve, 100));
         await exporter.export(event);
       },
@@ -164,7 +164,7 @@ describe("createTracer", () => {
     await tracer.flush();
     expect(lines).toEqual(["[hanging] nothing was delivered for 0.05 s: 3 events were not delivered"]);
     expect([events.length, tracer.dropped]).toEqual([3, 3]);
-    // It had its time: a second flush does not wait again.
+    // The exporter already timed out: a second flush does not wait again.
     tracer.emit(note("more"));
     await tracer.flush();
     expect(lines.slice(1)).toEqual(["[hanging] nothing was delivered for 0.05 s: 1 event was not delivered"]);
@@ -242,7 +242,7 @@ describe("createTracer", () => {
   });
 });
 
-/** A recorder over an archive that keeps its lines in memory; `fails` says for which sessions it is down. */
+/** A recorder over an in-memory archive; storage is down for the sessions for which `fails` is true. */
 function record(fails: (session: string) => boolean = () => false, sink?: Partial<Tracer>) {
   const written: string[] = [];
   const warnings: string[] = [];

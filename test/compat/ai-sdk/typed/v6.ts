@@ -1,4 +1,4 @@
-// Compiled, never run: both adapters fit the types of AI SDK 6.
+// Compiled, never run: both adapters match the types of AI SDK 6.
 import {
   generateText,
   type LanguageModel,

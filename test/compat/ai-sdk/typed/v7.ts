@@ -1,4 +1,4 @@
-// Compiled, never run: both adapters fit the types of AI SDK 7.
+// Compiled, never run: both adapters match the types of AI SDK 7.
 import {
   generateText,
   type LanguageModel,

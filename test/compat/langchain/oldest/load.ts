@@ -1,4 +1,4 @@
-// LangChain as it is installed beside this file.
+// LangChain as installed next to this file.
 import type { Modules } from "../load.ts";
 
 const NAMES = [
@@ -8,7 +8,7 @@ const NAMES = [
   "@langchain/langgraph",
 ];
 
-/** Undefined where it is not installed. */
+/** Undefined if it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
     const [langchain, core, chat, graph] = await Promise.all(NAMES.map((name) => import(name)));

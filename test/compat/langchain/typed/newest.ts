@@ -1,4 +1,4 @@
-// Compiled, never run: the middleware fits the types of LangChain.
+// Compiled, never run: the middleware matches LangChain's types.
 
 import { CompactManager } from "compact-context";
 import { compactMiddleware } from "compact-context/adapters/langchain";

@@ -1,4 +1,4 @@
-// LangGraph as it is installed beside this file.
+// LangGraph as installed next to this file.
 import type { Modules } from "../load.ts";
 
 const NAMES = [
@@ -9,7 +9,7 @@ const NAMES = [
   "@langchain/langgraph/prebuilt",
 ];
 
-/** Undefined where it is not installed. */
+/** Undefined if it is not installed. */
 export async function load(): Promise<Modules | undefined> {
   try {
     const [core, chat, runnables, graph, prebuilt] = await Promise.all(NAMES.map((name) => import(name)));

@@ -1,4 +1,4 @@
-// Compiled, never run: the node fits the types of LangGraph.
+// Compiled, never run: the node matches LangGraph's types.
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
@@ -20,7 +20,7 @@ const graph = new StateGraph(State)
   .addNode("recall", createRecallNode({ source: compact }))
   .addEdge(START, "compact")
   .compile();
-/** Counters of people and of LangChain, sync and not. */
+/** Token counters of users and of LangChain, synchronous and asynchronous. */
 export const counting = [
   new SummarizationNode({ maxTokens: 4_000, tokenCounter: (messages) => messages.length }),
   new SummarizationNode({ maxTokens: 4_000, tokenCounter: (messages: BaseMessage[]) => messages.length }),

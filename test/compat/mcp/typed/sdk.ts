@@ -1,4 +1,4 @@
-// Compiled, never run: the adapter fits the types of the SDK.
+// Compiled, never run: the adapter matches the SDK's types.
 import * as server from "@modelcontextprotocol/server";
 import * as stdio from "@modelcontextprotocol/server/stdio";
 import { serveMcp } from "compact-context/adapters/mcp";

@@ -21,7 +21,7 @@ import OpenAI6 from "openai-v6";
 const options = { apiKey: "key" };
 const model = "model";
 
-/** Every client as its SDK types it is taken as it is. */
+/** Every client is accepted with its SDK's own type. */
 export const models: readonly TextModel[] = [
   textModelFromOpenAi(new OpenAI(options), model),
   textModelFromOpenAi(new OpenAI6(options), model, { api: "responses" }),

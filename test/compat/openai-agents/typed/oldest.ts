@@ -1,4 +1,4 @@
-// Compiled, never run: the adapter fits the types of the SDK.
+// Compiled, never run: the adapter matches the SDK's types.
 import * as sdk from "agents-oldest";
 import { Agent, MemorySession, Runner, type Session } from "agents-oldest";
 import { CompactManager } from "compact-context";

@@ -1,4 +1,4 @@
-// Compiled, never run: the module of OpenTelemetry's API is what the exporter takes.
+// Compiled, never run: the exporter accepts OpenTelemetry's API module.
 import * as api from "@opentelemetry/api";
 import { CompactManager } from "compact-context";
 import { createOpenTelemetryExporter } from "compact-context/tracing";

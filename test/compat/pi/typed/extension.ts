@@ -1,4 +1,4 @@
-// Compiled, never run: the extension fits pi's own type of one.
+// Compiled, never run: the extension matches pi's own extension type.
 import type { ExtensionFactory } from "@mariozechner/pi-coding-agent";
 import { CompactManager } from "compact-context";
 import { compactExtension } from "compact-context/adapters/pi";

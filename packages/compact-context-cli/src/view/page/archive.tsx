@@ -1,7 +1,7 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
-import type { SearchHitView, SearchView } from "../session-view.ts";
+import type { SearchHitView, SearchView, SessionView } from "../session-view.ts";
 import { api } from "./data.ts";
 import { Checkbox, List } from "./list.tsx";
 import { openMessage, session } from "./state.ts";
@@ -9,8 +9,20 @@ import { count, errorText, firstLine, plural, splitMatches } from "./text.ts";
 
 const DEBOUNCE_MS = 180;
 
-/** Full-text search over the originals, and lookup by archive id. */
-export function ArchivePanel(): JSX.Element {
+/** The search and its results. */
+interface Search {
+  readonly query: Signal<string>;
+  readonly everywhere: Signal<boolean>;
+  readonly hits: Signal<readonly SearchHitView[]>;
+  readonly words: Signal<readonly string[]>;
+  readonly status: Signal<string>;
+  readonly selected: Signal<number>;
+  run(): Promise<void>;
+  /** Runs after a pause in typing. */
+  runSoon(): void;
+}
+
+function useSearch(active: SessionView | undefined): Search {
   const query = useSignal("");
   const everywhere = useSignal(false);
   const hits = useSignal<readonly SearchHitView[]>([]);
@@ -19,7 +31,6 @@ export function ArchivePanel(): JSX.Element {
   const selected = useSignal(-1);
   const timer = useRef(0);
   const running = useRef(new AbortController());
-  const active = session.value;
   const run = async (): Promise<void> => {
     window.clearTimeout(timer.current);
     running.current.abort();
@@ -41,6 +52,17 @@ export function ArchivePanel(): JSX.Element {
     }
   };
   useEffect(() => void run(), [active?.id, active?.searchable, everywhere.value]);
+  const runSoon = (): void => {
+    window.clearTimeout(timer.current);
+    timer.current = window.setTimeout(() => void run(), DEBOUNCE_MS);
+  };
+  return { query, everywhere, hits, words, status, selected, run, runSoon };
+}
+
+/** Full-text search over the originals, and lookup by archive id. */
+export function ArchivePanel(): JSX.Element {
+  const active = session.value;
+  const { query, everywhere, hits, words, status, selected, run, runSoon } = useSearch(active);
   const open = (index: number): void => {
     const hit = hits.value[index];
     if (hit !== undefined)
@@ -74,8 +96,7 @@ export function ArchivePanel(): JSX.Element {
             value={query.value}
             onInput={({ currentTarget }) => {
               query.value = currentTarget.value;
-              window.clearTimeout(timer.current);
-              timer.current = window.setTimeout(() => void run(), DEBOUNCE_MS);
+              runSoon();
             }}
           />
           <Checkbox label="all sessions" on={everywhere} />

@@ -40,7 +40,7 @@ export function chartColumns({ steps, layers, compactions }: SessionView): Colum
 /** Pixels above the window's line, for its label. */
 const LABEL_HEIGHT = 20;
 
-/** Tokens at the top edge: the window plus its label, or the largest request where that is more. */
+/** Tokens at the top edge: the window plus its label, or the largest request if that is more. */
 export function maxTokens({ window, steps }: SessionView, height: number): number {
   let max = window * (1 + LABEL_HEIGHT / Math.max(LABEL_HEIGHT, height - LABEL_HEIGHT));
   for (const { total, before, reported = 0 } of steps)

@@ -1,4 +1,4 @@
-import { useSignal } from "@preact/signals";
+import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type {
@@ -28,7 +28,7 @@ import {
   visibleText,
 } from "./text.ts";
 
-/** One compaction: the outcome of each message, and the summary beside the messages it replaced. */
+/** One compaction: the outcome of each message, and the summary next to the messages it replaced. */
 export function CompactionPanel(): JSX.Element | null {
   const active = session.value;
   void revision.value;
@@ -170,32 +170,31 @@ function LayerBars({ active, before, after }: LayerBarsProps): JSX.Element {
 const NONE: ReadonlySet<never> = new Set();
 const HINT = "Select a line of the summary to see its sources.";
 
-function Opened({
-  active,
-  view,
-}: {
-  readonly active: SessionView;
-  readonly view: CompactionView | undefined;
-}): JSX.Element {
+/** The visible rows of a compaction, and which of them are selected or marked as sources. */
+interface Selection {
+  readonly hidden: Signal<ReadonlySet<Outcome>>;
+  readonly rows: readonly MessageOutcome[];
+  /** Index of the selected row; -1 for none. */
+  readonly selected: Signal<number>;
+  /** Index of the selected line of the summary. */
+  readonly line: Signal<number | undefined>;
+  readonly sources: Signal<ReadonlySet<number>>;
+  readonly reveal: Signal<{ readonly index: number } | undefined>;
+  /** The source of the line that left the window at an earlier compaction. */
+  readonly removedSource: Signal<MessageRef | undefined>;
+  /** Marks the sources of a line, and selects the nearest one. */
+  follow(all: readonly SourceView[], nearest: SourceView): void;
+  clear(): void;
+}
+
+function useSelection(messages: readonly MessageOutcome[]): Selection {
   const hidden = useSignal<ReadonlySet<Outcome>>(NONE);
   const selected = useSignal(-1);
   const line = useSignal<number | undefined>(undefined);
   const sources = useSignal<ReadonlySet<number>>(NONE);
   const reveal = useSignal<{ readonly index: number } | undefined>(undefined);
   const removedSource = useSignal<MessageRef | undefined>(undefined);
-  const messages = view?.messages ?? [];
   const rows = messages.filter(({ outcome }) => !hidden.value.has(outcome));
-  const row = rows[selected.value];
-  const show = (ref: MessageRef, title: string): void => {
-    openMessage.value = { session: active.id, ref, title };
-  };
-  const open = (index: number): void => {
-    const found = rows[index];
-    if (found === undefined) return;
-    const ref = refOf(found);
-    if (ref !== undefined) show(ref, titleOf(found));
-    else if (found.summaryOf !== undefined) openCompaction(found.summaryOf);
-  };
   const follow = (all: readonly SourceView[], nearest: SourceView): void => {
     const isNearest = ({ message }: MessageOutcome): boolean =>
       message !== undefined && message === nearest.message;
@@ -214,6 +213,30 @@ function Opened({
     sources.value = NONE;
     line.value = undefined;
     selected.value = -1;
+  };
+  return { hidden, rows, selected, line, sources, reveal, removedSource, follow, clear };
+}
+
+function Opened({
+  active,
+  view,
+}: {
+  readonly active: SessionView;
+  readonly view: CompactionView | undefined;
+}): JSX.Element {
+  const messages = view?.messages ?? [];
+  const { hidden, rows, selected, line, sources, reveal, removedSource, follow, clear } =
+    useSelection(messages);
+  const row = rows[selected.value];
+  const show = (ref: MessageRef, title: string): void => {
+    openMessage.value = { session: active.id, ref, title };
+  };
+  const open = (index: number): void => {
+    const found = rows[index];
+    if (found === undefined) return;
+    const ref = refOf(found);
+    if (ref !== undefined) show(ref, titleOf(found));
+    else if (found.summaryOf !== undefined) openCompaction(found.summaryOf);
   };
   const beside = useRef<HTMLDivElement>(null);
   useEffect(() => {

@@ -92,7 +92,7 @@ export type ContentRow = Omit<MessageOutcome, "layer" | "outcome" | "tokensAfter
 export interface WindowContent {
   /** `undefined` for a message that is loading. */
   readonly rows: readonly (ContentRow | undefined)[];
-  /** True where the outcome of the last compaction is unknown: the rows are those before it. */
+  /** True if the outcome of the last compaction is unknown: the rows are those before it. */
   readonly isUnknown: boolean;
 }
 
@@ -118,7 +118,7 @@ export function windowContent(
 
 const rowsOfCompactions = new WeakMap<CompactionView, ContentRow[]>();
 
-/** What a compaction left, with its summary in place of the first replaced message; the list before it where unknown. */
+/** The list after a compaction, its summary in place of the first replaced message; else the list before. */
 function compactedRows(compaction: CompactionView, isUnknown: boolean): ContentRow[] {
   const known = rowsOfCompactions.get(compaction);
   if (known !== undefined) return known;
@@ -163,7 +163,7 @@ export function groupOf({ kind, role, tool, path }: ContentRow, by: Grouping): s
   return tool ?? (kind === "reasoning" ? "reasoning" : role);
 }
 
-/** The shares of a window, the largest first; rows still loading are left out. */
+/** The shares of a window, the largest first; rows that are still loading are omitted. */
 export function sharesOf(rows: Iterable<ContentRow | undefined>, by: Grouping): Share[] {
   const sums = new Map<string, { messages: number; tokens: number }>();
   for (const row of rows) {

@@ -1,4 +1,4 @@
-import type { ComponentChildren, JSX } from "preact";
+import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { ContentRow } from "./data.ts";
 import { count, firstLine, GLOSSARY, KINDS, OUTCOMES, plural } from "./text.ts";
@@ -16,7 +16,7 @@ interface ListProps {
   open(index: number): void;
   /** The content of a row and its CSS classes. */
   row(index: number): { readonly kind: string; readonly content: ComponentChildren };
-  /** Shown in place of rows where there are none. */
+  /** Shown if there are no rows. */
   readonly empty: string;
   /** True while the rows are loading. */
   readonly isWaiting?: boolean;
@@ -32,15 +32,20 @@ interface ListProps {
 const OVERSCAN = 8;
 let lists = 0;
 
-/** A virtualized list box: only the visible rows are in the document. */
-export function List(props: ListProps): JSX.Element {
-  const { label, length, selected, empty, isWaiting = false, resetKey, reveal, id } = props;
-  const node = useRef<HTMLDivElement>(null);
-  const [prefix] = useState(() => {
-    lists += 1;
-    return `list-${lists}-row-`;
-  });
-  const [viewport, setViewport] = useState({ top: 0, height: 0, row: 30 });
+/** The visible part of a list, in pixels. */
+interface Viewport {
+  readonly top: number;
+  readonly height: number;
+  /** Height of one row. */
+  readonly row: number;
+}
+
+/** Measures the list's viewport and scrolls it: to a row, to the top on a reset, and with a growing end. */
+function useViewport(
+  node: RefObject<HTMLDivElement>,
+  { length, resetKey, reveal }: Pick<ListProps, "length" | "resetKey" | "reveal">,
+): { readonly viewport: Viewport; onScroll(): void; scrollTo(index: number): void } {
+  const [viewport, setViewport] = useState<Viewport>({ top: 0, height: 0, row: 30 });
   const measure = (): void => {
     const { current } = node;
     if (current === null) return;
@@ -69,22 +74,40 @@ export function List(props: ListProps): JSX.Element {
     node.current.scrollTop = Math.max(0, (reveal.index + 0.5) * viewport.row - node.current.clientHeight / 2);
     measure();
   }, [reveal]);
-
-  const onScroll = (): void => {
-    const { current } = node;
-    if (current !== null) {
-      const { scrollTop, clientHeight } = current;
-      wasAtEnd.current = scrollTop > 0 && scrollTop + clientHeight >= length * viewport.row - 2;
-    }
-    measure();
+  return {
+    viewport,
+    onScroll() {
+      const { current } = node;
+      if (current !== null) {
+        const { scrollTop, clientHeight } = current;
+        wasAtEnd.current = scrollTop > 0 && scrollTop + clientHeight >= length * viewport.row - 2;
+      }
+      measure();
+    },
+    scrollTo(index) {
+      const { current } = node;
+      if (current === null) return;
+      const top = index * viewport.row;
+      const lowest = Math.max(top + viewport.row - current.clientHeight, current.scrollTop);
+      current.scrollTop = Math.min(top, lowest);
+      measure();
+    },
   };
+}
+
+/** A virtualized list box: only the visible rows are in the document. */
+export function List(props: ListProps): JSX.Element {
+  const { label, length, selected, empty, isWaiting = false, id } = props;
+  const node = useRef<HTMLDivElement>(null);
+  const [prefix] = useState(() => {
+    lists += 1;
+    return `list-${lists}-row-`;
+  });
+  const { viewport, onScroll, scrollTo } = useViewport(node, props);
   const move = (to: number): void => {
-    const { current } = node;
-    if (length === 0 || current === null) return;
+    if (length === 0) return;
     const index = Math.max(0, Math.min(length - 1, to));
-    const top = index * viewport.row;
-    current.scrollTop = Math.min(top, Math.max(top + viewport.row - current.clientHeight, current.scrollTop));
-    measure();
+    scrollTo(index);
     props.select(index);
   };
   const onKeyDown = (event: KeyboardEvent): void => {

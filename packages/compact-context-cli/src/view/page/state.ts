@@ -94,14 +94,14 @@ function ordinal(text: string | null): number | undefined {
 /** Id of the selected session. */
 let selected: string | undefined;
 let isFetching = false;
-/** True where the session changed during a request. */
+/** True if the session changed during a request. */
 let isStale = false;
 
 function fail(error: unknown): void {
   problem.value = errorText(error);
 }
 
-/** True where more of the session, or another one, must be fetched. */
+/** True if more of the session, or another one, must be fetched. */
 async function fetchOnce(id: string): Promise<boolean> {
   const known = session.value?.id === id ? session.value : undefined;
   const more = await api.session(id, nextOffsets(known));
@@ -125,7 +125,7 @@ async function fetchSession(): Promise<void> {
   isFetching = false;
 }
 
-/** Shows a new or extended session; a selection of the last call follows the end. */
+/** Shows a new or extended session; if the last call is selected, the selection follows the end. */
 function showSession(known: SessionView | undefined, now: SessionView): void {
   const isAtEnd = known === undefined || step.value >= known.steps.length - 1;
   const newest = now.compactions.at(-1);

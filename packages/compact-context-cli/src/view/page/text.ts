@@ -51,7 +51,7 @@ function format(iso: string | undefined, formatter: Intl.DateTimeFormat): string
   return Number.isNaN(time) ? "" : formatter.format(time);
 }
 
-/** `14:03:09`, or `4 Nov, 00:03:09` on another day than `before`. */
+/** `14:03:09`, or `4 Nov, 00:03:09` if `before` is on another day. */
 export function clockTimeAfter(iso: string | undefined, before: string | undefined): string {
   const [day, dayBefore] = [format(iso, DAY), format(before, DAY)];
   const clock = format(iso, CLOCK);
@@ -99,7 +99,7 @@ interface TextPiece {
 /** Splits a text at the matches of `words`, which are in lower case. */
 export function splitMatches(text: string, words: readonly string[]): TextPiece[] {
   const lower = text.toLowerCase();
-  // Where lower case changes the length, the offsets would not match.
+  // If lower-casing changes the length, the offsets do not match.
   if (lower.length !== text.length) return [{ text, found: false }];
   const pieces: TextPiece[] = [];
   for (let from = 0; from < text.length; ) {

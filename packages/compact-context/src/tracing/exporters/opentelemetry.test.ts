@@ -17,7 +17,7 @@ interface Written {
   attributes: OpenTelemetryAttributes;
 }
 
-/** As much of OpenTelemetry's API as is used, with contexts that are names. */
+/** The used part of OpenTelemetry's API, with strings as contexts. */
 function fakeApi(registered = true) {
   const current = new AsyncLocalStorage<string>();
   const spans: Written[] = [];

@@ -1,4 +1,4 @@
-// Compiled, never run: the node fits the types of LangGraph.
+// Compiled, never run: the node matches LangGraph's types.
 import type { BaseMessage } from "@langchain/core/messages";
 import { RunnableLambda } from "@langchain/core/runnables";
 import { FakeListChatModel } from "@langchain/core/utils/testing";
