@@ -1,3 +1,4 @@
+import { PROBE_KEY } from "../core/archive.ts";
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, nextRound, type Pause } from "../errors.ts";
 
@@ -34,8 +35,6 @@ const SLICES = 10;
 const CHARACTERS_PER_MS = 1000;
 /** The pause between two probes of storage that does not answer. */
 const ASK_AGAIN_MS = 1000;
-/** A key that is never written; probes ask for its version. */
-const ASKED_KEY = "~probe";
 /** Storage that has worked this long since a failure has recovered. */
 const RECOVERED_MS = 60_000;
 
@@ -92,8 +91,8 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
     later(ASK_AGAIN_MS, () => {
       const asked = {
         kind: "read",
-        key: ASKED_KEY,
-        work: (call: CallOptions) => driver.version(ASKED_KEY, call),
+        key: PROBE_KEY,
+        work: (call: CallOptions) => driver.version(PROBE_KEY, call),
       } as const;
       within({ ms: timeoutMs, later, late, queue }, asked).then(() => {
         outage = undefined;
