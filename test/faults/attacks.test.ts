@@ -156,6 +156,19 @@ describe.skipIf(!posix)("links, folders and files that somebody planted", () => 
     });
   });
 
+  it("a transcript of 2 GB in one line is a problem of its session, told in words", async () => {
+    for (const id of ["s", "other"]) await archiveOn().saveTranscript(id, 1, [message("a needle")]);
+    const first = readFileSync(join(root, "s/transcript-pre-compact-001.jsonl"), "utf8");
+    writeFileSync(join(root, "s/transcript-pre-compact-002.jsonl"), first);
+    truncateSync(join(root, "s/transcript-pre-compact-002.jsonl"), 2 ** 31);
+    const { hits, problems } = await archiveOn().search("needle");
+    expect(hits.map(({ sessionId }) => sessionId).sort()).toEqual(["other", "s"]);
+    const tooLong = "the line is longer than 268435456 characters: it and all that follows is left unread";
+    expect(problems).toEqual([{ sessionId: "s", step: 2, line: 2, problem: tooLong }]);
+    const entries = await archiveOn().readTranscript("s", 2);
+    expect(entries.problems).toEqual([{ line: 2, problem: tooLong }]);
+  });
+
   describe.each<[string, (path: string) => void]>([
     ["a pipe", (path) => execFileSync("mkfifo", [path])],
     ["a link", (path) => symlinkSync(join(folder, "target"), path)],

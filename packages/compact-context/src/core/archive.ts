@@ -131,7 +131,7 @@ export function createArchiveStore(
     },
     async *streamEvents(sessionId) {
       const pieces = driver.stream(archiveFiles.events(sessionKey(sessionId)));
-      for await (const { text, torn } of linesOf(pieces)) if (!torn) yield text;
+      for await (const { text, torn } of linesOf(pieces)) if (torn === undefined) yield text;
     },
     readSummary: (sessionId, step) => readRecord(driver, archiveFiles.summary(sessionKey(sessionId), step)),
   };
@@ -186,7 +186,7 @@ async function saveTranscript(
 /** The heads of a transcript's lines; undefined for unreadable lines. */
 async function* headsOf(driver: StorageDriver, key: string): AsyncGenerator<LineHead | undefined> {
   for await (const { text, torn } of linesOf(driver.stream(key))) {
-    const head = torn ? "torn" : readLineHead(text);
+    const head = torn ?? readLineHead(text);
     yield typeof head === "string" ? undefined : head;
   }
 }
