@@ -9,7 +9,7 @@ import { stripRuntimeContext } from "./pack.ts";
 import { findDate, readTimestamp } from "./ranking/dates.ts";
 import type { RecallCandidate } from "./ranking/units.ts";
 
-/** Where a memory comes from; the two logs are cold and searched only when asked for. */
+/** Source of a memory. The two logs are cold: searched only on request. */
 export type MemorySource =
   | "channel-session"
   | "channel-memory"
@@ -18,7 +18,7 @@ export type MemorySource =
   | "channel-log"
   | "channel-context";
 
-/** What a section is about, from its heading. */
+/** Topic of a section, from its heading. */
 export type SectionKind =
   | "title"
   | "current-state"
@@ -33,22 +33,22 @@ export type SectionKind =
   | "update"
   | "other";
 
-/** A section of a memory file, ready to be ranked. */
+/** A section of a memory file, ready for ranking. */
 export interface MemoryCandidate extends RecallCandidate {
   readonly source: MemorySource;
   readonly path: string;
   readonly title: string;
-  /** ISO 8601; when it was noted, as far as the text or, for the session, the file says. */
+  /** ISO 8601; when it was noted, according to the text or, for SESSION.md, the file. */
   readonly timestamp?: string;
   readonly sectionKind: SectionKind;
-  /** Higher comes first where two are equally relevant. */
+  /** Among equally relevant candidates, the higher one comes first. */
   readonly priority: number;
-  /** Of a single item its id, where the runtime wrote it. */
+  /** For a single item written by the runtime, its id. */
   readonly item?: string;
-  /** How far it may be believed, where that was noted, and the name of the tool or person it is from. */
+  /** Recorded trust, and the tool or person it comes from. */
   readonly trust?: MemoryTrust;
   readonly from?: string;
-  /** The line its content begins on, from 1. */
+  /** First line of the content, from 1. */
   readonly line: number;
 }
 
@@ -92,7 +92,7 @@ const KIND_PRIORITY: Partial<Readonly<Record<SectionKind, number>>> = {
   "open-loops": 4,
 };
 
-/** The source decides, the kind only among sections of one source. */
+/** The source decides; the kind orders sections of one source. */
 function priorityOf(source: MemorySource, kind: SectionKind): number {
   return SOURCE_PRIORITY[source] + (KIND_PRIORITY[kind] ?? 0);
 }
@@ -100,16 +100,16 @@ function priorityOf(source: MemorySource, kind: SectionKind): number {
 export interface BuildMemoryCandidatesOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
-  /** Told of a file that is there but cannot be read; its sections are missing then. */
+  /** Called for a file that exists but cannot be read; its sections are then missing. */
   readonly warn?: (message: string) => void;
 }
 
-/** Sections longer than this many characters are cut between items: a recalled piece should say one thing. */
+/** Sections longer than this many characters are split between items: a recalled piece is about one thing. */
 const SECTION_CHARS = 600;
 
 /**
- * The sections of the memory files: workspace MEMORY.md, and the channel's SESSION.md, MEMORY.md and HISTORY.md. Files
- * that are missing or cannot be read give none; templates give none either, and the logs are never looked at.
+ * The sections of the memory files: workspace MEMORY.md, and the channel's SESSION.md, MEMORY.md and
+ * HISTORY.md. Missing or unreadable files and templates yield none; the logs are never read.
  */
 export async function buildMemoryCandidates(
   options: BuildMemoryCandidatesOptions,
@@ -119,7 +119,7 @@ export async function buildMemoryCandidates(
   return (await readMemoryCandidates(options)).candidates;
 }
 
-/** The candidates, and a text that is the same as long as the files are; `lines` gives every item by itself. */
+/** The candidates, and a key that changes when the files change. `lines` yields each item separately. */
 export async function readMemoryCandidates(
   options: BuildMemoryCandidatesOptions,
   by: "sections" | "lines" = "sections",
@@ -173,7 +173,8 @@ function candidatesOfFile(
       timeOf(piece) ??
       (source === "channel-session" ? file.modified : undefined);
     const name = `${source}:${slug(title) || "preamble"}`;
-    // The first piece of a name keeps it; others have their items' ids, so that any may come and go.
+    // The first piece of a name uses the name as its id; others add their first item's id, so ids stay stable
+    // when pieces come and go.
     const id = used.has(name) ? `${name}#${piece.id}` : name;
     used.add(name);
     return {
@@ -195,19 +196,19 @@ function candidatesOfFile(
   });
 }
 
-/** A piece of a file under one heading: items in a row of one day and origin. */
+/** A piece of a file under one heading: consecutive items of one day and origin. */
 interface Piece {
-  /** Of its first item. */
+  /** Id of its first item. */
   readonly id: string;
   readonly headings: readonly string[];
   readonly content: string;
-  /** The line its content begins on, from 1. */
+  /** First line of the content, from 1. */
   readonly line: number;
-  /** Its first item, where the runtime wrote it. */
+  /** Its first item, if the runtime wrote it. */
   readonly noted: MemoryItem | undefined;
 }
 
-/** The pieces of a text in order, as many items in one as are no longer than that together. */
+/** The pieces of a text in order. Items are joined while the piece stays shorter than `maxChars`. */
 export function piecesOf(text: string, maxChars: number): readonly Piece[] {
   const lines = scanMarkdown(text);
   const textOf = (first: number, last: number): string =>
@@ -243,7 +244,7 @@ function originOf(noted: MemoryItem | undefined): string {
   return noted === undefined ? "" : `${noted.time?.slice(0, 10)} ${noted.trust} ${noted.source}`;
 }
 
-/** When a section was noted: what its innermost dated heading says, else a date at the start of its text. */
+/** When a section was noted: the date of its innermost dated heading, else at the start of its text. */
 function timeOf({ headings, content }: Piece): number | undefined {
   for (const heading of headings.toReversed()) {
     const time = timeIn(heading);
@@ -264,10 +265,7 @@ const LOGS: readonly (readonly [MemorySource, string])[] = [
   ["channel-context", CHANNEL_FILES.context],
 ];
 
-/**
- * The entries of a channel's logs, one each line that holds a text, what was recalled in them taken out. They are never
- * among the memory's candidates: only a search that names its log sees them.
- */
+/** The entries of a channel's logs, one per line, without recalled context; only for a search of that log. */
 export async function buildColdCandidates(
   { channelDir, warn }: Pick<BuildMemoryCandidatesOptions, "channelDir" | "warn">,
   sources: readonly MemorySource[],
@@ -315,7 +313,7 @@ function candidateOf(
   ];
 }
 
-/** The text of a message's content: itself, or that of its text parts. */
+/** The text of a message's content: the string itself, or its text parts. */
 function textOf(content: unknown): string {
   if (typeof content === "string") return content;
   if (!Array.isArray(content)) return "";

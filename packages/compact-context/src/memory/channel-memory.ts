@@ -29,79 +29,79 @@ const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 export interface ChannelMemoryOptions {
   readonly workspaceDir: string;
   readonly channelDir: string;
-  /** Who the run is for; of a channel that names its users nobody else recalls or writes anything. */
+  /** The user of the run; a channel that names its users rejects recall and writes by any other. */
   readonly user?: string;
-  /** Writes better notes than the program does; asked beside the run only, and never needed. */
+  /** Writes better notes than the heuristics, in the background; also reranks if set to. Not required. */
   readonly model?: TextModel;
-  /** The manager's own will do; `memory`, `memoryRecall`, `sessionMemory` and `redaction` are read. */
+  /** The manager's settings: `memory`, `memoryRecall`, `sessionMemory` and `redaction` are used. */
   readonly settings?: CompactConfigInput;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   readonly clock?: () => number;
-  /** Told of what failed or works less well than it could; a failure never reaches the run. */
+  /** Called with what failed or is degraded; a failure never reaches the run. */
   readonly onWarning?: (message: string) => void;
-  /** Told of every task as it ends, whoever did it. */
+  /** Called with every task as it ends. */
   readonly onTask?: (record: MemoryTaskRecord) => void;
-  /** Told what was taken out of which file when the user wanted something forgotten; of nothing where none of it was found. */
+  /** Called with what was removed from which file on a user's forget request; empty if nothing was found. */
   readonly onForgotten?: (forgotten: readonly ForgottenIn[]) => void;
 }
 
-/** What a boundary of the work did: each step by itself, since each may fail alone; what failed is tried again beside the run. */
+/** Outcome of a compaction or a new session, step by step. A failed step is retried in the background. */
 export interface MemoryBoundary {
   readonly session: "written" | "unchanged" | "failed" | "off";
   readonly consolidation: "written" | "unchanged" | "failed" | "off" | "in_background";
 }
 
 export interface MemoryTurn {
-  /** Tells conversations of one channel apart; `default` when left out. */
+  /** Distinguishes conversations of one channel. Default: `default`. */
   readonly sessionId?: string;
-  /** The user changed the direction while the agent was at work. */
+  /** The user changed direction while the agent was working. */
   readonly steered?: boolean;
 }
 
 export interface MemoryBoundaryOptions extends MemoryTurn {
-  /** The messages that leave the list; all of them when left out. */
+  /** The messages that leave the list. Default: all. */
   readonly discarded?: readonly Message[];
   readonly signal?: AbortSignal;
 }
 
-/** The memory of one channel, as a host's run uses it. Nothing of it rejects because a memory could not be kept. */
+/** The memory of one channel for a host's run. No method rejects because a memory could not be saved. */
 export interface ChannelMemory {
-  /** Who the run is for. */
+  /** The user of the run. */
   readonly user?: string;
-  /** What the memory says to a user's text; put `renderedText` before it with `injectRuntimeContext`. */
+  /** Memories relevant to a user's text; put `renderedText` before it with `injectRuntimeContext`. */
   recall(
     userText: string,
     options?: Partial<Omit<RecallRequest, "query" | "workspaceDir" | "channelDir">>,
   ): Promise<RecallResult>;
   /**
-   * After every turn, with the conversation so far: begins an update of SESSION.md beside the run where one is due,
-   * and answers at once whether it did.
+   * Call after every turn with the conversation so far. Starts an update of SESSION.md in the background if
+   * one is due, and returns whether it did.
    */
   afterTurn(messages: readonly Message[], turn?: MemoryTurn): boolean;
-  /** Refreshes SESSION.md, then consolidates what leaves; a manager does it by itself through `ports`. */
+  /** Refreshes SESSION.md, then consolidates the discarded messages. A manager calls it through `ports`. */
   beforeCompaction(messages: readonly Message[], options?: MemoryBoundaryOptions): Promise<MemoryBoundary>;
   /** The same before a new session begins in the channel. */
   beforeNewSession(messages: readonly Message[], options?: MemoryBoundaryOptions): Promise<MemoryBoundary>;
   /**
-   * Forgets an item by its id (`m-…`), or what the words name, wherever the channel's folder tells it, and says what was
-   * taken out of which file. It is not learned again, and cannot be undone.
+   * Forgets an item by its id (`m-…`), or whatever the words name, anywhere in the channel's folder. Resolves
+   * to what was removed from which file. It is not learned again, and cannot be undone.
    */
   forget(what: string): Promise<readonly ForgottenIn[]>;
-  /** Reads and changes the files, lists what was changed, and takes changes back. */
+  /** Reads and changes the files, lists changes and undoes them. */
   readonly changes: MemoryWriter;
   /** For the ports of a `CompactManager`: `new CompactManager(config, { ...ports, ...memory.ports })`. */
   readonly ports: Required<Pick<ManagerPorts, "memoryFlushHook" | "beforeCompaction">>;
-  /** Resolves when no work of the memory is under way. */
+  /** Resolves when no memory work is running. */
   settled(): Promise<void>;
-  /** Takes in what was not taken in yet, with the messages where they are given, and waits for work under way. */
+  /** Consolidates what is not consolidated yet, including `messages` if given, and waits for running work. */
   close(messages?: readonly Message[], turn?: MemoryTurn): Promise<void>;
 }
 
 /**
- * The memory of one channel; its files are made, and what an earlier process left is taken in, at the first touch.
- * Throws `InvalidConfig` for settings that are out of range.
+ * Creates the memory of one channel. On first use its files are created and work left by an earlier process
+ * is resumed. Throws `InvalidConfig` for settings out of range.
  */
 export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemory {
   requireOptions(options, "options", CHANNEL_HINT);
@@ -136,7 +136,7 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
       },
       beforeCompaction: async (messages, { sessionId, discarded, signal }) => {
         const force = parts.settings.sessionMemory.forceRefreshBeforeCompact;
-        // With a model the hook takes in what leaves, once the compaction is committed.
+        // With a model, the flush hook consolidates the discarded messages once the compaction is committed.
         const leaves = parts.sidecar === undefined ? discarded : [];
         await boundary(parts, messages, { sessionId, discarded: leaves, signal, force });
       },
@@ -150,7 +150,7 @@ interface Parts {
   readonly writer: MemoryWriter;
   readonly options: ChannelMemoryOptions;
   readonly settings: CompactConfig;
-  /** Whether anything may be written at all. */
+  /** Whether automatic writes are enabled. */
   readonly writes: boolean;
   readonly sidecar: Sidecar | undefined;
   readonly lane: Lane;
@@ -158,9 +158,9 @@ interface Parts {
   readonly intake: Intake;
   readonly warn: (message: string) => void;
   readonly now: () => number;
-  /** Once, and again only when it failed. */
+  /** Runs once; retried only if it failed. */
   readonly begun: () => Promise<void>;
-  /** What the conversation holds, as it was seen last. */
+  /** The conversation as last seen. */
   live: readonly Message[];
   closed: boolean;
 }
@@ -202,18 +202,18 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   };
 }
 
-/** A listener that cannot break what it listens to. */
+/** A listener whose errors are ignored. */
 function harmless<T>(listener: ((value: T) => void) | undefined): (value: T) => void {
   return (value) => {
     try {
       listener?.(value);
     } catch {
-      // There is nobody left to tell.
+      // There is no one left to report to.
     }
   };
 }
 
-/** Files and what an earlier process left. */
+/** Creates the files and resumes work left by an earlier process. */
 async function begin(
   { workspaceDir, channelDir, user }: ChannelMemoryOptions,
   intake: Intake,
@@ -263,14 +263,14 @@ async function recallFrom(
   }
 }
 
-/** Characters of a block that any question gets, and for each of its own: what is asked in a word is answered in few. */
+/** Character budget of a block: a minimum, plus a number per character of the query. */
 const ROOM = { least: 700, forEach: 14 };
 
 function roomFor(query: string, most: number): number {
   return Math.min(most, ROOM.least + ROOM.forEach * query.length);
 }
 
-/** Newest messages of a conversation that a model still sees whole, as far as a memory can tell. */
+/** Number of newest messages that a model most likely still sees in full. */
 const LIVE_MESSAGES = 24;
 
 function textsOf(messages: readonly Message[]): readonly string[] {
@@ -286,7 +286,7 @@ function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn)
   return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
 }
 
-/** MEM-9: the session's state first, then what leaves; a step that fails stops nothing. */
+/** MEM-9: first the session's state, then the discarded messages; a failed step does not stop the others. */
 async function boundary(
   parts: Parts,
   messages: readonly Message[],
@@ -331,12 +331,12 @@ async function close(
   if (list !== undefined && !parts.closed) await boundary(parts, list, { ...turn, sessionId, force: true });
   parts.closed = true;
   await parts.lane.idle(MODEL_AT_THE_END_MS);
-  // What a model still works on is done by program instead.
+  // Work still waiting for a model is done by the heuristics instead.
   parts.lane.close();
   await parts.lane.idle();
 }
 
-/** How long the end waits for a model. */
+/** How long `close` waits for a model. */
 const MODEL_AT_THE_END_MS = 5_000;
 
 function closedError(): CompactError {
@@ -353,7 +353,7 @@ function sessionOf({ sessionId }: MemoryTurn): string {
   return sessionId ?? "default";
 }
 
-/** Forgets an item by its id, or whatever words name, as a person asks for it; what was taken out of which file. */
+/** Forgets an item by its id, or what the words name, for a person. Resolves to what was removed by file. */
 async function forgetNow(writer: MemoryWriter, what: string): Promise<readonly ForgottenIn[]> {
   const items = itemsOf(await writer.read("MEMORY.md"));
   const why = "a person asked for it";

@@ -2,7 +2,7 @@ import type { MemoryCandidate } from "./candidates.ts";
 import { list } from "./learning/terms.ts";
 import { spanIn, type TimeSpan } from "./ranking/dates.ts";
 
-/** Words of questions that ask what happened, and name nothing else. */
+/** Words of questions that only ask what happened. */
 const ASKING = list(`
   what whats which where when did do does done have has had we i you us our the a was were is are been on in at to of up so far off and
   happen happened work worked working discuss discussed achieve achieved talk talked about leave left stop stopped finish finished
@@ -11,13 +11,13 @@ const ASKING = list(`
   was wo haben hatten habe wir ich gemacht getan geschah passiert ist waren am dem den an stehen geblieben erinnere mich daran sag mir bitte noch mal nochmal
   qu est ce que avons nous fait on a où en étions passé s il ce rappelle rappelez moi dis qué hicimos pasó hemos hecho dónde quedamos estábamos recuérdame dime lo
   le el em o que fizemos aconteceu nós onde estávamos paramos lembra lembre diga что мы делали сделали было произошло где остановились в напомни скажи мне пожалуйста`);
-/** The same in Chinese and Japanese, whose words stand without spaces. */
+/** The same in Chinese and Japanese, which have no spaces between words. */
 const UNSPACED_ASKING =
   /我们|咱们|提醒我|告诉我|请|一下|在|做了?|干了?|讨论了?|聊了?|什么|哪些|事情?|发生了?|有|都|教えて(?:ください)?|私たち|は|何|に|を|が|の|話|し|まし|た|あり|起き|か/gu;
 const LAST =
   /(?<![\p{L}])(?:last (?:time|session)|letztes mal|la dernière fois|la última vez|da última vez|в прошлый раз)(?![\p{L}])|上次|前回/iu;
 
-/** Lines of the memory that answer a question about a day, or about where the work stands; none for another question. */
+/** The memory's lines for a question about a day or the state of the work; empty for other questions. */
 export function linesOfDay(
   query: string,
   candidates: readonly MemoryCandidate[],

@@ -1,11 +1,11 @@
-/** A line of Markdown, read just far enough to tell headings from what looks like them. */
+/** A line of Markdown, parsed just enough to tell headings from lookalikes. */
 export interface MarkdownLine {
   readonly kind: "heading" | "text" | "code" | "blank";
-  /** Of a heading its words; of text the line without comments; of code the line as it is. */
+  /** Heading: its words; text: the line without comments; code: the line unchanged. */
   readonly text: string;
   /** The line with its comments. */
   readonly raw: string;
-  /** 1 to 6 for headings, 0 otherwise. */
+  /** 1 to 6 for headings, else 0. */
   readonly level: number;
   /** From 1. */
   readonly number: number;
@@ -16,8 +16,8 @@ const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 const COMMENT_START = /^ {0,3}<!--/;
 
 /**
- * The lines of a Markdown text: ATX headings and fenced code as in CommonMark, HTML comments taken out. A comment that
- * is never closed is text, so that one typing error hides nothing. Takes a byte order mark and any line ends.
+ * The lines of a Markdown text: ATX headings and fenced code as in CommonMark, without HTML comments. An
+ * unclosed comment counts as text, so that a typo hides nothing. Accepts a byte order mark and any line ends.
  */
 export function scanMarkdown(text: string): readonly MarkdownLine[] {
   const lines = text.replace(/^\uFEFF/, "").split(/\r\n|\n|\r/);
@@ -40,16 +40,16 @@ export function scanMarkdown(text: string): readonly MarkdownLine[] {
   return scanned;
 }
 
-/** What stands below one heading, up to the next one. */
+/** The content below one heading, up to the next one. */
 export interface MarkdownPart {
-  /** Undefined for what stands above the first one. */
+  /** Undefined for content above the first heading. */
   readonly heading: MarkdownLine | undefined;
-  /** The headings above and its own, outermost first, the file's own title left out. */
+  /** The headings down to its own, outermost first, without the file's title. */
   readonly path: readonly MarkdownLine[];
   readonly body: readonly MarkdownLine[];
 }
 
-/** A text heading by heading, in order. */
+/** The parts of a text by heading, in order. */
 export function partsOf(lines: readonly MarkdownLine[]): readonly MarkdownPart[] {
   const title = fileTitle(lines);
   const parts: MarkdownPart[] = [];
@@ -66,10 +66,10 @@ export function partsOf(lines: readonly MarkdownLine[]): readonly MarkdownPart[]
   return [...parts, { heading, path, body }];
 }
 
-/** The mark of a list's item at its outer level. */
+/** The marker of a top-level list item. */
 export const BULLET: RegExp = /^ {0,3}(?:[-*+]|\d{1,9}[.)])[ \t]+/;
 
-/** List items at the outer level and paragraphs, without blank lines around them; code goes with what is before it. */
+/** Top-level list items and paragraphs, without blank lines around; code belongs to the block before it. */
 export function blocksOf(lines: readonly MarkdownLine[]): readonly (readonly MarkdownLine[])[] {
   const blocks: MarkdownLine[][] = [];
   let afterBlank = true;
@@ -82,7 +82,7 @@ export function blocksOf(lines: readonly MarkdownLine[]): readonly (readonly Mar
   return blocks.map((block) => block.slice(0, block.findLastIndex(({ kind }) => kind !== "blank") + 1));
 }
 
-/** A heading of level 1 that comes first and is the only one is what the file is called. */
+/** The title of a file: a level-1 heading that comes first and is the only one of its level. */
 function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
   const headings = lines.filter(({ kind }) => kind === "heading");
   const [first] = headings;
@@ -90,7 +90,7 @@ function fileTitle(lines: readonly MarkdownLine[]): MarkdownLine | undefined {
   return headings.length > 1 && first?.level === 1 && top.length === 1 ? first : undefined;
 }
 
-/** The line after a fenced block, which goes to the end of the text where nothing closes it. */
+/** The line after a fenced block; an unclosed block extends to the end of the text. */
 function fenceEnd(lines: readonly string[], start: number, fence: string): number {
   const close = lines.findIndex((line, index) => index > start && closes(line, fence));
   return close < 0 ? lines.length : close + 1;
@@ -111,7 +111,7 @@ function closes(line: string, fence: string): boolean {
   return marks.length >= fence.length && marks === (fence[0] ?? "").repeat(marks.length);
 }
 
-/** Where a comment that begins this line is closed, and what stands behind it; undefined for no such comment. */
+/** The line that closes a comment starting on this line, and the text after it; undefined if none does. */
 function commentEnd(lines: readonly string[], start: number): { line: number; rest: string } | undefined {
   const opening = lines[start] ?? "";
   if (!COMMENT_START.test(opening)) return undefined;
@@ -141,12 +141,12 @@ function withoutComments(line: string): string {
   return line.includes("<!--") ? line.replace(/<!--.*?-->/g, "") : line;
 }
 
-/** A text's lines without their ends; the number of lines is one more than that of the line ends. */
+/** A text's lines without their ends; one more than the number of line ends. */
 export function linesOf(text: string): string[] {
   return text.split(/\r\n|\n|\r/);
 }
 
-/** Replaces the lines from `from` up to `to`, counted from 0, `to` not included; line ends stay those of the text. */
+/** Replaces lines `from` (inclusive) to `to` (exclusive), counted from 0; the text's line ends are kept. */
 export function replaceLines(text: string, from: number, to: number, lines: readonly string[]): string {
   const end = /\r\n|\n|\r/.exec(text)?.[0] ?? "\n";
   const pieces = text.match(/[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+$/g) ?? [];
@@ -155,7 +155,7 @@ export function replaceLines(text: string, from: number, to: number, lines: read
   return before + gap + lines.map((line) => line + end).join("") + pieces.slice(to).join("");
 }
 
-/** The text with lines at its end, a blank one before them. */
+/** Appends lines to a text, after a blank line. */
 export function appendLines(text: string, lines: readonly string[]): string {
   const end = Number.MAX_SAFE_INTEGER;
   const gap = text.trim() === "" || /\n\s*\n$/.test(text) ? [] : [""];

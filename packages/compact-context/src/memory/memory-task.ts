@@ -13,47 +13,47 @@ import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
 export interface MemoryTaskRecord {
   /** `session-update`, `consolidation`, `promotion`, `history-folding`, `cleanup` or `rerank`. */
   readonly name: string;
-  /** `model` where a model's answer was taken, `program` where the program's own was. */
+  /** `model` if a model's answer was used, `program` if the built-in heuristic's was. */
   readonly by: "model" | "program";
-  /** `nothing`: there was nothing to change. */
+  /** `nothing`: nothing had to change. */
   readonly outcome: "done" | "nothing" | "failed";
   readonly milliseconds: number;
-  /** Requests to the model, and its tokens. */
+  /** Requests to the model, and tokens used. */
   readonly requests: number;
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Why it failed, or why a model's answer was not taken. */
+  /** The error, or why a model's answer was not used. */
   readonly detail?: string;
 }
 
-/** What the tasks of one channel's memory share; none of it is theirs to change. */
+/** Shared, read-only context of the tasks of one channel's memory. */
 export interface TaskContext {
   readonly writer: MemoryWriter;
-  /** Without it every task is done by program. */
+  /** If omitted, every task uses the built-in heuristics. */
   readonly sidecar?: Sidecar;
   /** Milliseconds since 1970. */
   now(): number;
-  /** Milliseconds of a steady clock. */
+  /** Milliseconds of a monotonic clock. */
   clock(): number;
   onTask(record: MemoryTaskRecord): void;
-  /** Told what was taken out of which file because the user wanted it forgotten; of nothing where none of it was found. */
+  /** Called with what was removed from which file on a user's forget request; empty if nothing was found. */
   onForgotten?(forgotten: readonly ForgottenIn[]): void;
-  /** Told of a model's failure that the program made good. */
+  /** Called if a model failed and the heuristic was used instead. */
   onWarning?(message: string): void;
 }
 
-/** Work that a program does well enough, and a model may do better. */
+/** A task with a sufficient heuristic and, optionally, a better model version. */
 export interface TwoForms<T> {
   readonly name: string;
-  /** Made only when there is a model to ask. */
+  /** Called only if there is a model. */
   readonly byModel?: () => SidecarTask<T>;
   readonly byProgram: () => T;
 }
 
 /**
- * Does a task: asks the model where there is one, falls back to the program, and tells of it. `settle` writes down what was
- * decided; false where nothing had to change. What a model decided and could not be written is decided again by program.
- * Rejects only when that failed too.
+ * Runs a task: calls the model if there is one, falls back to the heuristic, and reports the outcome.
+ * `settle` writes the result and resolves to false if nothing had to change. If a model's result cannot be
+ * written, the heuristic's is written instead. Rejects only if that fails too.
  */
 export async function runTask<T>(
   { name, byModel, byProgram }: TwoForms<T>,
@@ -97,8 +97,8 @@ export async function runTask<T>(
 }
 
 /**
- * The messages as far as a memory may learn from them: without summaries, which tell again what was learned, without
- * what was recalled into a user's message, and without what a recall tool brought back.
+ * The parts of messages a memory may learn from: without summaries, which repeat what was learned, without
+ * context recalled into a user's message, and without results of recall tools.
  */
 export function lessonsOf(messages: readonly Message[]): readonly Message[] {
   const recalls = new Set<string>();
@@ -109,7 +109,7 @@ export function lessonsOf(messages: readonly Message[]): readonly Message[] {
   });
 }
 
-/** The message with other parts, itself where they are the same; none without any. */
+/** The message with edited parts; the same object if nothing changed; empty if no part is left. */
 function edited(message: Message, edit: (part: Part) => readonly Part[]): Message[] {
   const parts = message.parts.flatMap(edit);
   if (parts.length === 0) return [];
@@ -119,8 +119,8 @@ function edited(message: Message, edit: (part: Part) => readonly Part[]): Messag
 }
 
 /**
- * Messages as they may be told again: without what was forgotten, wishes to forget, what was asked not to be kept, and
- * secrets told in words.
+ * Messages that may be stored or shown again: without forgotten text, forget requests, messages that ask not
+ * to be stored, and secrets told in words.
  */
 export function tellable(
   messages: readonly Message[],
@@ -137,7 +137,7 @@ export function tellable(
   );
 }
 
-/** The same without what the messages themselves ask to have forgotten. */
+/** The same, also without what the messages themselves ask to forget. */
 export function tellableNow(
   messages: readonly Message[],
   isForgotten: (text: string) => boolean,
@@ -160,10 +160,10 @@ function tellableText(text: string, isUser: boolean, isForgotten: (text: string)
   return withoutToldSecrets(kept.length === sentences.length ? text : kept.join(" "));
 }
 
-/** How an agent's session tells that its model did not answer. */
+/** Prefix of the reply that marks a failed model call in an agent's session. */
 export const NO_ANSWER = "[No answer";
 
-/** Where no model answered there is nothing that one sees better, and it may be out of reach. */
+/** False if no model answered: a model cannot add to such messages and may be unreachable. */
 export function wasAnswered(messages: readonly Message[]): boolean {
   return messages.some(
     (message) => message.role === "assistant" && !messageText(message).startsWith(NO_ANSWER),
@@ -172,12 +172,12 @@ export function wasAnswered(messages: readonly Message[]): boolean {
 
 const RECALL_TOOLS = [EXPAND_TOOL, SEARCH_TOOL, SESSIONS_TOOL, MEMORY_TOOL];
 
-/** Clients of MCP write the server's name before a tool's. */
+/** MCP clients prepend the server's name to a tool's name. */
 function bringsBack(tool: string): boolean {
   return RECALL_TOOLS.some((name) => tool.endsWith(name));
 }
 
-/** Ours is marked where it was made; after a round through a host's own format only its tag is left. */
+/** Our summaries have a mark; after a round trip through a host's format only the tag is left. */
 function isSummary(message: Message): boolean {
   return message.meta?.summaryVersion !== undefined || readSummary(messageText(message)) !== undefined;
 }

@@ -3,24 +3,24 @@ import { requireText } from "../errors.ts";
 import type { MemoryTrust } from "./changes/document.ts";
 import { DAY } from "./ranking/dates.ts";
 
-/** What may be taken at most; the first limit that is reached ends it. */
+/** Limits of a block; the first one reached applies. */
 export interface PackLimits {
-  /** Places that items come from, a file's section each. */
+  /** Maximum number of places (sections of files) that items come from. */
   readonly maxInjected: number;
-  /** Characters of the whole block, tags included. */
+  /** Characters of the whole block, including tags. */
   readonly maxChars: number;
   /** Tokens of the whole block, by `countText`. */
   readonly maxTokens?: number;
   readonly countText?: (text: string) => number;
-  /** Milliseconds since 1970, for ages; without it dates are shown. */
+  /** Milliseconds since 1970, for ages; if omitted, only dates are shown. */
   readonly now?: number;
-  /** Files inside this folder are named from it; whole paths without it. */
+  /** Files inside this folder are shown relative to it. Default: absolute paths. */
   readonly root?: string;
 }
 
 export interface PackedItem<T> {
   readonly item: T;
-  /** The text as it stands in the block. */
+  /** The text as rendered in the block. */
   readonly content: string;
   readonly clipped: boolean;
 }
@@ -28,15 +28,15 @@ export interface PackedItem<T> {
 export interface Packed<T> {
   readonly items: readonly PackedItem<T>[];
   readonly renderedText: string;
-  /** Items that said what another one says already. */
+  /** Number of items that repeat another. */
   readonly folded: number;
-  /** Items left out for lack of room. */
+  /** Number of items that did not fit. */
   readonly omitted: number;
-  /** Those that were folded or left out, in order. */
+  /** The folded and omitted items, in order. */
   readonly left: readonly { readonly item: T; readonly why: "folded" | "no-room" }[];
 }
 
-/** What of a memory is put into a block. */
+/** The fields of a memory that a block shows. */
 export interface Packable {
   readonly source: string;
   readonly title: string;
@@ -47,14 +47,14 @@ export interface Packable {
   readonly from?: string;
 }
 
-/** An item that is cut to less than this is better left out. */
+/** An item clipped to less than this is omitted. */
 const LEAST_CHARS = 160;
 const CLIP_MARK = "… [clipped, the rest is in the file]";
 const BETWEEN = "\n\n";
 
 /**
- * Fills the room with the best items: one that does not fit whole is skipped for a later one that does, and only the
- * first is clipped for the room that is left. Items of one place in a row share its line. Nothing gives an empty text.
+ * Packs the best items: one that does not fit is skipped for a later one that does; only the first item may
+ * be clipped. Consecutive items of one place share its header. No items give an empty text.
  */
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
@@ -102,7 +102,7 @@ export function packMemories<T extends Packable>(ranked: readonly T[], limits: P
   };
 }
 
-/** The whole text where it fits, for the first item as much as fits, else nothing. */
+/** The whole text if it fits; for the first item as much as fits; else undefined. */
 function fitted(
   head: string,
   text: string,
@@ -121,14 +121,14 @@ function fitted(
   return low < Math.min(LEAST_CHARS, text.length) ? undefined : clipAt(text, low);
 }
 
-/** Cut behind a whole word where one ends near, never within a character. */
+/** Clips after a whole word if one ends nearby, never within a character. */
 function clipAt(text: string, length: number): string {
   const cut = text.slice(0, length).replace(/[\uD800-\uDBFF]$/, "");
   const word = cut.slice(0, Math.max(cut.lastIndexOf(" "), cut.lastIndexOf("\n"), cut.length - 20));
   return `${word.trimEnd()}${CLIP_MARK}`;
 }
 
-/** Where an item is from, how old it is, and whether a tool said it, on one line. */
+/** Source, age, and whether a tool said it, on one line. */
 function header(
   { source, title, path, timestamp, trust, from }: Packable,
   { now, root }: PackLimits,
@@ -156,9 +156,9 @@ function ageOf(timestamp: string, now: number | undefined): string {
 
 // ---- the block in a message
 
-/** The tags that set what the runtime adds apart from what the user wrote. */
+/** The tags that separate the runtime's text from the user's. */
 const TAGS = ["runtime_context", "user_message", "system"];
-/** Characters without a width hide no tag. */
+/** Also matches tags with invisible characters in them. */
 const ANY_TAG = new RegExp(
   `<(?=[\\s\\p{Cf}]*/?[\\s\\p{Cf}]*(?:${TAGS.map((tag) => [...tag].join("\\p{Cf}*")).join("|")})(?![\\p{L}\\p{N}_]))`,
   "giu",
@@ -171,19 +171,20 @@ const USER = /^<user_message>\n([\s\S]*)\n<\/user_message>$/;
 /** Characters of the tags around a block. */
 const RUNTIME_CONTEXT_CHARS: number = OPEN.length + CLOSE.length;
 
-/** Text in which none of the runtime's tags opens or closes: what was recalled cannot pretend to be the user. */
+/** Escapes the runtime's tags: recalled text cannot pretend to be the user's. */
 export function escapeRuntimeTags(text: string): string {
   return text.replace(ANY_TAG, "&lt;");
 }
 
-/** A block of what was recalled; empty text for nothing, never empty tags. */
+/** A block of recalled text; empty for an empty body, never empty tags. */
 export function renderRuntimeContext(body: string): string {
   return body.trim() === "" ? "" : `${OPEN}${body}${CLOSE}`;
 }
 
 /**
- * The user's turn with a `<runtime_context>` block before it. It goes into the user message and not into the system
- * prompt, which stays the same, byte by byte, from turn to turn. Without a block it is the user's own text, unchanged.
+ * The user's turn with a `<runtime_context>` block before it. The block goes into the user message so that
+ * the system prompt stays byte-identical across turns. If the block is empty, the user's text is returned
+ * unchanged.
  */
 export function injectRuntimeContext(userText: string, block: string): string {
   requireText(userText, "userText", "Pass the user's own text.");
@@ -192,7 +193,7 @@ export function injectRuntimeContext(userText: string, block: string): string {
   return `${block}\n\n<user_message>\n${userText}\n</user_message>`;
 }
 
-/** The user's own text again: what was recalled must not be learned a second time. */
+/** Restores the user's own text: recalled text must not be learned again. */
 export function stripRuntimeContext(text: string): string {
   const rest = text.replace(BLOCK, "");
   return rest === text ? text : (USER.exec(rest)?.[1] ?? rest);

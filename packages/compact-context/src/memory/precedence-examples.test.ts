@@ -16,7 +16,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(workspaceDir, { recursive: true }));
 
-/** Notes facts on days of November 2026, oldest last, so that the order in the file is no help. */
+/** Notes facts on days of November 2026, oldest last, so that the order in the file does not help. */
 async function note(facts: readonly (readonly [day: number, text: string])[]): Promise<void> {
   for (const [day, text] of facts.toReversed()) {
     const writer = createMemoryWriter({ channelDir, now: () => Date.UTC(2026, 10, day, 9) });

@@ -5,10 +5,10 @@ import { REMEMBER } from "./learning/language.ts";
 import { relationOf, statesMoreThan } from "./learning/relation.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
-/** Whose word counts more at equal relevance: the work at hand, or what holds for good. */
+/** What ranks higher at equal relevance: the current work, or lasting statements. */
 export type Precedence = "current" | "durable";
 
-/** Factors of sources: enough to decide between equals, too little to turn what is off the topic into an answer. */
+/** Factors of sources: enough to break ties, too small to promote an irrelevant line. */
 const ALWAYS = { "channel-history": 1, "channel-log": 0.9, "channel-context": 0.9 };
 const FACTORS: Readonly<Record<Precedence, Readonly<Record<MemorySource, number>>>> = {
   current: { ...ALWAYS, "channel-session": 1.3, "channel-memory": 1.18, "workspace-memory": 1.12 },
@@ -18,13 +18,13 @@ const FACTORS: Readonly<Record<Precedence, Readonly<Record<MemorySource, number>
 export interface ScoredMemory {
   readonly candidate: MemoryCandidate;
   readonly score: number;
-  /** Why the line may not hold any more; stands behind it. */
+  /** Why the line may be out of date; appended to it. */
   readonly note?: string;
 }
 
 /**
- * By score and source, then priority; a statement once, of two on one thing the newer first, and last what tells again what
- * was superseded. Lines that may not hold any more say so.
+ * Orders by score and source, then priority. A statement appears once; of two on one topic the newer comes
+ * first; lines that repeat superseded text come last. Lines that may be out of date get a note.
  */
 export function inPrecedence(
   hits: readonly ScoredMemory[],
@@ -48,7 +48,7 @@ export function inPrecedence(
   ];
 }
 
-/** A line that was superseded with its note; where it states more than what took its place, it stands `behind` that. */
+/** A superseded line with its note; if it states more than its replacement, it is placed `behind` that. */
 function formerIn(
   hit: ScoredMemory,
   old: Superseded,
@@ -66,7 +66,7 @@ function formerIn(
   return { told: { ...hit, note }, behind: inPart ? heir : undefined };
 }
 
-/** The ids of what took the place of a text, one after the other; the last one holds now. */
+/** Ids of the items that replaced a text, one after another; the last one is current. */
 function heirsOf({ by }: Superseded, retired: readonly Superseded[]): readonly string[] {
   if (by === undefined) return [];
   const next = retired.find(({ id }) => id === by);
@@ -74,7 +74,7 @@ function heirsOf({ by }: Superseded, retired: readonly Superseded[]): readonly s
   return [by, ...(next === undefined ? [] : heirsOf(next, others))];
 }
 
-/** The hits, and with each that was superseded the item that took its place, as relevant as it is. */
+/** The hits, plus the current replacement of each superseded hit with the same score. */
 export function withHeirs<Hit extends ScoredMemory>(
   hits: readonly Hit[],
   candidates: readonly MemoryCandidate[],
@@ -91,10 +91,10 @@ export function withHeirs<Hit extends ScoredMemory>(
   return [...all.values()];
 }
 
-/** A longer beginning of a statement tells which one it is. */
+/** A longer prefix of a statement identifies it. */
 const LEAST_OF_ONE = 20;
 
-/** Of lines that tell one statement again, or its beginning, the item of the memory, else the best. */
+/** Of lines that repeat one statement or its beginning, the memory's item, else the best. */
 function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   const told = new Map<string, ScoredMemory>();
   const items = hits.filter(({ candidate }) => candidate.source === "channel-memory").map(bare);
@@ -110,7 +110,7 @@ function onceEach(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   return [...told.values()];
 }
 
-/** By item the texts that it took the place of, and what those had: a question in their words finds the item. */
+/** By item, the texts it replaced, including earlier ones: a query in their words finds the item. */
 export function formerTexts(retired: readonly Superseded[]): ReadonlyMap<string, readonly string[]> {
   const former = new Map<string, readonly string[]>();
   for (const { id, by, text } of retired)
@@ -118,7 +118,7 @@ export function formerTexts(retired: readonly Superseded[]): ReadonlyMap<string,
   return former;
 }
 
-/** Whether a line from before that day tells the text again. */
+/** Whether a line from before the text was superseded repeats the text. */
 function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: Superseded): boolean {
   if (source === "workspace-memory" || (source === "channel-memory" && (timestamp ?? "").slice(0, 10) > date))
     return false;
@@ -127,7 +127,7 @@ function tells({ content, timestamp, source }: MemoryCandidate, { text, date }: 
   return shareIn(terms, topicTerms(said)) === 1 && relationOf(said, text) === "apart";
 }
 
-/** Each behind the newest on its topic; what cannot hold beside a newer item of the memory says so. */
+/** Moves each line behind the newest on its topic. A line that conflicts with a newer item gets a note. */
 function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   const ordered = [...hits];
   const noted = new Map(
@@ -135,7 +135,7 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
       .filter(({ candidate }) => candidate.source === "channel-memory")
       .map((hit) => [bare(hit), Date.parse(hit.candidate.timestamp ?? "")]),
   );
-  // What other files tell of an item again is as old as the item.
+  // Copies of an item in other files are as old as the item.
   const timeOf = (hit: ScoredMemory): number =>
     noted.get(bare(hit)) ?? Date.parse(hit.candidate.timestamp ?? "");
   const contradicts = (newer: ScoredMemory, older: ScoredMemory): boolean =>
@@ -165,7 +165,7 @@ function newerFirst(hits: readonly ScoredMemory[]): readonly ScoredMemory[] {
   return ordered;
 }
 
-/** A newer line speaks of what an older item of the memory is about, and says something new of it. */
+/** A newer line mentions the topic of an older item of the memory and says something new about it. */
 function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
   return (
     older.candidate.source === "channel-memory" &&
@@ -176,20 +176,20 @@ function tellsNews(newer: ScoredMemory, older: ScoredMemory): boolean {
 
 const SHARED = 0.6;
 
-/** Most words of the one that says less are in the other; of one word alone, all there is. */
+/** The longer text contains most words of the shorter one; a single word only matches a single word. */
 function sameTopic(hit: ScoredMemory, older: ScoredMemory): boolean {
   const [few, many] = [aboutOf(hit), aboutOf(older)].sort((one, other) => one.size - other.size);
   if (few === undefined || many === undefined) return false;
   return (few.size > 1 || many.size === 1) && shareIn(few, many) >= SHARED;
 }
 
-/** What a line is about: words that are no date, number or other value. What came of a turn is told alike of each. */
+/** The topic words of a line, without values. The outcome of a turn is ignored: outcomes are worded alike. */
 function aboutOf({ candidate }: ScoredMemory): ReadonlySet<string> {
   const [said = ""] = candidate.content.split(" → ");
   return new Set([...topicTerms(said)].filter((term) => !isValue(term)));
 }
 
-/** The statement of a line: without its bullet, what was done about it, and the wish to keep it. */
+/** The statement of a line, without its bullet, its outcome and a request to remember it. */
 function saidIn({ candidate }: ScoredMemory): string {
   const said = candidate.content.replace(/^[-*]\s+/, "").split(" → ")[0] ?? "";
   return said.replace(/^(?:Decided|Asked for|Answered|Under way): /, "").replace(REMEMBER, "");
@@ -199,10 +199,10 @@ function bare(hit: ScoredMemory): string {
   return saidIn(hit).toLowerCase();
 }
 
-/** Share of a line's words that one live message holds when the line says nothing new. */
+/** Share of a line's words in one live message from which the line says nothing new. */
 const HELD_LIVE = 0.8;
 
-/** Tells lines that the conversation itself holds already: live messages come first. */
+/** True for lines that the live conversation already contains. */
 export function heldBy(live: readonly string[]): (candidate: MemoryCandidate) => boolean {
   const told = live.map(topicTerms).filter(({ size }) => size > 0);
   return ({ content }) => {

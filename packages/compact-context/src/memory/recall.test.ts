@@ -260,7 +260,7 @@ describe("recall", () => {
     };
     const request = { maxInjected: 1, rerank: broken, rerankTimeout: 10 };
     expect((await recall("deploy", request)).items).toHaveLength(1);
-    // A rejection that nobody handles would come with the time-out, and fail this test.
+    // An unhandled rejection would arrive with the timeout and fail this test.
     await new Promise((done) => setTimeout(done, 40));
     await expect(recall("deploy", { ...request, rerankTimeout: 0.5 })).rejects.toThrow(
       /rerankTimeout must be/,

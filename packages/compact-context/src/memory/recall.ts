@@ -32,7 +32,7 @@ import {
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
 
-/** A model as recall asks it: like any other, with a key in the request where one is resolved. */
+/** A model for reranking: a `TextModel` whose request carries an API key if one is resolved. */
 export type RerankModel = Omit<TextModel, "generate"> & {
   generate(request: TextModelRequest & { readonly apiKey?: string }): Promise<TextModelAnswer>;
 };
@@ -55,18 +55,18 @@ export interface RecallRequest {
   /** Sources to recall from. Default: all except the logs; a named log is searched. */
   readonly sources?: readonly MemorySource[];
   readonly precedence?: Precedence;
-  /** Gives ids in a better order, those left out not meant; what fails or takes too long leaves the order as it is. */
+  /** Returns ids in a better order; omitted ids are dropped. On error or timeout the order is unchanged. */
   readonly rerank?: RerankMemories;
-  /** Lets `model` order what was found, where there is no `rerank`. */
+  /** Lets `model` rerank the results if there is no `rerank`. */
   readonly rerankWithModel?: boolean;
   readonly model?: RerankModel;
-  /** Asked before each request to the model; the key goes into the request. */
+  /** Called before each request to the model; the key is added to the request. */
   readonly resolveApiKey?: (model: RerankModel) => Promise<string>;
-  /** For `rerank`, in milliseconds; 3,000. */
+  /** Timeout of `rerank` in milliseconds. Default: 3,000. */
   readonly rerankTimeout?: number;
-  /** What the conversation itself holds: lines that say the same are left out. */
+  /** Texts of the conversation itself: memories that repeat them are omitted. */
   readonly live?: readonly string[];
-  /** Milliseconds since 1970, for the ages in the text. */
+  /** Milliseconds since 1970. If omitted, the text has dates without ages. */
   readonly now?: number;
   readonly warn?: (message: string) => void;
 }
@@ -76,7 +76,7 @@ export interface RecalledMemory {
   readonly source: MemorySource;
   readonly path: string;
   readonly title: string;
-  /** As it stands in the text: clipped when `clipped`. */
+  /** As rendered in the text; truncated if `clipped`. */
   readonly content: string;
   readonly clipped: boolean;
   readonly timestamp?: string;
@@ -90,22 +90,22 @@ export type RecallOutcome =
   /** It repeats another item. */
   | "folded"
   | "no-room"
-  /** It holds too little of the query itself. */
+  /** It holds too few of the query's words. */
   | "weak"
-  /** Even the best one may be chance, so that one stands alone. */
+  /** No item covers the query well enough, so only the best one is given. */
   | "unsure"
-  /** The conversation itself holds it. */
+  /** The conversation already holds it. */
   | "live"
-  /** The reranker left it out. */
+  /** The reranker dropped it. */
   | "not-meant";
 
 export interface RecallDecision {
   readonly id: string;
   readonly source: MemorySource;
   readonly title: string;
-  /** By the words, before sources and freshness are weighed. */
+  /** Word score, before sources and freshness are weighted. */
   readonly score: number;
-  /** The share of the query's words, weighed by rarity, that it holds itself, 0 to 1. */
+  /** Share of the query's words that the item holds, weighted by rarity, 0 to 1. */
   readonly coverage: number;
   readonly outcome: RecallOutcome;
 }
@@ -114,23 +114,26 @@ export interface RecallResult {
   readonly items: readonly RecalledMemory[];
   /** A `<runtime_context>` block; empty if nothing is relevant. */
   readonly renderedText: string;
-  /** Sections that were ranked. */
+  /** Number of ranked sections. */
   readonly candidates: number;
-  /** Relevant items that repeat others; `omitted` counts those without room. */
+  /** Number of relevant items that repeat others; `omitted` counts those that did not fit. */
   readonly folded: number;
   readonly omitted: number;
-  /** Every candidate that was looked at and why it is in the text or not, best score first. */
+  /** Every candidate that was considered and its outcome, best score first. */
   readonly decisions: readonly RecallDecision[];
 }
 
 const DEFAULTS = { maxCandidates: 12, maxInjected: 5, maxChars: 3_500, rerankTimeout: 3_000 };
 
-/** Share of the query's words, weighed by rarity, that an item must hold to be relevant at all. */
+/** Minimum share of the query's words, weighted by rarity, for an item to be relevant. */
 const LEAST_COVERAGE = 0.12;
-/** Below this share the best item is given alone: it may be chance. */
+/** If no item reaches this share, only the best one is given: it may be a chance match. */
 const SURE_COVERAGE = 0.22;
 
-/** What of the memory answers the query, best first, and as text to put before the user's message. No model is asked. */
+/**
+ * Finds the memories that match the query, best first, and renders them as text to put before the user's
+ * message. No model is called unless a reranker is set.
+ */
 export async function recallRelevantMemory(request: RecallRequest): Promise<RecallResult> {
   requireOptions(request, "request", "Pass the channel's folder: { channelDir }.");
   requireText(request.channelDir, "request.channelDir", "Pass the channel's folder: { channelDir }.");
@@ -220,11 +223,11 @@ function decisionsOf(
 interface Indexed {
   readonly candidates: readonly MemoryCandidate[];
   readonly index: RecallIndex;
-  /** By id the headings, and what the line took the place of. */
+  /** By id: the headings, and the texts that the line replaced. */
   readonly titles: ReadonlyMap<string, string>;
 }
 
-/** Indexes of memories that were recalled from last, by the state of their files. */
+/** Recently used indexes, keyed by the state of the memory's files. */
 const indexes = createLruMap<Indexed>(8);
 
 async function indexed(request: RecallRequest, retired: readonly Superseded[]): Promise<Indexed> {
@@ -249,7 +252,7 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   return made;
 }
 
-/** The lines of the day that is asked about; else the best by words alone, with what they hold of the query. */
+/** The lines of the day the query asks about; else the best word matches with their coverage. */
 function lookedAt(
   { candidates, index, titles }: Indexed,
   { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
@@ -269,7 +272,7 @@ function lookedAt(
   });
 }
 
-/** Those that hold enough of the query's words themselves; a single one where even the best may be chance. */
+/** The items with enough coverage; only the best one if no coverage is sure. */
 function relevant(
   looked: readonly LookedAt[],
   { precedence = "current" }: RecallRequest,
@@ -294,7 +297,7 @@ async function reranked(
   try {
     const memories = found.map(({ candidate }) => candidate);
     const asked = (async () => rerank(request.query, memories, signal))();
-    // The timer keeps the process alive: whoever waits for a recall gets one, whatever a reranker does.
+    // The timer keeps the process alive, so a recall always resolves, even if the reranker hangs.
     const late = sleep(milliseconds, undefined, { signal }).then(() => {
       throw new Error(`it took longer than ${milliseconds} ms`);
     });
@@ -309,7 +312,7 @@ async function reranked(
   }
 }
 
-/** The request's own reranker, or one that asks its model. */
+/** The request's own reranker, or one that calls its model. */
 function rerankerOf({
   rerank,
   rerankWithModel,
@@ -345,7 +348,7 @@ function checkRequest(request: RecallRequest): void {
   }
 }
 
-/** Orders what was found, or says that none of it matters by giving none; asked only where there is more than fits. */
+/** Orders the found memories; an empty list means none is relevant. Called only if more match than fit. */
 export type RerankMemories = (
   query: string,
   memories: readonly MemoryCandidate[],
@@ -359,7 +362,7 @@ const SYSTEM = `You decide which notes of a memory matter to a user's message, a
 
 const MOST_OF_ONE = 400;
 
-/** Lets a model order what was found; it may say that none of it matters. */
+/** A reranker that asks a model; it may drop all memories. */
 export function rerankBy(sidecar: Sidecar): RerankMemories {
   return async (query, memories, signal) => {
     const notes = memories.map(

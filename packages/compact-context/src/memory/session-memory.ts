@@ -2,7 +2,7 @@ import { readArgument, requireText } from "../errors.ts";
 import { clipLine } from "../summarizers/extractive/text.ts";
 import { scanMarkdown } from "./markdown.ts";
 
-/** What a session's working state holds; every list oldest first. */
+/** A session's working state; every list is oldest first. */
 export interface SessionMemoryState {
   readonly title: string;
   readonly currentState: readonly string[];
@@ -21,15 +21,15 @@ export type SessionList = Exclude<keyof SessionMemoryState, "title">;
 interface SessionSection {
   readonly field: keyof SessionMemoryState;
   readonly heading: string;
-  /** What belongs there; stands in the template as a comment. */
+  /** What belongs there; a comment in the template. */
   readonly note: string;
-  /** Shown even when empty: what the next turn must know, or know to be unknown. */
+  /** Shown even if empty: the next turn needs to know it, or that it is unknown. */
   readonly always: boolean;
-  /** Which items stay where there are too many: those at the end, unless the first ones matter most. */
+  /** Which items stay if there are too many: the last ones, or the first if those matter most. */
   readonly keeps: "first" | "last";
 }
 
-/** The sections of SESSION.md in their order. */
+/** The sections of SESSION.md, in order. */
 export const SESSION_SECTIONS: readonly SessionSection[] = (
   [
     ["title", "Session Title", "One line.", true, "first"],
@@ -49,7 +49,7 @@ const LONGEST_ITEM = 300;
 const LONGEST_TITLE = 120;
 const UNTITLED = "Untitled session";
 
-/** A state that says nothing yet. */
+/** An empty state. */
 export function emptySessionMemory(): SessionMemoryState {
   return {
     title: "",
@@ -65,8 +65,9 @@ export function emptySessionMemory(): SessionMemoryState {
 }
 
 /**
- * The text of SESSION.md: the same for the same state, sections in fixed order, items on one line each and never
- * taken for a heading, sections over their limit cut (the rest is in the archive), empty ones of low value left out.
+ * The text of SESSION.md. Deterministic: sections in fixed order, one line per item, no item that could be
+ * read as a heading. Long sections are truncated (the archive has the rest), and empty ones of low value are
+ * omitted.
  */
 export function renderSessionMemory(state: SessionMemoryState): string {
   return readArgument("state", "Pass a whole state, such as emptySessionMemory() gives.", () => {
@@ -88,12 +89,12 @@ function shownItems(items: readonly string[], { keeps }: SessionSection): readon
   return keeps === "last" ? distinct.toReversed() : distinct;
 }
 
-/** One line that a comment mark cannot hide. */
+/** One line that cannot open a comment. */
 function shownLine(text: string, most: number): string {
   return clipLine(text.replaceAll("<!--", "&lt;!--"), most);
 }
 
-/** Reads SESSION.md, as rendered or as people edited it; sections that it does not know and comments are left out. */
+/** Parses SESSION.md as rendered or as edited by people; unknown sections and comments are ignored. */
 export function parseSessionMemory(text: string): SessionMemoryState {
   requireText(text, "text", "Pass the text of SESSION.md.");
   const lists = new Map<SessionList, string[]>();
@@ -112,7 +113,7 @@ export function parseSessionMemory(text: string): SessionMemoryState {
 
 const BULLET = /^(?:[-*+]|\d{1,9}[.)])\s+/;
 
-/** A line without a bullet goes on with the item before it. */
+/** A line without a bullet continues the item before it. */
 function addItem(lists: Map<SessionList, string[]>, field: SessionList, item: string): void {
   const items = lists.get(field) ?? [];
   lists.set(field, items);
@@ -121,7 +122,7 @@ function addItem(lists: Map<SessionList, string[]>, field: SessionList, item: st
   else items[last] = `${items[last]} ${item}`;
 }
 
-/** The field that a heading names, however it is written. */
+/** The field of a heading, in any spelling of case and punctuation. */
 export function fieldOf(heading: string): SessionSection["field"] | undefined {
   const plain = (name: string): string => name.toLowerCase().replace(/[^\p{L}]+/gu, "");
   const known = SESSION_SECTIONS.find((section) => plain(section.heading) === plain(heading));

@@ -89,10 +89,7 @@ function oneLine(text: string): string {
   return text.replace(/\s+/g, " ").trim();
 }
 
-/**
- * As many entries as fit, and the number omitted, including those `beyond` the list; `more` says how to get
- * them.
- */
+/** As many entries as fit, and the number omitted plus those `beyond` the list; `more` says how to go on. */
 function withinLines(
   entries: readonly string[],
   { maxTokens, countText, beyond = 0 }: Limits & { readonly beyond?: number },
@@ -110,7 +107,7 @@ function withinLines(
   return left === 0 ? shown : `${shown}\n${left} more. ${more(count - 1)}`;
 }
 
-/** The sessions of an archive, one per line, and how many more there are. */
+/** The sessions of an archive, one per line, and the number omitted. */
 export function sessionsText(
   sessions: readonly { readonly id: string; readonly steps: readonly number[] }[],
   { offset, total, maxTokens, countText }: Limits & { readonly offset: number; readonly total: number },

@@ -6,10 +6,7 @@ export type Arguments = Readonly<Record<string, unknown>>;
 /** Per text; any real query is shorter. */
 const MOST_CHARACTERS = 10_000;
 
-/**
- * Arguments as an object, from a value or JSON text. Throws `InvalidArgument` with a message written for the
- * model.
- */
+/** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, worded for the model. */
 function readArguments(args: unknown): Arguments {
   const value = typeof args === "string" ? parsed(args) : args;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Arguments;

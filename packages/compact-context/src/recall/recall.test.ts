@@ -153,7 +153,7 @@ describe("recallTools", () => {
     const found = await search.execute({ query: "port" });
     const id = /archive id ([0-9a-z]{10})/.exec(found)?.[1];
     expect(await expand.execute({ id })).toContain("> the port is 5433");
-    // As it stands in a stub or a summary, copied with what is around it, or as JSON text.
+    // As in a stub or a summary, copied with its surroundings, or as JSON text.
     for (const asked of [`archive id ${id}`, ` ${id}] `, `id: ${id}`]) {
       expect(await expand.execute(JSON.stringify({ id: asked }))).toContain("> the port is 5433");
     }
@@ -223,7 +223,7 @@ describe("recallTools", () => {
   });
 
   it.each([
-    [EXPAND_TOOL, {}, "id must be a text"],
+    [EXPAND_TOOL, {}, "id must be a non-empty string"],
     [EXPAND_TOOL, null, "must be a JSON object"],
     [EXPAND_TOOL, "{broken", "no JSON"],
     [EXPAND_TOOL, { id: "step 99" }, "no transcript of step 99"],
@@ -231,7 +231,7 @@ describe("recallTools", () => {
     [EXPAND_TOOL, { id: "x\n\u001b[2Jy" }, "has no message"],
     [EXPAND_TOOL, { id: "m1", offset: -3 }, "offset must be a whole number"],
     [EXPAND_TOOL, { id: "step 1", offset: 9 }, "has 1 messages"],
-    [SEARCH_TOOL, { query: " " }, "query must be a text"],
+    [SEARCH_TOOL, { query: " " }, "query must be a non-empty string"],
     [SEARCH_TOOL, { query: "port", limit: 0 }, "limit must be a whole number"],
     [SEARCH_TOOL, [], "must be a JSON object"],
   ])("answers %s with %j by an error text", async (name, args, words) => {

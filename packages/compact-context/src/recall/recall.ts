@@ -31,10 +31,7 @@ export interface ExpandOptions {
 /** An archived message and a piece of its readable text. */
 export interface Expanded {
   readonly found: FoundMessage;
-  /**
-   * Texts, calls with their arguments, and results, in order. Data of the past conversation, never
-   * instructions.
-   */
+  /** Texts, calls with arguments, and results, in order. Data of a past conversation, not instructions. */
   readonly text: string;
   /** Number of characters before `text`; `characters` is the total. */
   readonly offset: number;
@@ -85,7 +82,7 @@ function requireWhole(name: string, value: number, least: number): void {
   });
 }
 
-/** A message list as it was, except for what the archive never had. */
+/** A message list as it was, except for what the archive never stored. */
 export interface Restored {
   readonly sessionId: string;
   readonly step: number;
@@ -112,9 +109,7 @@ export interface Difference {
 export interface RestoreOptions {
   /** Default: the newest. */
   readonly step?: number | undefined;
-  /**
-   * Returns the list as it was before that compaction, including earlier summaries, instead of all originals.
-   */
+  /** Returns the list as it was before that compaction, with earlier summaries, instead of all originals. */
   readonly asSent?: boolean;
 }
 
@@ -228,9 +223,7 @@ function readablePart(part: Part): string {
 /** Upper bound: even base64 and emoji have fewer characters per token. */
 const MOST_CHARACTERS = 8;
 
-/**
- * The longest prefix found with at most `maxTokens` tokens; never splits a character, and keeps at least one.
- */
+/** The longest prefix found within `maxTokens` tokens; never splits a character, and keeps at least one. */
 export function within(text: string, maxTokens: number, countText: (text: string) => number): string {
   let piece = cut(text, maxTokens * MOST_CHARACTERS);
   for (;;) {

@@ -47,9 +47,7 @@ export interface ToolShapes {
       execute: Runs;
     }
   >;
-  /**
-   * Runnable tools for LangChain agents and `bindTools`; `invoke` accepts a tool call or its bare arguments.
-   */
+  /** Runnable tools for LangChain agents and `bindTools`; `invoke` takes a tool call or bare arguments. */
   readonly langchain: (Described & {
     readonly schema: ParametersSchema;
     readonly lc_runnable: true;

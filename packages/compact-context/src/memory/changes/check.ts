@@ -25,7 +25,7 @@ import {
 } from "./store.ts";
 
 export interface MemoryOverviewFile {
-  /** `workspace` files are people's and never written. */
+  /** `workspace` files belong to people and are never written. */
   readonly place: "channel" | "workspace";
   readonly path: string;
   readonly document: MemoryDocument;
@@ -34,7 +34,7 @@ export interface MemoryOverviewFile {
   readonly characters: number;
 }
 
-/** The memory files that a recall reads, with their sections and items; those that are missing are left out. */
+/** The memory files that recall reads, with their sections and items; missing files are omitted. */
 export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
   return (await readEach(folder)).flatMap(({ file, error }) => {
     if (error !== undefined) throw error;
@@ -43,7 +43,7 @@ export async function readMemory(folder: ChannelFolder): Promise<readonly Memory
 }
 
 interface ReadOne {
-  /** As problems name it. */
+  /** Name used in problems. */
   readonly name: string;
   readonly file?: MemoryOverviewFile;
   readonly error?: unknown;
@@ -90,9 +90,9 @@ export interface MemoryProblem {
     | "unreadable"
     | "log"
     | "unfinished";
-  /** Errors are wrong in any case; warnings are worth a look. */
+  /** Errors are always wrong; warnings deserve a look. */
   readonly severity: "error" | "warning";
-  /** File, and line where there is one: `MEMORY.md:12`. */
+  /** File, and line if there is one: `MEMORY.md:12`. */
   readonly place: string;
   readonly message: string;
   readonly hint: string;
@@ -104,7 +104,7 @@ export interface CheckOptions extends ChannelFolder {
   readonly now: number;
 }
 
-/** What is wrong or doubtful in a channel's memory and its workspace's, by file and line; changes nothing. */
+/** Problems in the memory of a channel and its workspace, by file and line; changes nothing. */
 export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
   const read = await readEach(options);
   const place = await findChannel(options);
@@ -176,7 +176,7 @@ function malformed({ name, document: { text } }: CheckedFile): readonly MemoryPr
   ];
 }
 
-/** The line of a fence that nothing closes. */
+/** The line of an unclosed fence. */
 function openFence(lines: readonly string[]): readonly number[] {
   let [open, at] = ["", 0];
   lines.forEach((line, index) => {
@@ -202,7 +202,7 @@ function secrets(
   );
 }
 
-/** Characters beyond which a file is worth folding or cleaning up, and days after which it may be out of date. */
+/** Characters above which a file should be folded or cleaned up, and days after which it may be stale. */
 const LIMITS: Readonly<Record<MemoryFileName, { readonly chars: number; readonly days: number }>> = {
   "SESSION.md": { chars: 12_000, days: 30 },
   "MEMORY.md": { chars: 12_000, days: 180 },
@@ -261,7 +261,7 @@ function duplicates(items: readonly PlacedItem[]): readonly MemoryProblem[] {
   });
 }
 
-/** Two items that tell different values of one thing. */
+/** Items that give different values of one thing. */
 function conflicts(items: readonly PlacedItem[]): readonly MemoryProblem[] {
   const isApart = (one: MemoryItem, other: MemoryItem): boolean =>
     relationOf(one.text, other.text) === "apart";

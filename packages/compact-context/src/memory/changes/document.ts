@@ -2,10 +2,10 @@ import { createHash } from "node:crypto";
 import { versionOrNull } from "../files/write-file.ts";
 import { BULLET, blocksOf, linesOf, type MarkdownLine, partsOf, scanMarkdown } from "../markdown.ts";
 
-/** The files of a channel that the runtime may change; those of a workspace are people's. */
+/** The channel files that the runtime may change; workspace files belong to people. */
 export type MemoryFileName = "MEMORY.md" | "SESSION.md" | "HISTORY.md";
 
-/** Who asks for a change. All but `person` are automatic: what people wrote is not theirs to change. */
+/** Author of a change. All but `person` are automatic and may not change what people wrote. */
 export type MemoryAuthor =
   | "session-update"
   | "consolidation"
@@ -15,48 +15,48 @@ export type MemoryAuthor =
   | "undo"
   | "person";
 
-/** How many pieces were taken out of a file of the channel, by its path from there. */
+/** Number of pieces removed from a file, by its path relative to the channel. */
 export interface ForgottenIn {
   readonly file: string;
   readonly pieces: number;
 }
 
-/** How far a memory may be believed: said by a person, concluded by the agent, or read from what a tool gave. */
+/** Trust in a memory: stated by a person, inferred by the agent, or read from a tool result. */
 export type MemoryTrust = "person" | "agent" | "tool";
 
-/** Where a memory comes from. */
+/** Origin of a memory. */
 export interface MemoryOrigin {
-  /** Default: `agent`. */
+  /** Default: `person` if a person makes the change, else `agent`. */
   readonly trust?: MemoryTrust;
-  /** Names the tool or the person; one word is best. */
+  /** Name of the tool or person, preferably one word. */
   readonly source?: string;
 }
 
-/** What may be asked of a channel's memory. Items and sections are named by the ids that `read` gives. */
+/** An operation on a channel's memory. Items and sections are named by the ids from `read`. */
 export type MemoryOperation =
-  /** A new item in a section of MEMORY.md, named by heading or id, which is made where it is missing. */
+  /** Adds an item to a section of MEMORY.md, named by heading or id; a missing section is created. */
   | ({ readonly op: "add"; readonly section: string; readonly text: string } & MemoryOrigin)
-  /** A newer text in the place of an item; the old one goes to the list of retired items. */
+  /** Replaces an item with a newer text; the old one is added to the retired list. */
   | ({ readonly op: "supersede"; readonly target: string; readonly text: string } & MemoryOrigin)
-  /** Takes out an item that is no longer true; it goes to the list of retired items and is not learned again. */
+  /** Removes an item that is no longer true; it is added to the retired list and not learned again. */
   | { readonly op: "invalidate"; readonly target: string; readonly why?: string }
   /**
-   * Takes out what must not be kept, wherever the channel's folder tells it: files, log, waiting messages. Only
+   * Removes what must not be kept, anywhere in the channel's folder: files, log, pending messages. Only
    * fingerprints stay, so that it is not learned again; it cannot be undone.
    */
   | {
       readonly op: "forget";
-      /** An item's id; left out for what is no item yet. */
+      /** An item's id; omitted if it is not an item. */
       readonly target?: string;
-      /** Words that name it: other lines that hold all of them go too. Never logged. */
+      /** Words that name it: other lines that contain all of them are removed too. Never logged. */
       readonly topic?: string;
-      /** A statement that tells it, word for word. Never logged. */
+      /** A statement of it, verbatim. Never logged. */
       readonly said?: string;
       readonly why?: string;
     }
-  /** A new section at the end of HISTORY.md. */
+  /** Adds a section at the end of HISTORY.md. */
   | { readonly op: "addSection"; readonly heading: string; readonly text: string }
-  /** One section of HISTORY.md in place of several, which are moved to its archive. */
+  /** Replaces several sections of HISTORY.md with one; they are moved to its archive. */
   | {
       readonly op: "foldSections";
       readonly sections: readonly string[];
@@ -64,8 +64,8 @@ export type MemoryOperation =
       readonly text: string;
     }
   /**
-   * Another text for SESSION.md. `ifVersion` is the file's `version` when it was read, `null` where there was none;
-   * refused as `changed` when it is another one now.
+   * Replaces the text of SESSION.md. `ifVersion` is the file's `version` when read, `null` if there was no
+   * file; refused as `changed` if the version differs now.
    */
   | {
       readonly op: "replaceFile";
@@ -83,7 +83,7 @@ export type RefusalReason =
   | "not-found"
   /** Several sections have that name: use the id. */
   | "ambiguous"
-  /** The same is said already. */
+  /** The memory already says this. */
   | "duplicate"
   /** It was retired: forgotten, invalidated or superseded. */
   | "retired"
@@ -91,11 +91,11 @@ export type RefusalReason =
   | "kept-by-people"
   /** It changed since it was read. */
   | "changed"
-  /** More would be lost than one change may take. */
+  /** It would remove more than one change may. */
   | "shrinks"
   /** A placeholder stands for text that would be lost, as in "[rest unchanged]". */
   | "placeholder"
-  /** It says nothing. */
+  /** It has no content. */
   | "empty"
   /** It is longer than an item or a file may be. */
   | "too-long"
@@ -103,22 +103,22 @@ export type RefusalReason =
   | "withheld";
 
 export interface DoneOperation {
-  /** As it was done: secrets taken out of its text. */
+  /** As applied: secrets in its text are redacted. */
   readonly operation: MemoryOperation;
-  /** Of the item that is new or gone; for sections theirs. */
+  /** Id of the added or removed item; for sections, their ids. */
   readonly id: string;
-  /** True when a secret was taken out. */
+  /** True if a secret was redacted. */
   readonly redacted: boolean;
 }
 
 export interface RefusedOperation {
   readonly operation: MemoryOperation;
   readonly reason: RefusalReason;
-  /** One sentence for people, or for the model that asked. */
+  /** One sentence for people, or for the calling model. */
   readonly message: string;
 }
 
-/** Who changes the memory and why: stands in the log. */
+/** Author and reason of a change, as logged. */
 export interface ChangeNote {
   readonly author: MemoryAuthor;
   /** One sentence. */
@@ -128,45 +128,45 @@ export interface ChangeNote {
 }
 
 export interface MemoryChangeResult {
-  /** Names the change in the log; undefined when nothing was changed. */
+  /** Id of the change in the log; undefined if nothing changed. */
   readonly changeId: string | undefined;
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
-  /** What was forgotten, file by file; empty where nothing was to be. */
+  /** What was forgotten, by file; empty if nothing was. */
   readonly forgotten: readonly ForgottenIn[];
-  /** Versions of the files that were changed, as `read` gives them. */
+  /** Versions of the changed files, as `read` returns them. */
   readonly versions: Partial<Readonly<Record<MemoryFileName, string>>>;
 }
 
-/** One statement of a memory file: an item of a list with what is indented below it, or a paragraph. */
+/** One statement of a memory file: a list item with everything indented below it, or a paragraph. */
 export interface MemoryItem {
   /** `m-…`, unique in the channel's file. */
   readonly id: string;
   /** Without bullet and mark. */
   readonly text: string;
-  /** `person` when it has no mark or says something else than the mark's text. */
+  /** `person` if it has no mark or its text differs from the marked text. */
   readonly writtenBy: MemoryAuthor;
-  /** True when it has a mark and was edited since. */
+  /** True if it has a mark and was edited since. */
   readonly edited: boolean;
   readonly trust: MemoryTrust;
   readonly source?: string;
-  /** ISO 8601; undefined for what people wrote without one. */
+  /** ISO 8601; undefined for items without a mark. */
   readonly time?: string;
-  /** Lines of the file, from 1, the last one included. */
+  /** First and last line in the file (inclusive, from 1). */
   readonly line: number;
   readonly lastLine: number;
 }
 
 export interface MemorySection {
-  /** Made of the headings, as the ids of candidates; `#2` behind the second of a name. */
+  /** Built from the headings, like candidate ids; `#2` is appended to the second of a name. */
   readonly id: string;
-  /** Its own heading; empty for what stands above the first one. */
+  /** Its own heading; empty for text above the first one. */
   readonly heading: string;
-  /** The headings above and its own, outermost first, the file's own title left out. */
+  /** The headings down to its own, outermost first, without the file's title. */
   readonly path: readonly string[];
   readonly level: number;
   readonly items: readonly MemoryItem[];
-  /** Of the heading, or of the first line; from 1. */
+  /** Line of the heading, or the first line; from 1. */
   readonly line: number;
   readonly lastLine: number;
 }
@@ -179,7 +179,7 @@ export interface MemoryDocument {
   readonly sections: readonly MemorySection[];
 }
 
-/** The sections and items of a memory file's text, each with the lines it stands on. */
+/** The sections and items of a memory file's text, with their line numbers. */
 export function readDocument(file: MemoryFileName, given: string | undefined): MemoryDocument {
   const text = given ?? "";
   const count = linesOf(text).length;
@@ -209,7 +209,7 @@ export function itemsOf(document: MemoryDocument): readonly MemoryItem[] {
   return document.sections.flatMap(({ items }) => items);
 }
 
-/** The words of a text in lower case, letters and digits of any script: the same for texts that say the same. */
+/** The words of a text in lower case, letters and digits of any script; equal for texts that say the same. */
 export function plainWords(text: string): string {
   return text
     .normalize("NFKC")
@@ -218,7 +218,7 @@ export function plainWords(text: string): string {
     .trim();
 }
 
-/** The beginning of a text for an id. */
+/** The beginning of a text, for an id. */
 export function slug(text: string): string {
   return plainWords(text).replaceAll(" ", "-").slice(0, 80);
 }
@@ -261,15 +261,15 @@ function createUnique(separator: string): (id: string) => string {
 
 // ---- marks
 
-/** What stands behind an item that the runtime wrote, as a comment on its line. */
+/** Metadata of an item written by the runtime, as a comment at the end of its line. */
 export interface ItemMark {
-  /** Made of the text as it was written: a text that has another id by now was edited by somebody. */
+  /** Derived from the text as written: if the current text yields another id, the item was edited. */
   readonly id: string;
   /** ISO 8601, to the second. */
   readonly time: string;
   readonly author: MemoryAuthor;
   readonly trust: MemoryTrust;
-  /** Of a tool or person its name. */
+  /** Name of the tool or person. */
   readonly source?: string;
 }
 
@@ -289,7 +289,7 @@ export function renderMark({ id, time, author, trust, source }: ItemMark): strin
   return `<!-- ${id} ${time} ${author} ${trust}${name === "" ? "" : `:${name}`} -->`;
 }
 
-/** The id of an item that says this: 41 bits of its words' hash, the same wherever the item stands. */
+/** The id of an item with this text: 40 bits of its hash, independent of its position. */
 export function itemIdOf(text: string): string {
   return `m-${fingerprint(text.replace(/\s+/g, " ").trim(), 8)}`;
 }

@@ -17,15 +17,15 @@ import {
   rewriteLog,
 } from "./store.ts";
 
-/** Tells texts that speak of what is to be forgotten. */
+/** True for texts about what is to be forgotten. */
 export type IsForgotten = (text: string) => boolean;
 
-/** Share of a forgotten statement's words by which another text tells it again. */
+/** Minimum share of a forgotten statement's words for another text to repeat it. */
 const TOLD_AGAIN = 0.6;
 
-/** `statements` word for word, `topics` as people name them: a text that holds all of a topic's words is about it. */
+/** A test for texts that repeat one of the `statements` or contain all words of one of the `topics`. */
 export function forgottenBy(statements: readonly string[], topics: readonly string[]): IsForgotten {
-  // Ids of sections hold the words of their headings without marks: `tilda-fernhill-example`.
+  // Ids of sections contain the words of their headings without punctuation: `tilda-fernhill-example`.
   const told = statements
     .flatMap((text) => [topicTerms(text), topicTerms(text.replace(/[^\p{L}\p{N}]+/gu, " "))])
     .filter(({ size }) => size > 0);
@@ -39,7 +39,7 @@ export function forgottenBy(statements: readonly string[], topics: readonly stri
   };
 }
 
-/** What operations forget, by the items' own texts, but not what they note; undefined if none forgets. */
+/** A test for what the operations forget, except what they write themselves; undefined if none forgets. */
 export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
   const forgets = done.flatMap(({ operation, id }) =>
     operation.op === "forget" ? [{ ...operation, id }] : [],
@@ -54,8 +54,9 @@ export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsFo
 }
 
 /**
- * Removes what is forgotten from all of a channel's folder: from these texts, the log of changes, messages that wait, and
- * the two logs of conversations. All but the texts is written at once: whoever is killed before they are can ask again.
+ * Removes what is forgotten from a channel's whole folder: from these texts, the change log, pending
+ * messages, and the two conversation logs. Everything but the texts is written at once: after a crash in
+ * between, the request can be repeated.
  */
 export async function scrubChannel(
   place: ChannelPlace,
@@ -81,7 +82,7 @@ export async function scrubChannel(
 
 const HEADING = /^(#{1,6}\s+)(\d{4}-\d\d-\d\dT[\d:]+Z )?/;
 
-/** Lines without those that speak of it and what is indented below them; of a heading its mark and date stay. */
+/** The lines without those about it and what is indented below them; of a heading its mark and date stay. */
 function scrubLines(
   lines: readonly string[],
   isForgotten: IsForgotten,
@@ -100,7 +101,7 @@ function scrubLines(
   return { lines: kept, pieces };
 }
 
-/** JSON with every text in it edited, and how many were changed; a text that is no JSON stays. */
+/** JSON with every string in it edited, and the number of changed strings; invalid JSON is unchanged. */
 function editStrings(
   json: string,
   edit: (value: string, name: string) => string,
@@ -117,10 +118,10 @@ function editStrings(
   return { text, pieces };
 }
 
-/** Fields that hold ids, times and names of kinds: a text that is taken out of the words may stand in them by chance. */
+/** Fields that hold ids, times and enum values: they may contain a forgotten word by chance. */
 const NO_WORDS = new Set("time author undoes before after op file target trust ifVersion".split(" "));
 
-/** Edits the log's replaced lines and the texts that people worded; lines that cannot be read leave. */
+/** Edits the replaced lines and free texts of the log; unreadable lines are dropped. */
 async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
   const scrub = (lines: readonly string[]): readonly string[] => {
@@ -131,7 +132,7 @@ async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten):
   const { changes } = await readLog(channelDir);
   const entries = changes.map(({ edits, ...change }): LogEntry => {
     const edited = editStrings(JSON.stringify(change), (value, name) => {
-      // The id of a section is made of its heading.
+      // A section's id is derived from its heading.
       const isTold = isForgotten(value) || isForgotten(value.replaceAll("-", " "));
       return isTold && !NO_WORDS.has(name) ? "[forgotten]" : value;
     });
@@ -153,7 +154,7 @@ async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten):
   return pieces;
 }
 
-/** Removes the sentences from messages that wait to be taken in. */
+/** Removes the sentences from pending messages. */
 async function scrubWaiting({ work }: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
   const waiting = join(work, "pending");
@@ -170,7 +171,7 @@ async function scrubWaiting({ work }: ChannelPlace, isForgotten: IsForgotten): P
   return pieces;
 }
 
-/** Overwrites the sentences in a log and in what a store keeps of it beside it, `.NAME.v1`. */
+/** Overwrites the sentences in a log and in the versions of it that a store keeps next to it, `.NAME.v1`. */
 async function blotOutAll(folder: string, name: string, isForgotten: IsForgotten): Promise<number> {
   const versions = (await readdir(folder)).filter((file) => file === name || file.startsWith(`.${name}.v`));
   let pieces = 0;
@@ -178,9 +179,9 @@ async function blotOutAll(folder: string, name: string, isForgotten: IsForgotten
   return pieces;
 }
 
-/** Overwrites the sentences in place: somebody may be adding to the file meanwhile. */
+/** Overwrites the sentences in place: another process may be appending to the file. */
 async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> {
-  // A store may drop a version meanwhile.
+  // A store may delete a version in the meantime.
   const bytes = await readFile(path).catch(() => Buffer.alloc(0));
   const spots = spotsIn(bytes, isForgotten);
   if (spots.length === 0) return 0;
@@ -195,7 +196,7 @@ async function blotOut(path: string, isForgotten: IsForgotten): Promise<number> 
   return spots.length;
 }
 
-/** Where in the lines of JSON the sentences stand, in bytes. */
+/** Byte positions of the sentences in the lines of JSON. */
 function spotsIn(
   bytes: Buffer,
   isForgotten: IsForgotten,

@@ -1,19 +1,19 @@
 import { linesOf, replaceLines } from "../markdown.ts";
 
-/** Lines of a text that were replaced; without their ends. */
+/** A replacement of lines, without their line ends. */
 export interface Hunk {
-  /** The first line that was taken out, or the one before which lines were put in; from 0, in the text as it was. */
+  /** Index of the first removed line, or of the line to insert before; from 0, in the old text. */
   readonly at: number;
   readonly out: readonly string[];
   readonly put: readonly string[];
-  /** Up to three unchanged lines on either side, by which the place is found when others have moved. */
+  /** Up to three unchanged lines on either side, used to find the place if lines have moved. */
   readonly above: readonly string[];
   readonly below: readonly string[];
 }
 
 const CONTEXT = 3;
 
-/** What makes `after` of `before`, with as few changed lines as can be. */
+/** The hunks that turn `before` into `after`, with as few changed lines as possible. */
 export function hunksBetween(before: string, after: string): readonly Hunk[] {
   const old = textLines(before);
   const places = differences(old, textLines(after));
@@ -26,7 +26,7 @@ export function hunksBetween(before: string, after: string): readonly Hunk[] {
   });
 }
 
-/** The hunks that take these back. */
+/** The hunks that undo these. */
 export function inverse(hunks: readonly Hunk[]): readonly Hunk[] {
   let shift = 0;
   return hunks.map(({ at, out, put, above, below }) => {
@@ -37,9 +37,10 @@ export function inverse(hunks: readonly Hunk[]): readonly Hunk[] {
 }
 
 /**
- * The text with the hunks done to it. In the `same` text that they were made for they have their places; in another one
- * they belong where their lines, or for lines to be put in those around them, are found nearest. `left` are those whose
- * lines were changed meanwhile; what the text holds already is not put in twice.
+ * Applies hunks to a text. With `same` the text is the one they were made for and positions are exact.
+ * Otherwise a hunk is placed at the nearest match of its lines or, for an insertion, of the lines around it.
+ * `left` are the hunks whose lines were changed in the meantime; text that is already there is not inserted
+ * twice.
  */
 export function patch(
   text: string,
@@ -62,7 +63,7 @@ export function patch(
   return { text: patched, left };
 }
 
-/** A line, or `done` where the text holds already what the hunk makes, or `left` where its lines are not there. */
+/** A line index; `done` if the text already has the hunk's result; `left` if its lines are missing. */
 function placeOf(lines: readonly string[], near: number, hunk: Hunk): number | "done" | "left" {
   const { out, put, above, below } = hunk;
   const found = bestPlace(lines, near, out, hunk);
@@ -76,13 +77,13 @@ function placeOf(lines: readonly string[], near: number, hunk: Hunk): number | "
 
 interface Found {
   readonly at: number;
-  /** How many lines around it are as they were; blank ones count little. */
+  /** Number of matching lines around it; blank lines count little. */
   readonly score: number;
-  /** All of them are; of no lines at all that tells something only between others. */
+  /** All surrounding lines match; for an empty match, only if there are lines on both sides. */
   readonly whole: boolean;
 }
 
-/** Of the places where these lines stand the one whose surroundings agree most; of equal ones the nearest. */
+/** The occurrence of these lines with the best matching surroundings; the nearest on a tie. */
 function bestPlace(
   lines: readonly string[],
   near: number,
@@ -117,13 +118,13 @@ function isTelling(line: string): boolean {
   return line.trim() !== "";
 }
 
-/** Lines without the empty one behind the last line end: what is added at the end is then apart from it. */
+/** Lines without the empty one after the last line end, so that appended text is a separate line. */
 function textLines(text: string): string[] {
   const lines = linesOf(text);
   return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
 }
 
-/** Beyond so many comparisons what differs counts as one place. */
+/** Above this many comparisons the difference counts as a single hunk. */
 const MOST_CELLS = 4_000_000;
 
 type Place = Pick<Hunk, "at" | "out" | "put">;
@@ -162,7 +163,7 @@ function placesOf(one: readonly string[], other: readonly string[], start: numbe
   return places;
 }
 
-/** For every pair of places how many lines the rests have in common, in order. */
+/** For every pair of positions, the length of the longest common subsequence of the remaining lines. */
 function commonLines(one: readonly string[], other: readonly string[]): (i: number, j: number) => number {
   const width = other.length + 1;
   const table = new Uint32Array((one.length + 1) * width);

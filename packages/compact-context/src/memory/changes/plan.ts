@@ -22,7 +22,7 @@ import {
 } from "./document.ts";
 import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
 
-/** The file that folded sections of a history are moved to; never recalled from. */
+/** Folded sections of the history are moved to this file; recall never reads it. */
 const ARCHIVE_FILE = "HISTORY.archive.md";
 
 /** Every file that a change may touch. */
@@ -45,14 +45,14 @@ interface PlanContext {
   readonly redactor: Pick<Redactor, "redactText">;
 }
 
-/** The texts while operations are applied to them one after the other. */
+/** The texts while operations are applied one after another. */
 interface Draft extends PlanContext {
   texts: Texts;
-  /** Items that may still be removed. */
+  /** Number of items that may still be removed. */
   removals: number;
 }
 
-/** An applied operation: the id of what it made or removed, and the text that it wrote. */
+/** An applied operation: the id of the item it added or removed, and the text it wrote. */
 interface Applied extends Partial<Incoming> {
   readonly id: string;
 }
@@ -69,7 +69,7 @@ class Refusal extends Error {
 const FREE_ITEMS = 6;
 const MOST_REMOVED = 0.5;
 
-/** Applies operations in order; an operation that is refused leaves the texts as they are. */
+/** Applies operations in order; a refused operation leaves the texts unchanged. */
 export function planChange(
   before: Texts,
   operations: readonly MemoryOperation[],
@@ -128,7 +128,7 @@ function retiredIn({ texts }: Draft): string {
   return texts[RETIRED_FILE] ?? "";
 }
 
-/** The last document of each file: operations in a row read the same text. */
+/** The last document parsed for each file: consecutive operations read the same text. */
 const lastRead = new Map<MemoryFileName, MemoryDocument>();
 
 function documentOf({ texts }: { readonly texts: Texts }, file: MemoryFileName): MemoryDocument {
@@ -145,7 +145,7 @@ interface FoundItem {
   readonly item: MemoryItem;
 }
 
-/** The item with an id; MEMORY.md comes first. */
+/** The item with this id; MEMORY.md is searched first. */
 export function findItem(texts: Texts, id: string): FoundItem | undefined {
   for (const file of ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const) {
     const item = itemsOf(documentOf({ texts }, file)).find((one) => one.id === id);
@@ -154,7 +154,7 @@ export function findItem(texts: Texts, id: string): FoundItem | undefined {
   return undefined;
 }
 
-/** The section with an id or else a heading; undefined if there is none. */
+/** The section with this id, else with this heading; undefined if there is none. */
 function findSection(document: MemoryDocument, name: string): MemorySection | undefined {
   const byId = document.sections.find(({ id }) => id === name.trim());
   if (byId !== undefined) return byId;
@@ -167,22 +167,22 @@ function findSection(document: MemoryDocument, name: string): MemorySection | un
   return section;
 }
 
-// ---- text that comes in
+// ---- incoming text
 
 const LONGEST_ITEM = 1_000;
 const LONGEST_FILE = 200_000;
 const RECALLED = /<runtime_context>[\s\S]*?<\/runtime_context>\s*/gi;
-/** A placeholder for omitted text: writing it would lose that text. */
+/** A placeholder for omitted text; writing it would lose that text. */
 const PLACEHOLDER =
   /(?:\.\.\.|…|\[)\s*\(?(?:the\s+)?(?:rest|remainder|remaining|other|previous|existing)\b[^\n]{0,40}\b(?:unchanged|same|omitted|as before|stays?|here)\b|\[\s*(?:\.\.\.|…)\s*(?:unchanged|omitted|truncated)?\s*\]|(?:其余|其他|以下)(?:内容)?(?:保持)?(?:不变|省略)/iu;
 
-/** Text that may be written. */
+/** Text that passed the checks. */
 interface Incoming {
   readonly text: string;
   readonly redacted: boolean;
 }
 
-/** One line that MEMORY.md does not have yet, without a comment that could pass for a mark. */
+/** One line that MEMORY.md does not have yet, with `-->` escaped so that it cannot form a mark. */
 function incomingItem(draft: Draft, given: string): Incoming {
   const line = oneLine(given.replace(RECALLED, "")).replaceAll("-->", "--&gt;");
   const incoming = safe(draft, line.replace(/^(?:[-*+]\s+)+/, ""), LONGEST_ITEM);
@@ -237,7 +237,7 @@ function addItem(draft: Draft, operation: Operation<"add">): Applied {
   return { ...incoming, id: itemIdOf(text) };
 }
 
-/** MEMORY.md with a line at the end of a section's items; a new section comes last. */
+/** MEMORY.md with a line added after a section's last item; a new section comes last. */
 function withLine(draft: Draft, name: string, line: string): string {
   const before = draft.texts["MEMORY.md"] ?? "";
   const section = findSection(documentOf(draft, "MEMORY.md"), name);
@@ -263,7 +263,7 @@ function supersedeItem(draft: Draft, operation: Operation<"supersede">): Applied
   return { ...incoming, id };
 }
 
-/** Counts a removal. */
+/** Counts a removal; refuses if none is left. */
 function spend(draft: Draft): void {
   if (draft.removals <= 0)
     throw new Refusal("shrinks", "One change may take out half of the items: look at the rest another time.");
@@ -278,7 +278,7 @@ function retireItem(draft: Draft, target: string, as: RetiredAs, why = ""): Appl
   return { id: found.item.id };
 }
 
-/** Puts lines in the place of an item, and the item into the list of retired items. */
+/** Replaces an item with lines and adds the item to the retired list. */
 function takeOut(
   draft: Draft,
   { file, item }: FoundItem,
@@ -289,7 +289,7 @@ function takeOut(
   put(draft, RETIRED_FILE, withRetired(retiredIn(draft), item.text, { ...entry, time: draft.time }));
 }
 
-/** Words that are no item: only their fingerprints go into the list. */
+/** Forgets words that are not an item: only their fingerprints are added to the retired list. */
 function forgetWords(draft: Draft, { said, topic, why = "" }: Operation<"forget">): Applied {
   spend(draft);
   const words = said ?? topic;
@@ -299,7 +299,7 @@ function forgetWords(draft: Draft, { said, topic, why = "" }: Operation<"forget"
   return { id: itemIdOf(words) };
 }
 
-/** The item, unless it does not exist or belongs to people. */
+/** The item; refused if it does not exist or a person wrote it and the author is not a person. */
 function itemToChange({ texts, author }: Draft, target: string): FoundItem {
   const found = findItem(texts, target);
   if (found === undefined)
@@ -318,7 +318,7 @@ function itemLine({ author, time }: Draft, text: string, { trust, source }: Memo
 
 // ---- SESSION.md and HISTORY.md
 
-/** Texts longer than this may not lose more than half of their words without `mayShrink`. */
+/** A text longer than this may not lose more than half of its length without `mayShrink`. */
 const GUARDED_CHARS = 1_000;
 const LEAST_SHARE = 0.5;
 
@@ -371,7 +371,7 @@ function foldSections(draft: Draft, operation: Operation<"foldSections">): Appli
 }
 
 const ARCHIVE_TITLE = "# Archive of the history\n";
-/** Characters of the archive; its oldest sections are dropped beyond them, the sessions' own archives still have them. */
+/** Maximum characters of the archive; older sections are dropped but stay in the sessions' own archives. */
 const MOST_ARCHIVED = 400_000;
 
 function bounded(archive: string): string {

@@ -2,26 +2,26 @@ import { topicTerms } from "../learning/terms.ts";
 import { analyze } from "../ranking/units.ts";
 import { fingerprint, itemIdOf } from "./document.ts";
 
-/** The file in a channel that lists what its memory must not learn again. */
+/** The channel's list of what its memory must not learn again. */
 export const RETIRED_FILE = "RETIRED.md";
 
 export type RetiredAs = "superseded" | "invalidated" | "forgotten";
 
-/** What the memory held until a day, and the item that took its place. */
+/** A text that the memory held until a date, and the item that replaced it. */
 export interface Superseded {
-  /** Empty for what was forgotten. */
+  /** Empty for forgotten text. */
   readonly text: string;
   readonly date: string;
   readonly by?: string;
   readonly id: string;
 }
 
-/** A line of the list. */
+/** An entry of the list. */
 export interface Retired extends Superseded {
   readonly as: RetiredAs;
-  /** The same for texts of the same words, in any order and form. */
+  /** Equal for texts with the same words, in any order and form. */
   readonly words: string;
-  /** Of what was forgotten, short fingerprints of its words: many words have the same. */
+  /** For forgotten text, short fingerprints of its words; many words share one. */
   readonly traces: readonly string[];
 }
 
@@ -32,11 +32,11 @@ const HEAD = `# Retired
 `;
 const ENTRY =
   /^(.*?)<!-- (m-[a-z0-9-]+) (w-[a-z0-9]+) (superseded|invalidated|forgotten)(?: ([0-9a-v.]+))? -->[ \t]*$/gm;
-/** The day, the item that took its place, and the text. */
+/** The date, the replacing item, and the text. */
 const TOLD = /^- (\d{4}-\d\d-\d\d) [a-z]+(?: \((?:by (m-[a-z0-9-]+))?[^)]*\))?: (.*) $/;
 const NEGATIONS = /\b(?:not?|never|none|without|cannot|\w+n['’]t|isnt|dont|doesnt|wont)\b/giu;
 
-/** The entries of the file's text. */
+/** The entries in the file's text. */
 function readRetired(text: string): readonly Retired[] {
   return [...text.matchAll(ENTRY)].map(([, line = "", id = "", words = "", as = "", traces = ""]) => {
     const [, date = "", by, said = ""] = TOLD.exec(line) ?? [];
@@ -52,12 +52,12 @@ function readRetired(text: string): readonly Retired[] {
   });
 }
 
-/** What was superseded or taken back; the text of what was forgotten is not in the file. */
+/** Superseded and invalidated entries; the file does not have the text of forgotten ones. */
 export function supersededIn(text: string): readonly Superseded[] {
   return readRetired(text).filter((entry) => entry.text !== "");
 }
 
-/** The file's text with one more entry; the text of what was forgotten is not in it. */
+/** The file's text with one more entry, which omits the text if it was forgotten. */
 export function withRetired(
   file: string,
   text: string,
@@ -71,7 +71,7 @@ export function withRetired(
   return bounded(`${before}${entry}`);
 }
 
-/** So many entries of what was superseded or invalidated are kept; what was forgotten stays forgotten. */
+/** Maximum number of superseded and invalidated entries; forgotten ones are kept forever. */
 const MOST_ENTRIES = 500;
 
 function bounded(file: string): string {
@@ -81,10 +81,10 @@ function bounded(file: string): string {
   return gone.size === 0 ? file : lines.filter((line) => !gone.has(line)).join("\n");
 }
 
-/** Share of a forgotten statement's words, by their fingerprints, that tells it again. */
+/** Share of a forgotten statement's fingerprints from which a text repeats it. */
 const TOLD_AGAIN = 0.75;
 
-/** Tells statements again that were forgotten, by the list alone. */
+/** A test for texts that repeat something forgotten, by the list alone. */
 export function isForgottenBy(file: string): (text: string) => boolean {
   const all = readRetired(file).filter(({ as, traces }) => as === "forgotten" && traces.length > 0);
   if (all.length === 0) return () => false;
@@ -101,7 +101,7 @@ function tracesOf(text: string): string[] {
   return [...topicTerms(text)].map((term) => fingerprint(term, 3)).sort();
 }
 
-/** The file's text without the entries for a text: it may be learned again. */
+/** The file's text without the entries for a text, so that it can be learned again. */
 export function withoutRetired(file: string, text: string): string {
   const words = wordsOf(text);
   const isEntry = (line: string): boolean => readRetired(line).some((entry) => entry.words === words);
@@ -111,13 +111,13 @@ export function withoutRetired(file: string, text: string): string {
     .join("\n");
 }
 
-/** The entry that a text would bring back. */
+/** The entry that a text would revive. */
 export function retiredAs(file: string, text: string): Retired | undefined {
   const words = wordsOf(text);
   return readRetired(file).findLast((entry) => entry.words === words);
 }
 
-/** A fingerprint of the words that carry a topic and of negations, which the ranking leaves out. */
+/** A fingerprint of the topic words and of negations, which the ranking ignores. */
 function wordsOf(text: string): string {
   const negations = (text.match(NEGATIONS) ?? []).length % 2 === 1 ? ["not"] : [];
   const terms = [...new Set([...analyze(text), ...negations])].sort();

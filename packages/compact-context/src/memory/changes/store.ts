@@ -18,32 +18,32 @@ import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./document.ts
 import { type Hunk, hunksBetween, patch } from "./patch.ts";
 import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
 
-// How a change gets to the disk. One process at a time holds the channel's lock. It writes down what it is about to do
-// (`.memory/pending.json`, put in its place by a rename: from then on the change happens), writes each file over the very
-// text that was read, adds one line to the log and removes what it wrote down. Who takes the lock next does the same with
-// what a process left that was killed in between.
+// How a change reaches the disk. Only one process at a time holds the channel's lock. It writes the planned
+// change to `.memory/pending.json` by an atomic rename: from then on the change will be applied. It then
+// overwrites each file, provided the text is the one that was read, appends one line to the log and deletes
+// the pending file. The next holder of the lock finishes a change that a killed process left pending.
 
-/** The folder in a channel where the runtime keeps its lock and what waits. */
+/** The folder in a channel for the runtime's lock and pending work. */
 export const WORK_FOLDER = ".memory";
 
 export interface ChannelFolder {
   /** The folder of one channel; nothing outside it is written. */
   readonly channelDir: string;
-  /** Links in the channel may lead into the workspace, not out of it; the channel must be inside. */
+  /** Links in the channel may point into the workspace but not out of it; the channel must be inside. */
   readonly workspaceDir?: string;
-  /** Who asks; a channel that names its users gives `NotFound` to anybody else. */
+  /** The requesting user; a channel that names its users rejects any other with `NotFound`. */
   readonly user?: string;
 }
 
-/** Where a channel's files really are. */
+/** Resolved locations of a channel's files. */
 export interface ChannelPlace {
   readonly channelDir: string;
   readonly work: string;
-  /** The file itself, links followed. Throws `NotFound` for one that a link puts elsewhere. */
+  /** The path of a file, links followed. Throws `NotFound` if a link leads outside. */
   path(file: ChangedFile): Promise<string>;
 }
 
-/** Finds a channel's folder; `NotFound` when it is not inside the workspace, links followed, or for other users. */
+/** Finds a channel's folder. Throws `NotFound` if it is outside the workspace or not for this user. */
 export async function findChannel({ channelDir, workspaceDir, user }: ChannelFolder): Promise<ChannelPlace> {
   await checkUser(channelDir, user);
   const channel = await leadsTo(resolve(channelDir));
@@ -71,7 +71,7 @@ export async function readTexts(place: ChannelPlace): Promise<Texts> {
   return Object.fromEntries(await Promise.all(read));
 }
 
-/** False for a channel that nothing has changed yet. */
+/** False if the channel has never been changed. */
 export async function hasWork({ work }: ChannelPlace): Promise<boolean> {
   return lstat(work).then(
     () => true,
@@ -79,12 +79,12 @@ export async function hasWork({ work }: ChannelPlace): Promise<boolean> {
   );
 }
 
-/** How long a change waits for the lock. */
+/** Maximum wait for the lock. */
 const WAIT_MS = 30_000;
 
 /**
- * Runs work as the only process that changes the channel, after what another one left half-way is finished. An owner that
- * has ended is taken over at once. Rejects with `Conflict` when the lock is not got in 30 seconds.
+ * Runs `work` with the channel's lock, after finishing what a killed process left pending. The lock of a
+ * process that has ended is taken over at once. Rejects with `Conflict` after 30 seconds without the lock.
  */
 export async function withChannel<T>(
   folder: ChannelFolder,
@@ -119,7 +119,7 @@ export async function withChannel<T>(
   }
 }
 
-/** A change that is decided: with the files' texts before and after, undefined if there is no file. */
+/** A planned change with each file's text before and after; undefined if there is no file. */
 export interface Pending {
   readonly change: Omit<MemoryChange, "files">;
   readonly edits: readonly {
@@ -133,14 +133,14 @@ export interface Pending {
 
 const PENDING = "pending.json";
 
-/** Makes a change durable, then does it. */
+/** Makes a change durable, then applies it. */
 export async function commitChange(place: ChannelPlace, pending: Pending): Promise<MemoryChange> {
   await writeMemoryFile(join(place.work, PENDING), JSON.stringify(pending));
   return finish(place, pending, false);
 }
 
 async function recover(place: ChannelPlace): Promise<void> {
-  // Until 0.1 whole files were kept there for undo; the log has it now.
+  // Before 0.1, whole files were kept there for undo; the log replaced them.
   await rm(join(place.work, "undo"), { recursive: true, force: true });
   const pending = await readPending(place);
   if (pending === undefined) return;
@@ -149,7 +149,7 @@ async function recover(place: ChannelPlace): Promise<void> {
   await finish(place, pending, isLogged);
 }
 
-/** The unfinished change. It was put in place whole: if it cannot be read, what it would have done is unknown. */
+/** The pending change. It was written atomically: if it cannot be read, its content is unknown. */
 export async function readPending(place: ChannelPlace): Promise<Pending | undefined> {
   const path = join(place.work, PENDING);
   const text = (await readMemoryFile(path))?.text;
@@ -183,8 +183,8 @@ async function finish(
 const MOST_CONFLICTS = 20;
 
 /**
- * Writes over the exact text that was read; the file is as old as the change. What a person saved meanwhile stays, and
- * their lines win.
+ * Writes over the exact text that was read and sets the file's time to the change's. What a person saved in
+ * between is merged, and their lines win.
  */
 async function writeEdit(
   place: ChannelPlace,
@@ -217,7 +217,7 @@ async function writeEdit(
   }
 }
 
-/** Replaces the text that was read; false if somebody else did meanwhile, `Conflict` if it is the last attempt. */
+/** Replaces the text that was read. False after a concurrent change; the last attempt throws `Conflict`. */
 async function isWritten(
   path: string,
   text: string | undefined,
@@ -235,17 +235,17 @@ async function isWritten(
   }
 }
 
-/** The list of a channel's changes, one line each, oldest first; the newest with what takes them back. */
+/** The log of a channel's changes, one per line, oldest first. The newest ones include their undo data. */
 export const LOG_FILE = "memory-log.jsonl";
 
-/** An operation as the log shows it: long texts by their length. */
+/** An operation as logged: long texts are replaced by their length. */
 export type LoggedOperation = Readonly<Record<string, unknown>> & { readonly op: MemoryOperation["op"] };
 
 export interface FileChange {
-  /** Versions, `null` where there was no file. */
+  /** Versions; `null` if there was no file. */
   readonly before: string | null;
   readonly after: string | null;
-  /** True when somebody else changed the same lines at that moment, whose text was left. */
+  /** True if someone else changed the same lines at that moment; their text was kept. */
   readonly gaveWay?: boolean;
 }
 
@@ -263,30 +263,30 @@ export interface MemoryChange {
     readonly reason: RefusalReason;
     readonly message: string;
   }[];
-  /** The change that this one takes back. */
+  /** The id of the change that this one undoes. */
   readonly undoes?: string;
 }
 
-/** What a change did to a file, for taking it back. */
+/** What a change did to a file, for undo. */
 export interface FileEdit {
   readonly file: ChangedFile;
   readonly hunks: readonly Hunk[];
-  /** The text before had no line end at its end. */
+  /** The text before did not end with a line break. */
   readonly openEnd?: boolean;
-  /** The places of its lines do not hold: the file had other lines, or some of them were forgotten since. */
+  /** The line numbers are not reliable: the file had other lines, or some of them were forgotten since. */
   readonly moved?: boolean;
 }
 
-/** A line of the log; `edits` only while the change can be undone. */
+/** A log line; `edits` is present only while the change can be undone. */
 export type LogEntry = MemoryChange & { readonly edits?: readonly FileEdit[] };
 
 export interface ReadLog<Change = MemoryChange> {
   readonly changes: readonly Change[];
-  /** Lines that cannot be read. */
+  /** Lines that cannot be parsed. */
   readonly problems: readonly { readonly line: number; readonly message: string }[];
 }
 
-/** All changes, oldest first; one that was written twice, by two processes at once, is there once. */
+/** All changes, oldest first. A change that two processes logged at once is listed once. */
 export async function readLog(channelDir: string): Promise<ReadLog<LogEntry>> {
   return readLogText((await readMemoryFile(join(channelDir, LOG_FILE)))?.text ?? "");
 }
@@ -304,7 +304,7 @@ export function readLogText(text: string): ReadLog<LogEntry> {
   return { changes: [...changes.values()], problems };
 }
 
-/** Adds a change to the log; durable when it resolves. A line that a crash cut off stays, as a line of its own. */
+/** Appends a change to the log; durable when it resolves. A line truncated by a crash stays on its own. */
 async function appendChange(channelDir: string, entry: LogEntry): Promise<void> {
   const place = { folder: channelDir, shown: channelDir, name: LOG_FILE };
   await appendDurably({ place, name: LOG_FILE }, `${JSON.stringify(entry)}\n`, () => undefined);
@@ -312,7 +312,7 @@ async function appendChange(channelDir: string, entry: LogEntry): Promise<void> 
   if (size > LONG_LOG) await rewriteLog(channelDir, shortened((await readLog(channelDir)).changes));
 }
 
-/** Bytes beyond which the log is shortened: to so many changes, the newest with their undo data while that fits. */
+/** Above this many bytes the log is cut to this many changes, the newest with this much undo data. */
 const LONG_LOG = 2_000_000;
 const MOST_CHANGES = 1_000;
 const MOST_UNDO = 1_000_000;
@@ -331,19 +331,19 @@ function shortened(entries: readonly LogEntry[]): readonly LogEntry[] {
   return kept.toReversed();
 }
 
-/** Replaces the log's entries; lines that cannot be read leave. */
+/** Replaces the log's entries; unreadable lines are dropped. */
 export async function rewriteLog(channelDir: string, entries: readonly LogEntry[]): Promise<void> {
   const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
   await writeMemoryFile(join(channelDir, LOG_FILE), text);
 }
 
 const LONGEST_LOGGED = 1_000;
-/** Fields of operations that callers word as they like. */
+/** Operation fields with free text. */
 const WORDED: ReadonlySet<string> = new Set(["text", "section", "heading", "why", "source"]);
-/** Fields that name what is forgotten. */
+/** Operation fields that name what is forgotten; never logged. */
 const UNTOLD: ReadonlySet<string> = new Set(["topic", "said"]);
 
-/** An operation for the log, without secrets: an item's text as it is, that of sections and files by its length. */
+/** An operation for the log, with secrets redacted: an item's text in full, other texts as a length. */
 export function loggedOperation(
   operation: MemoryOperation,
   { redactText }: Pick<Redactor, "redactText">,

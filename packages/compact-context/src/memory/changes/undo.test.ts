@@ -195,7 +195,7 @@ it("done to a text that was changed elsewhere, a difference changes its own line
         ];
         expect(patch(page(edited), hunks, false)).toEqual({ text: page(after), left: [] });
         expect(patch(page(after), inverse(hunks), false)).toEqual({ text: page(edited), left: [] });
-        // What is there already is not done twice.
+        // A second application changes nothing.
         expect(patch(page(after), hunks, false)).toEqual({ text: page(after), left: [] });
       },
     ),

@@ -44,7 +44,7 @@ it("an item is added once, superseded, and what was retired is not learned again
   expect(await reasons([{ ...add, text: "On Thursdays the deploy goes out" }])).toEqual(["retired"]);
   expect(await reasons([{ ...add, text: "Deploys never go out on Thursdays." }])).toEqual([]);
   expect(await text("RETIRED.md")).toContain("2026-11-22 superseded (by m-");
-  // The way back is open for what replaces the newer one, and for people.
+  // Superseding the newer item may bring the old text back; people may always do so.
   const back = { op: "supersede", target: newer[0]?.id ?? "", text: "Deploys go out on Thursdays." } as const;
   expect(await reasons([back])).toEqual([]);
 });
@@ -306,7 +306,7 @@ it("2,100 changes leave a bounded folder: log, undo, retired items and files", {
   expect((await text("RETIRED.md")).match(/^- /gm)?.length).toBeLessThanOrEqual(500);
   expect(await readdir(join(channelDir, ".memory"))).toEqual([]);
   expect((await writer.log()).changes.length).toBeGreaterThan(800);
-  // The log is cut at two million bytes; beside it and the list of retired items nothing grows.
+  // The log is shortened at two million bytes; only it and the retired list grow.
   for (const size of sizes) expect(size).toBeLessThan(2_200_000);
 });
 

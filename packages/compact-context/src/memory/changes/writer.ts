@@ -40,44 +40,45 @@ import {
 } from "./store.ts";
 
 export interface MemoryWriterOptions extends ChannelFolder {
-  /** The built-in one when left out. */
+  /** Default: the built-in one. */
   readonly redactor?: Pick<Redactor, "redactText">;
-  /** Milliseconds since 1970. */
+  /** Milliseconds since 1970. Default: the current time. */
   readonly now?: () => number;
 }
 
-/** The one way in which a channel's memory is changed. */
+/** The only way to change a channel's memory. */
 export interface MemoryWriter {
-  /** The sections and items of a file with their ids, and the version to hand back. */
+  /** The sections and items of a file with their ids, and the version to pass back. */
   read(file: MemoryFileName): Promise<MemoryDocument>;
-  /** Does what may be done, all of it or, when the process dies, none; says of the rest why not. */
+  /** Applies the permitted operations: all, or none after a crash. The result says why others are refused. */
   apply(operations: readonly MemoryOperation[], note: ChangeNote): Promise<MemoryChangeResult>;
   /**
-   * Makes the files what they were before a change, as far as no later change touched the same lines. With `partial`
-   * also when that is only a part of it. `NotFound` for a change that the log does not have, or no longer can undo.
+   * Restores the files to the state before a change where no later change touched the same lines. With
+   * `partial`, also if only a part can be restored. `NotFound` if the log does not have the change or can no
+   * longer undo it.
    */
   undo(changeId: string, options?: { readonly partial?: boolean }): Promise<UndoResult>;
-  /** Tells texts that say again what was forgotten. */
+  /** Resolves to a test for texts that repeat something forgotten. */
   forgotten(): Promise<(text: string) => boolean>;
-  /** What items of MEMORY.md took the place of. */
+  /** The texts that items of MEMORY.md replaced. */
   superseded(): Promise<readonly Superseded[]>;
   /** Every change, oldest first. */
   log(): Promise<ReadLog>;
 }
 
 export interface UndoResult {
-  /** Of the change that took it back; undefined when nothing was done. */
+  /** Id of the change that undid it; undefined if nothing was done. */
   readonly changeId: string | undefined;
   readonly left: readonly UndoLeft[];
 }
 
-/** A part of a change that cannot be taken back, because the lines were changed again. */
+/** A part of a change that cannot be undone because its lines were changed again. */
 export interface UndoLeft {
   readonly file: ChangedFile;
-  /** Lines of the file as the change left it, from 1; the last one included. */
+  /** First and last line (inclusive, from 1) of the file after the change. */
   readonly line: number;
   readonly lastLine: number;
-  /** Later changes of that file, newest first: taking these back first makes the rest possible. */
+  /** Later changes of that file, newest first; undoing them first allows undoing the rest. */
   readonly later: readonly string[];
 }
 
@@ -103,7 +104,7 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
     read: async (file) => readDocument(file, await read(file)),
     async apply(operations, note) {
       const place = await findChannel(options);
-      // What changes nothing makes no folder.
+      // A change without effect must not create the folder.
       if (!(await hasWork(place))) {
         const plan = planned(await handsAt(place), operations, note);
         if (plan.done.length === 0) return { ...plan, changeId: undefined, forgotten: [], versions: {} };
@@ -123,7 +124,7 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   };
 }
 
-/** What one change works with. */
+/** Inputs of one change. */
 interface Hands {
   readonly place: ChannelPlace;
   readonly texts: Texts;
@@ -173,7 +174,7 @@ async function applyAll(
   };
 }
 
-/** Writes these texts; undefined if the files say that already. */
+/** Writes the texts; undefined if the files already have them. */
 async function commit(
   { place, texts: before, time, id }: Hands,
   after: Texts,
@@ -213,7 +214,7 @@ async function undoOne(hands: Hands, changeId: string, partial: boolean): Promis
   return { changeId: undone?.id, left };
 }
 
-/** The files without a change, and what of it cannot be taken back. */
+/** The files without a change, and the parts of it that cannot be undone. */
 function withoutChange(
   texts: Texts,
   { id, edits, files: versions }: LogEntry,
@@ -237,7 +238,7 @@ function withoutChange(
   return { texts: { ...texts, ...Object.fromEntries(taken) }, left };
 }
 
-/** What was added and taken back is not wanted: a later extraction must not add it again. */
+/** An added and undone item is unwanted: a later consolidation must not add it again. */
 function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: string): Texts {
   let retired = texts[RETIRED_FILE] ?? "";
   for (const { op, text } of operations) {
@@ -247,13 +248,13 @@ function notLearnedAgain(texts: Texts, { id, operations }: LogEntry, time: strin
   return { ...texts, [RETIRED_FILE]: retired === "" ? texts[RETIRED_FILE] : retired };
 }
 
-// ---- SESSION.md by a host
+// ---- replacing SESSION.md
 
 const MOST_CONFLICTS = 4;
 
 /**
- * Replaces SESSION.md with what `make` makes of it, and again of what stands there then where somebody else wrote meanwhile;
- * with `ifVersion` once. Nothing is done where it makes nothing.
+ * Replaces SESSION.md with the result of `make`, retried on the current text if another writer changed it;
+ * with `ifVersion` tried once. A no-op if `make` returns undefined.
  */
 export async function replaceSession(
   writer: MemoryWriter,
@@ -278,9 +279,10 @@ export async function replaceSession(
 }
 
 /**
- * Replaces SESSION.md through the channel's writer: logged, secrets taken out. With `ifVersion`, as `readMemoryFile` gave
- * it, only over that text, else `Conflict`. `InvalidArgument` for a text that says nothing or has a placeholder where text
- * would be lost; an empty session is the text of `renderSessionMemory(emptySessionMemory())`.
+ * Replaces SESSION.md through the channel's writer: logged, secrets redacted. With `ifVersion`, as returned
+ * by `readMemoryFile`, only over that text, else `Conflict`. `InvalidArgument` for an empty text or one with
+ * a placeholder where text would be lost; for an empty session pass
+ * `renderSessionMemory(emptySessionMemory())`.
  */
 export async function rewriteChannelSession(
   channelDir: string,

@@ -26,18 +26,18 @@ import {
   worklogText,
 } from "../session-update/wording.ts";
 
-/** What is to be written of messages that leave. */
+/** What to write for messages that leave the conversation. */
 export interface Consolidation {
   /** For MEMORY.md. */
   readonly operations: readonly MemoryOperation[];
   readonly history: HistoryEntry | undefined;
 }
 
-/** What is known already. */
+/** What the memory already contains. */
 export interface Known {
   readonly memory: MemoryDocument;
   readonly superseded: readonly Superseded[];
-  /** The session that the messages are of. */
+  /** The session of the messages. */
   readonly sessionId: string;
   readonly isForgotten: (text: string) => boolean;
   /** Milliseconds since 1970. */
@@ -45,8 +45,8 @@ export interface Known {
 }
 
 /**
- * The durable of the messages as operations on MEMORY.md, and the rest as an entry of the history; no model. A statement
- * takes the place of another one only where it says so; else both stand.
+ * The lasting statements of the messages as operations on MEMORY.md, and the rest as a history entry, without
+ * a model. A statement replaces another only if it says so; otherwise both stay.
  */
 export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
   const { memory, superseded, isForgotten, at } = known;
@@ -71,7 +71,7 @@ export function consolidationOf(messages: readonly Message[], known: Known): Con
   return { operations: [...forget, ...operations], history: historyEntry(told, at) };
 }
 
-/** The wishes to forget as operations, and the statements that none of them means. */
+/** The forget requests as operations, and the statements that none of them matches. */
 function withoutForgotten(
   messages: readonly Message[],
   statements: readonly DurableStatement[],
@@ -89,12 +89,12 @@ function withoutForgotten(
     const known = withNewer(wish, left, { told, meant: meantBy(wish, left) });
     const earlier = withNewer(wish, before, { told, meant: meantBy(wish, before) });
     const topic = known.texts.length > 0 ? known.topic : earlier.topic;
-    // What the same message says instead is not meant.
+    // The new state given in the same message is not meant.
     const said = [
       ...earlier.texts,
       ...rest.filter((statement) => statement.from === from && isMeant(topic, statement.text)),
     ];
-    // One word that several items hold does not say which of them is meant.
+    // One word that several items contain does not tell which one is meant.
     if (!all && known.texts.length > 1 && topicTerms(topic).size < 2 && !OWN.test(topic)) continue;
     const found = known.texts.length + said.length;
     const why = "the user asked for it";
@@ -105,7 +105,7 @@ function withoutForgotten(
         ? [{ op: "forget", topic, said: topicTerms(topic).size > 1 ? topic : undefined, why } as const]
         : []),
     );
-    // The words of the request name it too.
+    // The request's own words name it too.
     const asked =
       found === 0 ? [] : wish.said.filter((text) => heldBy(topic, text) === 1 && topicTerms(text).size > 1);
     asking.push(...asked.map((text) => ({ op: "forget", said: text, why }) as const));
@@ -123,7 +123,7 @@ function withoutForgotten(
 
 const OWN = /^(?:my|mine?|meine?n?|mon|ma|mi|o meu|a minha|мо[йюяе]|我的|私の)/iu;
 
-/** Of statements that take each other's place, or say the same, the last one. */
+/** The last of several statements that replace each other or say the same. */
 function newestOfEach(statements: readonly DurableStatement[]): DurableStatement[] {
   return statements.filter(
     ({ text }, index) =>
@@ -133,7 +133,7 @@ function newestOfEach(statements: readonly DurableStatement[]): DurableStatement
   );
 }
 
-/** A newer statement takes the place of what the runtime noted and it means; what people wrote stays beside it. */
+/** A newer statement replaces the runtime's items that it refers to; what people wrote stays next to it. */
 function operationFor(
   { section, text, from }: DurableStatement,
   items: readonly MemoryItem[],
@@ -152,7 +152,7 @@ function operationFor(
   ];
 }
 
-/** What else a replaced item says, as an item of its own in the same section. */
+/** The rest of a replaced item, as a separate item in the same section. */
 export function keptOf(
   { id, text, trust, source }: MemoryItem,
   newer: string,
@@ -166,7 +166,7 @@ export function keptOf(
 /** A dated section of HISTORY.md. */
 interface HistoryEntry {
   readonly heading: string;
-  /** Bullets, one a line. */
+  /** Bullets, one per line. */
   readonly text: string;
 }
 
@@ -175,7 +175,7 @@ const MOST_OF_A_KIND = 3;
 const LONGEST = 260;
 const TITLE = 90;
 
-/** What happened in these messages, a line for each turn that mattered; undefined where nothing did. */
+/** Events in these messages, one line per notable turn; undefined if there are none. */
 export function historyEntry(messages: readonly Message[], at: number): HistoryEntry | undefined {
   const task = readConversation(messages);
   const log = worklogOf(task);
@@ -204,14 +204,14 @@ export function historyEntry(messages: readonly Message[], at: number): HistoryE
   return entryOf(clipEnd(firstSentence(telling?.text ?? first.asked), TITLE), lines, at);
 }
 
-/** An entry with its date, which recall reads as its age. */
+/** An entry with its date, from which recall derives its age. */
 export function entryOf(title: string, lines: readonly string[], at: number): HistoryEntry {
   const time = `${new Date(at).toISOString().slice(0, 16)}Z`;
   const bullets = lines.map((line) => `- ${clipEnd(oneLine(line), LONGEST)}`);
   return { heading: `${time} ${oneLine(title)}`, text: bullets.join("\n") };
 }
 
-/** The turns that changed or broke something first, then the newest, all in their order. */
+/** The notable turns (changes and failures), filled up with the newest others, in their order. */
 function tellingTurns(log: readonly WorklogLine[]): string[] {
   const weighty = log.filter((line) => line.weighty).slice(-MOST_TURNS);
   const others = log.filter((line) => !line.weighty);

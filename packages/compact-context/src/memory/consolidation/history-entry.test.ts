@@ -4,7 +4,7 @@ import { historyEntry } from "./heuristic.ts";
 
 const AT = Date.UTC(2026, 10, 22, 9);
 
-/** A turn that is answered in words, or one that edits a file as well. */
+/** A turn answered in words, or one that also edits a file. */
 function turn(n: number, edits: boolean): Message[] {
   const path = `src/file${n}.ts`;
   const args = { file_path: path, old_string: "a", new_string: "b" };

@@ -11,9 +11,9 @@ import { isFirmRule } from "../session-update/wording.ts";
 import type { SidecarTask } from "../sidecar/sidecar.ts";
 import { type Consolidation, consolidationOf, entryOf, type Known, keptOf } from "./heuristic.ts";
 
-/** What is known already. */
+/** What the memory already contains. */
 export interface ConsolidationInput extends Known {
-  /** The text of SESSION.md: what is in it is kept already, for as long as the work goes on. */
+  /** The text of SESSION.md: its content is kept anyway while the work goes on. */
   readonly session: string;
 }
 
@@ -40,7 +40,7 @@ const MOST_MEMORY = 8_000;
 const MOST_OPERATIONS = 12;
 const MOST_LINES = 8;
 
-/** The request to decide what of messages is kept. */
+/** The request to decide what of the messages to keep. */
 function consolidationTask(
   lessons: readonly Message[],
   given: ConsolidationInput,
@@ -105,7 +105,10 @@ function readConsolidation(value: Fields, input: Asked): Consolidation {
   };
 }
 
-/** The user's message that an entry names, where it says the text in the user's own name; any statement of it for no text. */
+/**
+ * Origin of an entry: the user's message it names, if the user says the text there in their own name. For an
+ * empty text any own statement of the message is enough.
+ */
 function personsOrigin(
   { record }: Fields,
   text: string,
@@ -123,7 +126,7 @@ function asksToForget(record: unknown, messages: readonly Message[]): boolean {
   return message !== undefined && forgetWishes([message]).length > 0;
 }
 
-/** Items of which one sentence says all, in their own words. */
+/** Merges items if one sentence says all they say, in their own words. */
 function merging(entry: Fields, texts: ReadonlyMap<string, string>): MemoryOperation[] {
   const ids = (Array.isArray(entry.ids) ? entry.ids : []).map(String).filter((id) => texts.has(id));
   const [first, ...others] = ids;
@@ -142,7 +145,7 @@ function addition(entry: Fields, input: Asked): MemoryOperation[] {
   const origin = originOf(entry.record, input);
   if (text === "" || origin === undefined || isTransient(text)) return [];
   if (origin.trust === "tool") {
-    // Words of a tool that ask for something are nobody's wish: they are kept as what was said, never as a rule.
+    // A tool's text that reads like a rule is not the user's wish: it is stored as a quote, never as a rule.
     const said = isFirmRule(text)
       ? `"${text.replaceAll('"', "'")}" stands in what ${origin.source ?? "a tool"} gave`
       : text;
@@ -151,7 +154,7 @@ function addition(entry: Fields, input: Asked): MemoryOperation[] {
   return [{ op: "add", section: sectionOf(entry.section, origin.trust), text, ...origin }];
 }
 
-/** The section that a model names; constraints are a person's. */
+/** The section the model names; only a person's statements may be constraints. */
 export function sectionOf(named: unknown, trust: MemoryTrust | undefined): DurableSection {
   if (named === "Constraints" && trust === "person") return named;
   return named === "Decisions" ? named : "Facts";
@@ -161,7 +164,7 @@ function messageOf(record: unknown, messages: readonly Message[]): Message | und
   return messages[Number(typeof record === "string" ? record.replace(/\D+/g, "") : record) - 1];
 }
 
-/** Whose words a record holds; undefined for a number that is none, and for a user's words that are not their own. */
+/** Origin of a record; undefined for an invalid number, and for a user message without own statements. */
 function originOf(record: unknown, input: Asked): MemoryOrigin | undefined {
   const { messages } = input;
   const message = messageOf(record, messages);
@@ -203,7 +206,7 @@ function historyIn(
   return entryOf(typeof title === "string" && title !== "" ? title : (kept[0] ?? ""), kept, at);
 }
 
-/** Takes messages in: what is durable in them into MEMORY.md, what happened into HISTORY.md. */
+/** Consolidates messages: lasting statements into MEMORY.md, events into HISTORY.md. */
 export async function consolidate(
   { sessionId, messages }: { readonly sessionId: string; readonly messages: readonly Message[] },
   context: TaskContext,
@@ -228,7 +231,7 @@ export async function consolidate(
         : undefined,
       byProgram: () => program,
     },
-    // What the user wants forgotten is forgotten whatever a model makes of the rest.
+    // The user's forget requests are carried out, whatever a model decides about the rest.
     (decided, by) =>
       write(by === "program" ? decided : withWishes(decided, program), by, { lessons, context }),
     context,
@@ -247,7 +250,7 @@ async function write(
   { lessons, context }: { readonly lessons: readonly Message[]; readonly context: TaskContext },
 ): Promise<boolean> {
   const all: MemoryOperation[] = [...operations];
-  // A process may have died after writing and before it said so: the same entry is not written twice.
+  // A process may have died after writing and before recording it: do not write the same entry twice.
   const told = history === undefined ? "" : (await context.writer.read("HISTORY.md")).text;
   if (history !== undefined && !told.includes(history.text)) {
     all.push({ op: "addSection", heading: history.heading, text: history.text });

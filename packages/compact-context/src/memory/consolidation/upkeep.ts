@@ -20,7 +20,7 @@ import { sectionOf } from "./llm.ts";
 
 type Done = Promise<"written" | "unchanged">;
 
-/** What follows a consolidation, beside the run; each step may fail without stopping the next. Rejects with the first failure. */
+/** Background maintenance after a consolidation. Runs every step, then rejects with the first failure. */
 export async function upkeep(context: TaskContext, signal?: AbortSignal): Promise<void> {
   const failures: unknown[] = [];
   for (const step of [promote, cleanUp, foldHistory]) {
@@ -38,9 +38,9 @@ async function write(
   return operations.length > 0 && (await writer.apply(operations, note)).changeId !== undefined;
 }
 
-// ---- MEMORY.md holds what lasts, once
+// ---- MEMORY.md: only lasting statements, each once
 
-/** Takes out of MEMORY.md what was true for a moment only, and what is said twice; people's own lines stay. */
+/** Removes transient statements and duplicates from MEMORY.md; lines that people wrote stay. */
 export async function cleanUp(context: TaskContext): Done {
   const items = itemsOf(await context.writer.read("MEMORY.md"));
   if (!items.some(isOurs)) return "unchanged";
@@ -60,7 +60,7 @@ function isOurs({ writtenBy }: MemoryItem): boolean {
   return writtenBy !== "person";
 }
 
-/** Items of passing state, and of two that say the same the older; what a person asked to remember is no passing state. */
+/** Transient items a person did not ask to remember, and the older of two that say the same. */
 function outOfPlace(items: readonly MemoryItem[]): Operation<"invalidate">[] {
   return items.filter(isOurs).flatMap((item): Operation<"invalidate">[] => {
     const again = items.find((other) => isSaidAgain(item, other));
@@ -77,15 +77,15 @@ function isSaidAgain(item: MemoryItem, other: MemoryItem): boolean {
   return older < 0 || (older === 0 && item.line < other.line);
 }
 
-// ---- HISTORY.md stays readable
+// ---- HISTORY.md: folded when long
 
-/** When the history is folded: so many entries, or so many characters of them; the newest stay as they are. */
+/** The history is folded at this many entries or characters; the newest entries are kept. */
 export const FOLDING = { entries: 40, characters: 48_000, kept: 20 } as const;
 
 const DATED = /^(\d{4}-\d\d-\d\d)T\d\d:\d\d/;
 const LONGEST = 240;
 
-/** Makes one section of the oldest entries, a line for each; the entries themselves go to the history's archive. */
+/** Folds the oldest entries into one section, a line each; the entries move to the history's archive. */
 export async function foldHistory(context: TaskContext): Done {
   const old = entriesToFold(await context.writer.read("HISTORY.md"));
   if (old.length === 0) return "unchanged";
@@ -103,7 +103,7 @@ export async function foldHistory(context: TaskContext): Done {
   );
 }
 
-/** Dated entries but the newest, oldest first; none while the history is short. Sections of people and folds stay. */
+/** Dated entries except the newest, oldest first; empty while the history is short. Other sections stay. */
 function entriesToFold({ sections }: MemoryDocument): readonly MemorySection[] {
   const entries = sections.filter(({ heading, level }) => level === 2 && DATED.test(heading));
   const characters = entries.flatMap(({ items }) => items).reduce((sum, { text }) => sum + text.length, 0);
@@ -115,32 +115,32 @@ function dayOf(section: MemorySection | undefined): string {
   return DATED.exec(section?.heading ?? "")?.[1] ?? "";
 }
 
-/** Its date, its name, and what was decided or else what was done last. */
+/** Its date, its title, and a decision or else the last line. */
 function lineOf(section: MemorySection): string {
   const title = section.heading.replace(/^\S+\s*/, "");
   const said = section.items.find(({ text }) => /^Decided: /.test(text)) ?? section.items.at(-1);
   return `${dayOf(section)} ${title}${said === undefined ? "" : `: ${said.text}`}`;
 }
 
-// ---- what came up again and again
+// ---- recurring statements
 
-/** What the channel's notes say at one time. */
+/** The channel's notes. */
 interface Notes {
   readonly session: SessionMemoryState;
   readonly history: MemoryDocument;
   readonly memory: MemoryDocument;
 }
 
-/** Entries of the history, beside the session, that must say the same before it is taken to hold for good. */
+/** Number of history entries that must say the same as the session before it counts as lasting. */
 const TIMES = 2;
 const MOST_AT_ONCE = 5;
-/** Share of a statement's words that a note must hold to be its source. */
+/** Minimum share of a statement's words that a note must contain to be its source. */
 const FOUNDED = 0.6;
 const MOST_CHARACTERS = 12_000;
 const ASKED = /^Asked for: /;
 const DECIDED = /^Decided: /;
 
-/** Takes into MEMORY.md what came up in session after session. */
+/** Adds to MEMORY.md what recurs across sessions. */
 export async function promote(context: TaskContext, signal?: AbortSignal): Done {
   const { writer } = context;
   const notes: Notes = {
@@ -162,7 +162,7 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Done 
   );
 }
 
-/** Rules and decisions of the session that entries of the history, told apart by their dates, say as well. */
+/** Rules and decisions of the session that also occur in enough history entries. */
 function recurring({ session, history, memory }: Notes): Operation<"add">[] {
   const known = itemsOf(memory).map(({ text }) => text);
   const isNew = (text: string): boolean =>
@@ -211,7 +211,7 @@ function promotionTask(notes: Notes): SidecarTask<readonly Operation<"add">[]> {
   };
 }
 
-/** Only what the notes themselves say; a rule only where a person asked for it. */
+/** Accepts only what the notes say, and a rule only if a person asked for it. */
 function readPromotion({ promote: list }: { readonly promote?: unknown }, notes: Notes): Operation<"add">[] {
   if (!Array.isArray(list)) throw new Error("promote must be a list");
   const history = itemsOf(notes.history).map(({ text }) => text);

@@ -34,7 +34,7 @@ async function taken(fromItself = false): Promise<Claim> {
   return result.claim;
 }
 
-/** What a process leaves that took the file. */
+/** Leaves a claim file as a process does. */
 function left(by: { pid: number | undefined; machine?: string; started?: string }): void {
   writeFileSync(file, `${JSON.stringify({ machine: machine(), started: startOf(by.pid), ...by })}\n`);
 }

@@ -7,10 +7,10 @@ import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { SESSION_SECTIONS } from "../session-memory.ts";
 import { createFile, readMemoryFile } from "./write-file.ts";
 
-/** Files that people keep for a whole workspace. */
+/** Files that people maintain for a whole workspace. */
 export const WORKSPACE_FILES = { soul: "SOUL.md", agents: "AGENTS.md", memory: "MEMORY.md" } as const;
 
-/** Files of a channel: three that are recalled from, two logs that are kept cold. */
+/** Files of a channel: three for recall, two cold logs. */
 export const CHANNEL_FILES = {
   memory: "MEMORY.md",
   session: "SESSION.md",
@@ -30,7 +30,7 @@ export function getChannelSessionPath(channelDir: string): string {
 const page = (...blocks: readonly string[]): string => `${blocks.join("\n\n")}\n`;
 const section = (heading: string, note: string): string => `${heading}\n\n<!-- ${note} -->`;
 
-/** What a channel's files say before anything is known: headings, and comments that are never recalled. */
+/** Initial content of a channel's files: headings, and comments that are never recalled. */
 const CHANNEL_TEMPLATES: Readonly<Record<string, string>> = {
   [CHANNEL_FILES.memory]: page(
     "# Channel memory",
@@ -50,7 +50,7 @@ const CHANNEL_TEMPLATES: Readonly<Record<string, string>> = {
   [CHANNEL_FILES.context]: "",
 };
 
-/** First versions of the files that people keep; never written again. */
+/** Initial content of the files that people maintain; never overwritten. */
 const WORKSPACE_TEMPLATES: Readonly<Record<string, string>> = {
   [WORKSPACE_FILES.soul]: page("# Soul", "<!-- Who the agent is: its voice, its values. Kept by people. -->"),
   [WORKSPACE_FILES.agents]: page(
@@ -63,13 +63,13 @@ const WORKSPACE_TEMPLATES: Readonly<Record<string, string>> = {
   ),
 };
 
-/** Makes what is missing of a workspace; files that are there, even empty ones, stay as they are. */
+/** Creates what is missing in a workspace and returns the created paths; existing files are unchanged. */
 export async function ensureWorkspace(workspaceDir: string): Promise<readonly string[]> {
   requireText(workspaceDir, "workspaceDir", "Pass the path of the workspace's folder.");
   return ensureAll(workspaceDir, WORKSPACE_TEMPLATES, WORKSPACE_FOLDERS);
 }
 
-/** Makes what is missing of a channel, an old one's files too; gives the paths that were made. */
+/** Creates what is missing in a channel, also in an old one; returns the created paths. */
 export async function ensureChannel(channelDir: string): Promise<readonly string[]> {
   requireText(channelDir, "channelDir", "Pass the path of the channel's folder.");
   return ensureAll(channelDir, CHANNEL_TEMPLATES, CHANNEL_FOLDERS);
@@ -90,7 +90,7 @@ export function ensureChannelSessionFileSync(channelDir: string): void {
   }
 }
 
-/** The text of SESSION.md; the template's, made now, where there was none. */
+/** The text of SESSION.md; created from the template if missing. */
 export async function readChannelSession(channelDir: string): Promise<string> {
   await ensureChannelSessionFile(channelDir);
   return (await readMemoryFile(getChannelSessionPath(channelDir)))?.text ?? "";
@@ -132,10 +132,10 @@ export function isInside(folder: string, path: string): boolean {
   return way !== ".." && !way.startsWith(`..${sep}`) && !isAbsolute(way);
 }
 
-/** Links that follow one another; more of them are a circle. */
+/** Maximum number of links followed; more are treated as a cycle. */
 const MOST_LINKS = 40;
 
-/** Where an absolute path leads, also one that is not there yet, and a link that leads nowhere. */
+/** The target of an absolute path, links followed; the path or a link's target need not exist. */
 export async function leadsTo(path: string, links = 0): Promise<string> {
   try {
     return await realpath(path);
@@ -148,7 +148,7 @@ export async function leadsTo(path: string, links = 0): Promise<string> {
   }
 }
 
-/** Throws `NotFound` for a file that is there, but really in none of the folders: a link led out of them. */
+/** Throws `NotFound` for an existing file whose real path is outside all of the folders. */
 export async function refuseOutside(path: string, folders: readonly string[]): Promise<void> {
   const real = await realpath(path).catch(() => undefined);
   if (real === undefined) return;
@@ -167,13 +167,13 @@ export interface MemoryScopeRequest {
   readonly workspaceDir: string;
   /** The channel's folder below the workspace, such as `team` or `groups/ops`. */
   readonly channel: string;
-  /** Who asks. */
+  /** The requesting user. */
   readonly user?: string;
-  /** Whom a channel that names nobody yet is for from now on; everybody in the workspace when left out. */
+  /** Restricts the channel to these users if it has no user list yet. Default: everyone in the workspace. */
   readonly users?: readonly string[];
 }
 
-/** What recall and writers take: the folders of one channel, and who asks. */
+/** The folders of one channel and the requesting user, as recall and writers take them. */
 export interface MemoryScope {
   readonly workspaceDir: string;
   readonly channelDir: string;
@@ -184,8 +184,8 @@ const SCOPE_FILE = join(".memory", "scope.json");
 const SEGMENT = /^[\p{L}\p{N}_@#+-][\p{L}\p{N}_.@#+-]{0,127}$/u;
 
 /**
- * The folders of a channel for one user. `NotFound`, whatever is there, for a name that leads out of the workspace and
- * for a user whom the channel is not for: who may not read it does not learn that it exists.
+ * The folders of a channel for one user. `NotFound` for a name that leads out of the workspace, and for a
+ * user who is not on the channel's list: a user without access must not learn that it exists.
  */
 export async function openMemoryScope(request: MemoryScopeRequest): Promise<MemoryScope> {
   requireOptions(
@@ -210,7 +210,7 @@ export async function openMemoryScope(request: MemoryScopeRequest): Promise<Memo
   return { workspaceDir: root, channelDir, user };
 }
 
-/** Throws `NotFound` when the channel names its users and this is none of them, or when that list cannot be read. */
+/** Throws `NotFound` if the channel names its users without this one, or if that list is unreadable. */
 export async function checkUser(channelDir: string, user: string | undefined): Promise<void> {
   const file = await readMemoryFile(join(channelDir, SCOPE_FILE));
   if (file === undefined) return;

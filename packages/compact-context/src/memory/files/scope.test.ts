@@ -50,7 +50,7 @@ it("a channel that names its users gives nothing to others, to nobody's request,
     await expect(createMemoryWriter(other).read("MEMORY.md")).rejects.toMatchObject(refused);
     await expect(openMemoryScope({ workspaceDir, channel: "dm-ana", user })).rejects.toMatchObject(refused);
   }
-  // A later opening cannot widen it.
+  // A later call cannot extend the user list.
   const wider = { workspaceDir, channel: "dm-ana", user: "bo", users: ["ana", "bo"] };
   await expect(openMemoryScope(wider)).rejects.toMatchObject(refused);
   await writeFile(join(scope.channelDir, ".memory", "scope.json"), "{ not json");

@@ -22,15 +22,15 @@ import { parsedJson } from "../../summarizers/extractive/text.ts";
 
 export interface MemoryFile {
   readonly text: string;
-  /** Stands for this very text; hand it back when writing over it. */
+  /** Identifies this exact text; pass it back as `ifVersion` when writing. */
   readonly version: string;
-  /** When it was written, in milliseconds since 1970. */
+  /** Modification time in milliseconds since 1970. */
   readonly modified: number;
 }
 
 const inTurn = createKeyedMutex();
 
-/** A file's text; undefined where there is none. Throws `NotFound` for one that is somewhere else too. */
+/** A file's text; undefined if there is none. Throws `NotFound` for a file with a hard link elsewhere. */
 export async function readMemoryFile(path: string): Promise<MemoryFile | undefined> {
   requireText(path, "path", "Pass the path of a memory file.");
   try {
@@ -44,8 +44,8 @@ export async function readMemoryFile(path: string): Promise<MemoryFile | undefin
 }
 
 /**
- * Throws `NotFound` for a file that has a name in another folder too (a hard link): it may be somebody else's. A second name
- * beside it is that of a file that is being made.
+ * Throws `NotFound` for a file that has a hard link in another folder: it may belong to someone else. A
+ * second name in the same folder is that of a file being created.
  */
 export async function refuseShared(path: string): Promise<void> {
   const { nlink, ino } = await stat(path);
@@ -63,9 +63,9 @@ export async function refuseShared(path: string): Promise<void> {
 }
 
 /**
- * Replaces a file's text as a whole: whoever reads sees the old one or the new one, after a crash too. With
- * `ifVersion` only over that text (`null`: only where there is no file); rejects with `Conflict` otherwise.
- * A link is followed, and the file keeps its mode. It is `modified` at that time, now when left out.
+ * Replaces a file's text atomically: a reader sees the old or the new text, even after a crash. With
+ * `ifVersion` only over that text (`null`: only if there is no file); otherwise rejects with `Conflict`. A
+ * link is followed, and the file keeps its mode. `modified` sets the file's time. Default: now.
  */
 export async function writeMemoryFile(
   path: string,
@@ -83,7 +83,7 @@ export async function writeMemoryFile(
   });
 }
 
-/** Makes a file where there is none; false, and nothing changed, where there is one. */
+/** Creates a file; false, with nothing changed, if it exists. */
 export async function createFile(path: string, text: string, modified?: number): Promise<boolean> {
   return withTemp(path, { text, mode: 0o600, modified }, async (temp, target) => {
     try {
@@ -133,7 +133,7 @@ async function withTemp<T>(
   }
 }
 
-/** A rename lasts when its folder is on disk; some file systems cannot be asked for it. */
+/** A rename is durable once its folder is synced; some file systems do not support that. */
 async function syncFolder(folder: string): Promise<void> {
   try {
     const handle = await open(folder, "r");
@@ -143,7 +143,7 @@ async function syncFolder(folder: string): Promise<void> {
   }
 }
 
-/** Stands for a text; the same for the same text. */
+/** Hash of a text; equal for equal texts. */
 export function versionOf(text: string): string {
   return createHash("sha256").update(text, "utf8").digest("base64url").slice(0, 22);
 }
@@ -160,36 +160,36 @@ function changed(path: string): CompactError {
   });
 }
 
-// ---- whose something is
+// ---- claims
 
-/** Milliseconds after its last sign that an owner is taken to be gone where its process cannot be asked for. */
+/** Milliseconds after its last renewal that an owner counts as gone if its process cannot be checked. */
 export const CLAIM_LEASE_MS = 30_000;
 
-/** A file that says whose something is, from its taking to its release. */
+/** A claim file names the owner of a resource from taking to release. */
 export interface Claim {
-  /** A sign that the owner is there; false once somebody else has the claim. */
+  /** Renews the claim; false once another owner has it. */
   renew(): Promise<boolean>;
-  /** Gives such signs until it is called off. */
+  /** Renews periodically until the returned function is called. */
   keep(): () => void;
   release(): Promise<void>;
 }
 
-/** Who has a claim. */
+/** The owner of a claim. */
 export interface ClaimOwner {
   readonly pid: number;
-  /** False for a process whose number means nothing here. */
+  /** False if the process is on another machine and cannot be checked. */
   readonly onThisMachine: boolean;
 }
 
 export interface ClaimOptions {
-  /** Whether this process may take from itself; it waits for nothing then. */
+  /** Whether this process may take over its own claim; otherwise an own claim counts as taken. */
   readonly fromItself: boolean;
 }
 
 /**
- * Makes the file of a claim where there is none, or takes it from an owner that has ended: one whose process is no more,
- * or that gave no sign for longer than a lease from where its process cannot be asked for. Of many that try, one gets it;
- * the others are given the owner.
+ * Creates a claim file, or takes it over from an owner that has ended: its process no longer exists or, if
+ * that cannot be checked, it has not renewed for longer than a lease. Of several contenders one gets the
+ * claim; the others get the owner.
  */
 export async function takeClaim(
   path: string,
@@ -213,13 +213,13 @@ export async function takeClaim(
 interface Process {
   readonly pid: number;
   readonly machine: string;
-  /** When it was started, in the machine's own count; empty where that cannot be told. */
+  /** Start time in the system's own unit; empty if unknown. */
   readonly started: string;
 }
 
 function claimOf(path: string, mine: string): Claim {
   const renew = async (): Promise<boolean> => {
-    // Who took it away by mistake puts it back at once.
+    // A process that took the claim by mistake restores it at once.
     for (const wait of [10, 40, 0]) {
       const found = await renewed(path, mine);
       if (found !== undefined) return found;
@@ -234,7 +234,7 @@ function claimOf(path: string, mine: string): Claim {
   };
 }
 
-/** Whether the file is this claim's, written again in place, which nobody else's can become; undefined for none. */
+/** Whether the file is still this claim's. Rewriting it in place renews it; undefined if there is no file. */
 async function renewed(path: string, mine: string): Promise<boolean | undefined> {
   const handle = await openIfThere(path, "r+");
   if (handle === undefined) return undefined;
@@ -247,7 +247,7 @@ async function renewed(path: string, mine: string): Promise<boolean | undefined>
   }
 }
 
-/** The file with its text in one moment; where one is there, what the disk's clock says now. */
+/** Creates the file with its text atomically. If it already exists, returns the disk's current time. */
 async function placed(path: string, text: string): Promise<number | undefined> {
   const temp = join(dirname(path), tempName());
   try {
@@ -263,7 +263,7 @@ async function placed(path: string, text: string): Promise<number | undefined> {
   }
 }
 
-/** Removes the file of this text; another one that came into its place meanwhile is put back. */
+/** Removes the file if it has this text; a file that replaced it in the meantime is restored. */
 async function takeAway(path: string, text: string): Promise<void> {
   if ((await readClaim(path))?.text !== text) return;
   const aside = join(dirname(path), tempName());
@@ -277,7 +277,7 @@ async function takeAway(path: string, text: string): Promise<void> {
   }
 }
 
-/** Opened and not only looked at: a file of another machine is shown as it is there. */
+/** Opens the file instead of only calling `lstat`: on a shared file system that gives the current state. */
 async function readClaim(path: string): Promise<{ text: string; modified: number } | undefined> {
   const handle = await openIfThere(path, "r");
   if (handle === undefined) return undefined;
@@ -297,7 +297,7 @@ async function openIfThere(path: string, flags: "r" | "r+"): Promise<FileHandle 
   }
 }
 
-/** Nobody for a text that no claim has. */
+/** Undefined for a text that is not a claim. */
 function ownerIn(text: string): Process | undefined {
   const owner = parsedJson(text);
   if (!isObject(owner) || typeof owner.pid !== "number") return undefined;
@@ -313,7 +313,7 @@ function isGone(owner: Process, silentMs: number): boolean {
   return hasEnded(owner.machine, owner.pid) || startOf(owner.pid) !== owner.started;
 }
 
-/** The number of a process may come again, with another start. Empty on systems that do not tell it. */
+/** A process id can be reused with another start time. Empty on systems without /proc. */
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");

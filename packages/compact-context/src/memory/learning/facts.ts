@@ -5,11 +5,12 @@ import { read } from "./meaning.ts";
 import { tellsAnotherValue } from "./relation.ts";
 import { holds, isOrdinary, list, toolsLike } from "./terms.ts";
 
-// Which sentences tell how something is with the people who speak
+// Which sentences state facts about the speakers
 
 /**
- * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It goes by who is
- * spoken of, or by the shape `X is Y` with a name, number or day for Y; what is wanted, found or done in the work is none.
+ * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It is
+ * judged by its subject, or by the shape `X is Y` with a name, number or day as Y. Wishes, findings and work
+ * done do not count.
  */
 export function tellsFact(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "").replace(LEAD_IN, "").replace(FOLLOWS, "");
@@ -23,30 +24,30 @@ export function tellsFact(sentence: string): boolean {
   return PERSON.test(plain) || (plain.split(/\s+/).length <= MOST_WORDS && isThing(plain));
 }
 
-/** It tells what is wrong, on the way or of this moment, or is code. */
+/** It is about an error, something in progress or the current moment, or it is code. */
 function isOfThisMoment(text: string): boolean {
   return PASSING.test(text) || CODE.test(text);
 }
 
-/** When or why it is so, before who it is about: `After the breach I …`. */
+/** A time or reason before the subject: `After the breach I …`. */
 const LEAD_IN =
   /^(?:after|since|with|because of|thanks to|during|over|until) (?:the|my|our|all|last|a) (?:\S+\s){1,5}?(?=(?:i|we|my|our)\s)/iu;
 
 const MOST_WORDS = 18;
 
-/** `The Osprey repo uses pnpm`, `the billing service needs Java 21`: a name, or what has one, makes it clear whose. */
+/** `The Osprey repo uses pnpm`, `the billing service needs Java 21`: a name or a kind of project. */
 const NAMED_SETTING =
   /^(?:[Tt]he|[Oo]ur) (?:(?:\p{Ll}+\s){0,2}\p{Lu}\S*(?:\s\p{Ll}+){0,2}|(?:[\p{L}\d-]+\s){1,3}(?:project|repo(?:sitory)?|services?|apps?|site|shop|team|backend|frontend|servers?|cluster|pipeline|package|library|module|worker|bot))\s(?:uses?|runs?(?: on)?|requires?|needs?|supports?|targets?)\s/u;
 
-/** `My mother (78, hard of hearing) …`: who it is stands in brackets. */
+/** `My mother (78, hard of hearing) …`: the description is in brackets. */
 const APPOSED =
   /^(?:(?:my|our) (?:[\p{L}'’-]+ ){1,4}|the (?:kids|children|twins|boys|girls) )\((?=[^)]*(?:\d|\p{L}{3}))[^)]{3,60}\)/iu;
 
-/** What follows from a statement, or is asked for besides. */
+/** A consequence of a statement, or a further request. */
 const FOLLOWS =
   /(?:,? so (?:that |when |if |the |this |it |i |we |you |please )|, (?:give|tell|show|help|fix|write|make|suggest|please|keep that|can you|could you|what|how|why)(?![\p{L}])).*$/isu;
 
-/** How something is set up, whatever the value is called: where it is kept or runs, what it is run with, which tool a project uses. */
+/** A setup, whatever the value: where something is kept or runs, what it runs with, a project's tools. */
 const SETTING: RegExp = rule(
   "^(?:the |our |all |every )?(?:\\S+\\s){1,6}?(?:(?:is|are) (?:kept|stored|hosted|deployed|run|built|written|formatted|linted|tested|signed|billed|paid|backed up|owned|scheduled|archived|reviewed|approved|licensed|managed|tracked|monitored|published|released|handled|served|configured) (?:in|on|at|with|by|under|via|from|to|through)|lives? (?:in|on|under)|runs? (?:under|on|with|via)|goes? (?:in(?:to)?|under|through)|go (?:in(?:to)?|under|through|to)|gets? (?:posted|sent|published|deployed) (?:in|to|on))\\s(?!(?:the )?(?:background|loop|parallel|order|way|place|time|same|wrong|right|circles)(?![\\p{L}]))(?<=^(?:.(?!\\b(?:functions?|methods?|class|variables?|arrays?|loops?|buttons?|values?|strings?|results?|components?|errors? message)(?![\\p{L}])))*)",
   "^(?:the |our )?(?:\\S+ ){1,4}(?:in|on|for) (?:staging|production|prod|dev|development|qa|live|ci)(?: environment)? is\\s",
@@ -57,7 +58,7 @@ const SETTING: RegExp = rule(
   "^(?:bei uns|chez nous|en mi (?:equipo|empresa)|aqui (?:a gente|nós)|у нас)(?![\\p{L}])",
 );
 
-/** Of a fact in a story: what somebody is, uses, prefers or has changed, and not what they did, felt or saw. */
+/** In a story: what someone is, uses, prefers or has changed, not what they did, felt or saw. */
 export function tellsState(sentence: string): boolean {
   const plain = sentence.replace(LEAD, "");
   return STATES.test(plain) || (MINE.test(plain) && isThing(plain));
@@ -87,13 +88,13 @@ function isThing(plain: string): boolean {
   );
 }
 
-/** The speaker, or what is theirs, begins the sentence. */
+/** The sentence begins with the speaker or something of theirs. */
 const OURS: RegExp = rule(
   "^(?:my|our|the team['’]s|\\p{L}+, (?:my|our) [^,]{3,30},|unser\\p{L}{0,2}|mein\\p{L}{0,2}|notre|nos|mon|ma|mes|nuestr[oa]s?|mis?|noss[oa]s?|meus?|minhas?)\\s",
   "^(?:we|i|wir|ich|nous|je|nosotr[oa]s|yo|nós|eu|a gente|мы|я)(?:['’](?:m|re|ve))?\\s|^i(?:m|ve)\\s|^(?:j|m)['’]\\p{L}|^on\\s(?:(?:n['’]|ne |se |s['’]|a |est |y )|(?:utilise|héberge|déploie|teste|travaille|paie|paye|facture|parle|mange|fait|préfère|garde|suit|livre|vend|gère|stocke|appelle)\\s)",
   "^(?:in|on|at|for|within) (?:our|my)\\s|^(?:\\S+\\s){1,4}\\p{L}+en wir\\s|^(?:\\S+\\s){1,3}у нас\\s",
   "^(?:you can )?call me\\s|^(?:me|nos)\\s(?:llamo|mudé|mudamos|gusta\\p{L}*|encanta\\p{L}*)|^chamo-me\\s",
-  // Spanish and Portuguese leave the pronoun out.
+  // Spanish and Portuguese omit the pronoun.
   "^(?:(?:ya|também|también|no|não|siempre|sempre)\\s){0,2}(?!v?amos\\s|hagamos|sejamos)\\p{L}{2,}(?:amos|emos|imos)\\s",
   "^(?:(?:ya|também|también|no|não|siempre|sempre|nunca)\\s){0,2}(?:vivo|trabajo|soy|tengo|prefiero|hablo|uso|como|bebo|tomo|estudio|llevo|viajo|conduzco|dirijo|enseño|juego|toco|duermo|odio|nací|dejé|cambié|compré|vendí|moro|trabalho|sou|tenho|prefiro|falo|estudo|viajo|ensino|jogo|gosto|durmo|nasci|mudei|parei|deixei|comprei)\\s",
   "^(?:наш|мо[йяеиё]|нашег?о?|моег?о?|наш[аиуе]й?|мою|моей|нашему|моему|наших|моих|у (?:меня|нас)|меня зовут|мне \\d+)\\s",
@@ -101,12 +102,12 @@ const OURS: RegExp = rule(
   "^(?:我|咱|本人|私|僕|俺|わたし|うち|弊社)",
 );
 
-/** What is preferred, and what has been so for long. */
+/** A preference, or a state that has lasted long. */
 const STANDS =
   /^(?:i|we) (?:\p{L}+ly |much |always )?prefer\s|^(?:i|we)(?:['’]ve| have) (?:\p{L}+ed|been|had|taught|kept|known)\s.*\s(?:since|for (?:over |almost |about )?(?:\d+|\p{L}+) (?:years?|months?|decades?))(?![\p{L}])/iu;
 
 const WISH: RegExp = rule(
-  // What was done is no habit, unless it changes how things are.
+  // A finished action is not a habit, unless it changes the state of things.
   "^(?:i|we)(?:['’]ve| have)?\\s(?:(?!only)\\p{L}+ly\\s|just\\s|also\\s)*(?!(?:mov|switch|migrat|chang|replac|renam|dropp|stopp|start|hir|join|retir|marri|adopt|cancell?|postpon|reschedul|extend|relocat|graduat|agre|decid|sign|us|need|shift|swapp|pass|retir|expand|upgrad|downgrad)ed\\s)\\p{L}{2,}ed\\s",
   "(?<!^call me .{0,40})\\s(?:when|while|after|once|until|if) (?:i|we|you)\\s",
   "^(?:i|we)(?:['’](?:d|ll)\\s|(?:['’](?:m|re|ve)| am| are| have)?\\s(?:(?:also|really|still|just|then|now|only|\\p{L}+ly|don['’]t|do not|didn['’]t|am not|not)\\s)*(?:wants?(?! (?:at least|at most|no more than|every|all))|wanted|need(?:ed)?|would|like you|hoping|ready|willing|glad|happy|afraid|seeing|having|cancel\\p{L}*|started?|like (?:option|it|this|that|the|your)|th?ink|figure|concede|do need|_do_ need|quite sure|pretty sure|thoug\\p{L}*|guess|believe|hope|sees?|saw|gets?|got (?!married|promoted)|getting|tr(?:y|ied|ying)|ran|did|must|should|shall|can(?!['’]t (?:eat|drink|have|hear|see|drive|swim|stand|read))(?:not|['’]t)?|could(?:n['’]t)?|will|won['’]t|going|gonna|plan|look(?:ing|ed)?|wonder\\p{L}*|found|find|noticed?|just(?! got (?:married|promoted))|fix(?:ed)?|made|make|add(?:ed)?|ask(?:ed)?|said|says?|mean|meant|understand|know|knew|forg[eo]t|let|thank|appreciate|agree|feel|expect\\p{L}*|suspect|assume|suppose|reali[sz]ed|check(?:ed)?|click(?:ed)?|press(?:ed)?|have to|had|was (?!born)|were|held|gave|ate|drank|kept|sat|stood|lay|slept|woke|felt|took|came|went|brought|heard|spoke|drove|flew|rode|threw|caught|told|fell|hid|shook|stuck|walked|called|talked|tested|wrote|read|updated|installed|refactored|merged|committed|pushed|created|removed|deleted|implemented|finished|completed|reverted|rebased|copied|pasted|attached|uploaded|opened|set|put|ended|spent|broke|restarted|rebuilt|do not know|care|remember|wish)(?![\\p{L}]))",
@@ -118,7 +119,7 @@ const WISH: RegExp = rule(
   "(?:たい|ほしい|欲しい|思い|思う|思っ|ください|べき|かも|でしょう|しよう|ましょう|てみ|できない|できません|わかりません|見え)",
 );
 
-/** What is wrong, on the way, or of this moment. */
+/** Errors, work in progress, the current moment. */
 const PASSING: RegExp = rule(
   word(
     "(?<!(?:for|our|all|track|of|on|with) )(?:errors?(?! (?:track|report|monitor|budget))|warnings?|problems?|issues?|questions?|ideas?)|bug|exceptions?|crash\\p{L}*|fail(?:s|ed|ing|ure)?|broken|stuck|slowly|(?:do(?:es)?n['’]t|won['’]t|can['’]t) (?:compile|work|load|start|respond|render|show|open|find|connect)|in (?:\\d+|\\p{L}+) (?:minutes|seconds)|frozen|down(?! to)|wrong|slow|(?<=(?:is|are|was|were|still|be|goes|went|turned|all) )(?:red|green)|missing|undefined|null|stack ?trace|line \\d+|still|again|weird|strange|here|fehler\\p{L}*|kaputt|fehlt|problem|frage|erreurs?|problème|cassée?|error(?:es)?|problema|fallo|falla|erros?|falha|problemas?|ошибк\\p{L}*|проблем\\p{L}*|сломал\\p{L}*|строке|heard|apparently|supposedly|allegedly|rumou?r\\p{L}*|convinced|jok(?:e|ed|ing)|kidding|pretended|dream(?:t|ed)|if only|seems?|seemed|oh|hm+|lol|haha",
@@ -163,9 +164,9 @@ const VALUE: RegExp = rule(
 const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
 
-// Which sentences are rules that are to hold.
+// Which sentences are standing rules.
 
-/** A wish that is to hold: `always …`, `never …`, `stop …`, `when you show me dates, …`, `in Python code, use …`. */
+/** A standing wish: `always …`, `never …`, `stop …`, `when you show me dates, …`, `in Python code, use …`. */
 export function isRule(text: string): boolean {
   if (/[:：]$/.test(text)) return false;
   if (HABIT.test(text)) return !OF_THE_TASK.test(text);
@@ -173,7 +174,7 @@ export function isRule(text: string): boolean {
   return !OF_THE_TASK.test(text) && rulesIn(text).length > 0;
 }
 
-/** It binds the work at hand, or is no rule. */
+/** It applies only to the task at hand, or is not a rule. */
 const OF_THE_TASK: RegExp = rule(
   word(
     "^(?:it|he|she|they)|^you (?:must|have to|need to|should)|this|these|those|that (?=function|method|file|class|test|line|page|bug|error)|it(?=[.!]?$|,| and )|them|here|yet|again|first|(?:don['’]?t|do not) (?:forget|worry|bother|know|think|understand)|rest of (?:the|this) (?:session|chat|day)|(?:un)?til|while i|when you(?:['’]re| are) (?:done|finished|ready)|there should be",
@@ -182,10 +183,10 @@ const OF_THE_TASK: RegExp = rule(
   "这|この|その|それ|今回",
 );
 
-/** What is done again and again is done so, or with this: `Commit messages should be …`, `Use … for function names`. */
+/** Recurring work with a fixed style or tool: `Commit messages should be …`, `Use … for function names`. */
 const PRACTICE =
   "(?:commit messages?|commits|branch(?: name|e)s|pull requests|prs|release notes|change ?log entries|docs|docstrings|(?:code )?comments|code reviews|(?:\\p{L}+ ){0,2}names|unit tests|end-to-end tests|integration tests|migrations|timestamps|dates|times|numbers|prices|amounts|units|quotes|error messages|e-?mails|letters|messages|answers|replies|recipes|summaries|headlines|keywords|links|tables|lists|paragraphs|sentences|posts|code(?: samples| examples| snippets)?|examples|(?:\\p{L}+ )?labels)";
-/** What the agent does again and again. */
+/** Recurring actions of the agent. */
 const DOES =
   "(?:use|write|put|keep|make|name|format|indent|spell|leave|give|show|list|answer|reply|respond|address|sign|start|begin|end|close|avoid|prefer|quote|round|sort|mark|label|call|stick)";
 const HABIT: RegExp = rule(
@@ -196,11 +197,11 @@ const HABIT: RegExp = rule(
   "^(?:please )?use .{2,40} (?:with|for|around) me(?![\\p{L}])",
   "^(?:bitte )?(?:duze|sieze) (?:mich|uns)(?![\\p{L}])",
   "^(?:please )?(?:answer|reply(?: to)?|respond to|address|talk to|write to) me (?:in|with|as|by)(?![\\p{L}])",
-  // What is always done in one way.
+  // A recurring action with a fixed way.
   `^(?:please )?${DOES} (?:me )?(?:all |the |your |my |any )?${PRACTICE} (?:to (?:the )?\\p{L}+ |from (?:the )?\\p{L}+ )?(?:in|as|with|without|like|by|after)(?![\\p{L}])`,
   `^(?:\\p{L}+ )?${PRACTICE},? (?:always |only |please )(?:in|with|without|as)(?![\\p{L}])`,
   "^(?:please )?(?:answer|address|reply to|respond to|write to|sign (?:letters|mails?|e-?mails|notes) to) (?:the |our |my )?\\p{L}+s (?:in|with|as|by)(?![\\p{L}])",
-  // Where it is done so: something of a kind, no single thing.
+  // A scope: things of a kind, not a single thing.
   `^(?:in|for|with|on) (?:(?:all|any|every|our|my) .{2,40}?|(?!(?:the|this|that|these|an?|your|case|addition|general|short|fact|example|instance)(?![\\p{L}])).{2,40}?|the (?:\\S+ ){0,2}\\p{L}{2,}s),? (?:please )?(?:always |never |only )?${DOES}(?![\\p{L}])`,
   `^(?:when|if|each time|any time) you (?:show|give|write|answer|reply|explain|suggest|recommend|quote|mention|format|create|send|name|list|cite|translate|draft|talk|review|commit|make|propose)(?![\\p{L}]).{2,80}?, (?:please )?(?:\\p{L}+ )?${DOES}(?![\\p{L}])`,
   // A complaint, and a wish about the answers.
@@ -211,7 +212,7 @@ const HABIT: RegExp = rule(
   "^(?!.*(?:この|今回|その)).{2,20}は.{1,30}(?:で|に)(?:書いて|答えて|返信して|出して|まとめて|統一して)(?:ください|ほしい)",
 );
 
-/** Facts may say "always" too; a wish begins with its verb, or forbids. */
+/** Facts may contain "always" too; a wish begins with its verb, or forbids. */
 function isImperative(text: string): boolean {
   return (
     rulesIn(text).length > 0 ||
@@ -222,8 +223,8 @@ function isImperative(text: string): boolean {
 }
 
 /**
- * What of a sentence speaks of something known and says something new about it, in the speaker's words: the sentence, or the
- * clause of it that does; undefined where nothing does.
+ * The sentence, or its clause, that mentions something known and says something new about it, in the
+ * speaker's words; undefined if there is none.
  */
 export function newsOf(sentence: string, known: readonly string[]): string | undefined {
   return [sentence, ...clausesOf(sentence)].find(
@@ -231,7 +232,7 @@ export function newsOf(sentence: string, known: readonly string[]): string | und
   );
 }
 
-/** The same for the order of two lines, whatever else the text says: it tells something new, or names all that the older one names. */
+/** For ordering two lines: a newer text says something new about the older one, or names all it names. */
 export function speaksAnewOf(text: string, older: string): boolean {
   if (/[?？]$/.test(text)) return false;
   return [text, ...clausesOf(text)].some((piece) => tellsMoreOf(piece, older)) || namesAllOf(text, older);
@@ -246,14 +247,14 @@ function namesAllOf(text: string, older: string): boolean {
 }
 
 const CLAUSE = /[,;:]\s+|\s[–—-]+\s|,?\s(?:so|and|but)\s/u;
-/** Fewer words say nothing by themselves. */
+/** A shorter clause says nothing on its own. */
 const FEWEST = 4;
 
 function clausesOf(sentence: string): readonly string[] {
   return sentence.split(CLAUSE).filter((clause) => clause.split(/\s+/).length >= FEWEST);
 }
 
-/** It says how something is: it wants, asks and orders nothing, and is not of this moment. */
+/** It states how something is: no wish, question or order, and not about the current moment. */
 function states(text: string): boolean {
   const plain = text.replace(LEAD, "");
   return ![DEICTIC, INTENT, TASK, ORDER].some((other) => other.test(plain)) && !isOfThisMoment(plain);
@@ -269,12 +270,12 @@ function tellsMoreOf(text: string, older: string): boolean {
   return now.isChange || another || (isNamed && [...now.names].some((name) => !holds(then.content, name)));
 }
 
-/** It says what is spoken of: no value, no verb of having, no word that work with an agent is full of. */
+/** A term that shows the topic: not a value, a verb of having, or a word common in work with an agent. */
 function isDistinctive(term: string): boolean {
   return toolsLike(term) !== undefined || (!isOrdinary(term) && !COMMON.has(term) && term.length > 2);
 }
 
-/** Words of which talk with an agent is full. */
+/** Words that are common in conversations with an agent. */
 const COMMON = list(`
   add app back build button call change check class code column command commit component config create data database date day default docs
   email error example field file files find fix folder function get good help home idea images issue item job key last left line link list
@@ -283,7 +284,7 @@ const COMMON = list(`
   start state step stuff table task test tests text thing time today type update upload url user users value version view way web week
   word work write year`);
 
-/** What is wanted, thought or tried, and what is asked for. */
+/** Wishes, thoughts, attempts and requests. */
 const INTENT: RegExp = rule(
   "^(?:i|we|ich|wir|je|nous|on|yo|eu|я|мы)(?:['’](?:d|ll))?\\s(?:\\p{L}+ly |just |still |also |do(?:n['’]t)? )?(?:think|guess|want|need|would|should|could|wonder|hope|plan|might|must|can(?:['’]t)?|will|tr(?:y|ied)|believe|suppose|expect|see|saw|get|got|will|möchte\\p{L}*|glaube|denke|brauche|veux|pense|crois|quiero|creo|quero|acho|думаю|хочу)(?![\\p{L}])",
 );

@@ -1,11 +1,12 @@
 import { createLruMap } from "../../errors.ts";
 import { any, THAT } from "./language.ts";
 
-// Orders and wishes to lose something, in nine languages: where they stand in a sentence, and what they are about.
+// Orders and wishes to forget or delete something, in nine languages: their position in a sentence and their
+// object.
 
 const END = "(?![\\p{L}])";
 
-/** What may stand before a request: courtesy, and words that go from one matter to another. */
+/** Words that may precede a request: courtesy and connectives. */
 const LEAD: RegExp = new RegExp(
   `^(?:[\\s,.!:;–—-]|${any(
     `(?:please|pls|plz|kindly|hey|hi|ok(?:ay)?|oh|um|so|hm+|btw|by the way|sorry|actually|well|and|but|also|now|then|thanks|thx|just|lol|maybe|\\p{L}{3,}ly)${END}`,
@@ -20,7 +21,7 @@ const LEAD: RegExp = new RegExp(
   "iu",
 );
 
-/** Where a clause begins that may ask for it; German and Romance orders may stand behind their object without a mark. */
+/** Start of a clause that may be a request. German and Romance orders can follow an object unpunctuated. */
 const CLAUSE = new RegExp(
   `[:;,.?!–—]\\s+|\\s-\\s|，|\\s(?:and|so|but|und|et|y|e|и)\\s|(?<!(?:^|[\\s,])(?:не|no|não|nicht|never|not|don['’]?t))\\s(?=${any(
     "you (?:can|may)|please|pls",
@@ -30,7 +31,7 @@ const CLAUSE = new RegExp(
   "giu",
 );
 
-/** What memories do with a matter, as `don't …`, `you need not …` and the like forbid it. */
+/** Verbs for what a memory does with a topic, as negated by `don't …`, `you need not …` and similar. */
 const KNOW = "(?:remember|memori[sz]e|keep track of|keep in mind|h(?:old|ang) on ?to)(?:ing)?";
 const HOLD =
   "(?:keep|keeping|hold|holding|stor(?:e|ing)|sav(?:e|ing)|retain(?:ing)?|have|having|record(?:ing)?)";
@@ -55,10 +56,10 @@ const AGAIN = "(?=.{0,80}(?:again|any ?(?:more|longer))(?![\\p{L}]))";
 
 const IF_YOU = "(?:i['’]?d|i would|it['’]?d|it would) .{2,40}?if you(?: could| would)?";
 
-/** What kind of order it is: `forget` is said of a memory and nothing else, `keep` mostly, `take` of anything. */
+/** `forget` verbs apply only to a memory, `keep` verbs mostly to one, `take` verbs to anything. */
 type OrderKind = "forget" | "keep" | "take";
 
-/** What is to be lost follows where no `object` is marked. */
+/** The object follows the match unless a pattern has an `object` group. */
 const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
   forget: [
     `(?:forget|un-?learn|dis-?remember|un-?remember|un-?know)(?! (?:to|how)${END})${END}`,
@@ -113,13 +114,13 @@ const ORDERS: readonly (readonly [OrderKind, RegExp])[] = Object.entries({
   forms.map((form) => [kind as OrderKind, new RegExp(`^(?:${form})`, "iu")] as const),
 );
 
-/** Most clauses hold none of them. */
+/** Fast pre-check: most clauses contain no order. */
 const ANY_ORDER = new RegExp(
   ORDERS.map(([, form]) => form.source.replaceAll("(?<object>", "(?:")).join("|"),
   "iu",
 );
 
-/** German infinitives at the end, behind `kannst du` or `bitte`; Chinese and Japanese orders stand there too. */
+/** German infinitives at the end, after `kannst du` or `bitte`. Chinese and Japanese orders are last too. */
 const LAST: readonly (readonly [OrderKind, RegExp])[] = [
   [
     "forget",
@@ -149,19 +150,19 @@ const BEHIND: readonly (readonly [OrderKind, RegExp])[] = [
 /** An order or a wish in a sentence. */
 interface Order {
   readonly kind: OrderKind;
-  /** Where it begins in the sentence, and where its own words end. */
+  /** Start of the order in the sentence, and end of its own words. */
   readonly at: number;
   readonly end: number;
   readonly before: string;
   readonly object: string;
-  /** The words of the order itself. */
+  /** The matched words of the order. */
   readonly verb: string;
 }
 
-/** A longer sentence is a text or data, and asks for nothing. */
+/** Maximum characters of a sentence. Longer ones are pasted text or data, not requests. */
 const LONGEST = 500;
 
-/** Sentences that were read last: each is looked at several times. */
+/** Recently parsed sentences; each is parsed several times. */
 const known = createLruMap<readonly Order[]>(2_000);
 
 function ordersIn(sentence: string): readonly Order[] {
@@ -171,7 +172,6 @@ function ordersIn(sentence: string): readonly Order[] {
   return orders;
 }
 
-/** The orders of a sentence, clause by clause. */
 function readOrders(sentence: string): readonly Order[] {
   const starts = [0, ...[...sentence.matchAll(CLAUSE)].map(({ index, 0: mark }) => index + mark.length)];
   return starts.flatMap((at): Order[] => {
@@ -192,32 +192,32 @@ function readOrders(sentence: string): readonly Order[] {
   });
 }
 
-// How people ask to have something forgotten, in nine languages: an order or a wish to lose something, clause by clause, and
-// the words that name it, behind the order, before it, or in a sentence before.
+// Requests to forget, in nine languages. An order or wish is found clause by clause; the words that name its
+// target come after the order, before it, or in an earlier sentence.
 
-/** A request to forget, in words. */
+/** A parsed request to forget. */
 export interface ForgetRequest {
-  /** The words that name what is meant; of "that" the pronoun itself. */
+  /** The words that name the target; for "that", the pronoun itself. */
   readonly topic: string;
-  /** True where everything of a kind is meant. */
+  /** True if everything of a kind is meant. */
   readonly all: boolean;
-  /** False for `delete my …`, which may be about anything: it counts only where the memory holds it. */
+  /** False for `delete my …`, which may refer to anything: it counts only if the memory holds a match. */
   readonly sure: boolean;
-  /** Names of what a pronoun points to, the nearest first; none where the request names it itself. */
+  /** Names a pronoun may refer to, nearest first; empty if the request names its target. */
   readonly points: readonly string[];
-  /** Something is surely meant, by more than its name or less: whatever shares a telling word is. */
+  /** An item matches if it shares a telling word with the request, whether or not it has the exact name. */
   readonly isLoose: boolean;
-  /** It is said to be the user's own. */
+  /** The target is said to be the user's own. */
   readonly isOwn: boolean;
-  /** Which items it can mean: a word like `rule` names rules, a mere name or `thing` what is the user's own. */
+  /** Items it can match: for a word like `rule` only rules, for a bare name or `thing` the user's own. */
   readonly scope: "anything" | "rules" | "own";
-  /** Where it begins in the sentence. */
+  /** Start of the request in the sentence. */
   readonly at: number;
-  /** Where the order itself ends: what stands behind may say what is so instead. */
+  /** End of the order itself; the text after it may state the replacement. */
   readonly end: number;
 }
 
-/** The memory itself, or what was told to it: what is asked for is not in a file. */
+/** Phrases for the memory itself or for what it was told. They show that the target is not in a file. */
 const MEMORY = new RegExp(
   any(
     `(?<![\\p{L}])(?:(?:from|out of|off|in|on|to|of|aus|von|de|da|dans|sur|en|em|na|из|в|di|dalla) )?(?:your|ur|deine[mnr]?|ta|tes|ton|votre|tus?|(?:d)?(?:tua|sua|teu|seu)s?|твое[йм]|своей|своих|твоих) (?:\\p{L}+[ -])?(?:memory|memories|notes?|records?|knowledge|files?|head|mind|brain|database|storage|system|context|gedächtnis|notizen|kopf|speicher|unterlagen|mémoire|tête|memoria|notas|cabeza|registros?|memória|cabeça|памят[иь]|замет(?:ок|ки|ках)|голов[ыеу]|appunti|mente)${END}`,
@@ -234,7 +234,7 @@ const MEMORY = new RegExp(
   "giu",
 );
 
-/** A note, a rule, whatever was said: words for an item of the memory. */
+/** Words for an item of the memory: a note, a rule, a detail. */
 const NOTED_WORD =
   "(?:notes?|entr(?:y|ies)|facts?|rules?|instructions?|preferences?|things?|bits?|info(?:rmation)?|stuff|details?|business|notiz(?:en)?|regeln?|sachen?|infos?|eintrag|anweisung|règle|consigne|truc|regla|instrucción|regra|instrução|cosas?|coisas?|datos?|dados?|nota|заметк[уи]|правило|информаци[юя]|regola)";
 const DETERMINED =
@@ -252,7 +252,7 @@ const NOTED_AS = new RegExp(
 const RULE =
   /(?<![\p{L}])(?:rules?|instructions?|preferences?|regeln?|anweisung|règle|consigne|regla|instrucción|regra|instrução|правило|regola)(?![\p{L}])/iu;
 
-/** What stands for something that was named before. */
+/** Pronouns and phrases that refer to something named earlier. */
 const PERSON = "(?:her|him|ihn|elle|lui|ella|él|ela|ele|её|ее|него|неё|нее|нём|нем|ней)";
 const POINTS = new RegExp(
   `^(?:${PERSON}|it|them|его|их|sie|ihr|that|this|these|those|there|das|dies|es|damit|ça|cela|ceci|eso|esto|isso|isto|это|этом|(?:that|this|the|diese|cette|esa|essa|это|эту) (?:one|${NOTED_WORD}))$`,
@@ -263,26 +263,26 @@ const PERSONS = new RegExp(`(?<![\\p{L}])${PERSON}$`, "iu");
 const POSSESSIVE =
   /^(?:my|mine|our|mein(?:e[nmrs]?)?|unser\p{L}*|mon|ma|mes|notre|nos|mis?|nuestr[oa]s?|(?:[oa]s? )?(?:meus?|minhas?)|мо(?:й|я|ё|и|ю|его|ей|их|ем)|(?:il mio|la mia|i miei|le mie))\s|^(?:我的|私の)/iu;
 
-/** `…, that I live in Cologne`: what is so, and no thing. */
+/** A statement of fact, not a thing: `…, that I live in Cologne`. */
 const IS_SO =
   /^(?:(?:bitte|please|s['’]il te plaît|por favor|пожалуйста)(?![\p{L}]))?,?\s*(?:that (?:i|we|my|our)|dass (?:ich|wir|mein\p{L}*)|que (?:je|j['’]|nous|mon|ma|yo|mi|soy|vivo|trabajo|tengo|eu|meu|minha|sou|moro|trabalho|tenho)|что (?:я|мы|мо[йяёи]|у меня|у нас)|che (?:io|sono|vivo|lavoro))(?![\p{L}])/iu;
 
-/** `where I live`: what is so, in a question's words. */
+/** A fact in the form of a question: `where I live`. */
 const ASKED =
   /^(?:where|when|which|what|who|how)(?: \p{L}+){0,2} (?:i|we|my|our)(?![\p{L}])|^(?:was|wo|wie) (?:ich|wir)(?![\p{L}])/iu;
 
-/** What is taken out of a project and not out of a memory. */
+/** Things that are deleted from a project, not from a memory. */
 const OF_WORK =
   /(?<![\p{L}-])(?:files?|branch(?:es)?|functions?|class(?:es)?|methods?|tests?|commits?|changes?|code(?= |$)(?! you)|lines?|imports?|variables?|comments?|columns?|tables?|rows?|fields?|folders?|director(?:y|ies)|containers?|images?|icons?|logos?|cache|logs?|config|apps?|pages?|buttons?|forms?|headers?|footers?|components?|endpoints?|routes?|repo(?:sitory)?|packages?|dependenc(?:y|ies)|modules?|plugins?|scripts?|migrations?|builds?|fixtures?|schemas?|warnings?|errors?|bugs?|flags?|parameters?|arguments?|types?|interfaces?|versions?|tags?|tickets?|todos?|features?|accounts? page|messages?|emails|mails?|photos?|pictures?|posts?|paragraphs?|sections?|sentences?|headings?|drafts?|duplicates?|placeholders?|whitespaces?|characters?|slides?|sheets?|cells?|charts?|boards?|datei(?:en)?|funktion|zeilen?|spalten?|tabellen?|formular|zweig|fichiers?|fonction|lignes?|colonnes?|branche|archivos?|función|líneas?|columnas?|campos?|rama|fotos?|arquivos?|função|linhas?|colunas?|imagens|файл\p{L}*|функци\p{L}*|строк\p{L}*|столб\p{L}*|таблиц\p{L}*|ветк\p{L}*)(?![\p{L}])|文件|函数|代码|表里|列|行|ファイル|関数|ブランチ/iu;
 
 const WORK_AT_THE_END = new RegExp(`(?:${OF_WORK.source})$`, "iu");
 
-/** In a file, a list, a text: not in the memory. */
+/** Located in a file, a list or a text, so not in the memory. */
 const ELSEWHERE =
   /\s(?:from|in(?:side|to)?|within|out of|off|on (?!my|our|me|it|him|her|them)|at|(?<!relat(?:ed|ing) |linked )to(?! do with)|aus|dans|auf|из|со?)\s/iu;
 const ABOUT_ME =
   /(?<![\p{L}])(?:i|i['’]m|me|my|we|our|ich|mein\p{L}*|je|j['’]|mon|ma|mes|mis?|yo|eu|meu|minha|я|мо\p{L}{1,2}|мне|меня)(?![\p{L}])|我|私/iu;
-/** Left aside for a while, and not for good. */
+/** Set aside temporarily, not forgotten. */
 const LATER =
   /(?<![\p{L}])(?:for (?:now|today|tonight|once|a change|the moment|this \p{L}+|a (?:bit|moment|second|sec|minute|while))|this time|until|till|right now|first|vorerst|erstmal|erst mal|fürs erste|im moment|pour (?:l['’]instant|le moment)|por ahora|por enquanto|пока)(?![\p{L}])|先|とりあえず/iu;
 
@@ -291,16 +291,16 @@ const ALL = new RegExp(
   "iu",
 );
 
-/** Words before and behind a topic that are none of it. */
+/** Filler words before and after a topic. */
 const AROUND =
   /^(?:[\s,:;，、]+|(?:please|(?:every|any) (?:single )?(?:trace|mention|bit) of|to do with|relat(?:ed|ing) to|re|i['’]m|bitte|s['’]il te plaît|por favor|пожалуйста|everything|anything|all|alles|tout|todo|tudo|nada|rien|всё|все|tutto|what|whatever|that|where|who|how|which|i|you|u|know|keep|have|told|said|mentioned|shared|about|of|regarding|concerning|on|was|wo|où|dónde|onde|где|ich|dir|dass|über|von|ce que|ce qui|que|qu['’]|je|t['’]ai dit|j['’]ai dit|tu sais|sur|concerne|concernant|lo que|te|dije|conté|sabes|sobre|o que|eu|falei|disse|contei|sabe|о|об|про|что|я|ты|тебе|говорил[аи]?|сказал[аи]?|знаешь|di|che|su)(?![\p{L}])|关于|有关)+/iu;
 const TAIL =
   /(?:[\s,]+(?:please|pls|plz|thanks|thank you|thx|any ?(?:more|longer|where)|ever|again|now|too|out|away|as well|for good|completely|bitte|wieder|mal|s['’]il te plaît|stp|por favor|porfa|пожалуйста|per favore|ok|okay|from (?:it|there|here))|(?:吧|了)(?=[\s.!。！]*$)|[\s.!?。！？]+)+$/iu;
-/** What is said behind a request: a reason, what is so instead, or what is asked besides. */
+/** Text after a request: a reason, a replacement or a further request. */
 const BESIDES =
   /(?:[,;]\s+(?!(?:that|dass|que|qu|что|che)(?![\p{L}]))|\s[–—-]\s|\s\(|\s(?:everywhere|wherever|because|since|as it|weil|da ich|parce que|porque|потому|perché)\s|\s(?:and|und|et|y|e|и)\s(?=(?:please|never|don['’]?t|do not|stop|forget|delete|nie|nicht|ne|no|não|nunca|больше|не|никогда|забудь|удали|сотри|remove|erase|lösch|efface|borra|apag\p{L}*)(?![\p{L}]))|(?<=^(?:it|that|this|them|her|him)) (?:and|then|or|so|but)\s|[，。]).*$/isu;
 
-/** What a sentence asks to have forgotten, with the two sentences of the same message `before` it; undefined where it asks for nothing. */
+/** The forget request of a sentence, if any. `before` holds the two preceding sentences of the message. */
 export function readForgetRequest(
   sentence: string,
   before: readonly string[] = [],
@@ -312,7 +312,7 @@ export function readForgetRequest(
   return undefined;
 }
 
-/** A sentence in two where a request follows what else it says: `we use pnpm now, forget what I said about yarn`. */
+/** Splits a sentence before a request that follows other text: `we use pnpm now, forget yarn`. */
 export function splitAtRequest(sentence: string): readonly string[] {
   const { sure, at } = readForgetRequest(sentence) ?? { sure: false, at: 0 };
   return sure && at > 0 ? [sentence.slice(0, at).trim(), sentence.slice(at)] : [sentence];
@@ -352,25 +352,28 @@ function requestOf(order: Order, sentence: string, earlier: readonly string[]): 
   };
 }
 
-/** What a pronoun may point to, the nearest first. */
+/** Clauses a pronoun may refer to, nearest first. */
 function clausesBefore(before: string, earlier: readonly string[]): string[] {
   return [before, ...earlier.toReversed()].filter((one) => nameOf(one).length > 1);
 }
 
-/** What an order is about. */
+/** The target of an order. */
 interface Meant {
-  /** The words that name it, of the order itself or of what its pronoun points to. */
+  /** The words that name it, from the order itself or from the clause its pronoun refers to. */
   readonly phrase: string;
   /** The order's own object. */
   readonly bare: string;
   readonly isPointing: boolean;
   readonly isPerson: boolean;
-  /** It is called a note, a rule, a thing. */
+  /** It is called a note, a rule or a thing. */
   readonly isNoted: boolean;
   readonly isOwn: boolean;
 }
 
-/** How surely a memory is meant: it is named, nothing else can be meant, or it may be by what it holds. */
+/**
+ * How surely the memory is meant. `memory`: named in the request; `sure`: nothing else can be meant; `owned`
+ * and `named`: only if the memory holds a match.
+ */
 type Strength = "memory" | "sure" | "owned" | "named";
 
 function strengthOf(order: Order, meant: Meant, asked: string): Strength | undefined {
@@ -385,7 +388,7 @@ function strengthOf(order: Order, meant: Meant, asked: string): Strength | undef
   return kind === "keep" || isTheirs(object, meant) ? "owned" : namedBy(order, meant);
 }
 
-/** `the tests`, `the login page`: nothing but a part of the work. */
+/** Only a part of the work: `the tests`, `the login page`. */
 function isWorkAlone({ phrase, isNoted, isOwn }: Meant): boolean {
   return !isNoted && !isOwn && isShort(phrase) && WORK_AT_THE_END.test(phrase);
 }
@@ -400,7 +403,7 @@ function namedBy({ verb }: Order, { phrase, isPointing }: Meant): Strength | und
     : undefined;
 }
 
-/** A sentence about a person or something of the user's tells more than the name of what is meant. */
+/** A sentence about a person or a possession says more than the target's name. */
 function isMoreThanNamed(kind: OrderKind, { phrase, isPerson, isNoted }: Meant): boolean {
   return isPerson || isNoted || (kind === "forget" && POSSESSIVE.test(phrase));
 }
@@ -414,17 +417,17 @@ function scopeOf(strength: Strength, { phrase, bare, isPerson, isNoted }: Meant)
 const has = (known: RegExp, text: string): boolean => text.search(known) >= 0;
 const UNSPACED = /[\u3040-\u9fff]/u;
 const isShort = (phrase: string): boolean => phrase.split(/\s+/).length <= 4;
-/** A name has none. */
+/** A name has no article. */
 const ARTICLE = /^(?:the|an?|th(?:is|at|[eo]se)|all|d(?:er|ie|as|en)|l[ea]s?|el|los|[oa]s?|un[ea]?)\s/iu;
-/** Verbs that lose a name more often than a part of a project. */
+/** Verbs used for deleting a name more often than a part of a project. */
 const LOSES =
   /^(?:get rid|erase|wipe|scrub|purge|let|lose|lösch|streich|efface|borra|b[oó]rra|apag|удали|сотри)/iu;
 
-/** Without the memory's name, courtesy and what is said besides. */
+/** Strips the memory's name, courtesy and unrelated text. */
 function plainOf(words: string): string {
   const told = words.replace(LEAD, "");
   const place = [...told.matchAll(MEMORY)].at(-1)?.index ?? -1;
-  // What stands between the request and the memory's name is meant as a whole.
+  // Text between the request and the memory's name belongs to the target.
   const named = told.replace(BESIDES, (rest, at: number) => (place > at ? rest : ""));
   const placed = named.replace(MEMORY, " ").replace(/\s+/g, " ").replace(TAIL, "").trim();
   return placed === "" ? named.replace(TAIL, "").trim() : placed;

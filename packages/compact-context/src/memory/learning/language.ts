@@ -1,18 +1,21 @@
-/** What the words of people say about their own words, in English, German, French, Spanish, Portuguese, Russian, Chinese and Japanese. */
+/**
+ * Patterns for what a sentence does (asks, forbids, reports, changes), in English, German, French, Spanish,
+ * Portuguese, Russian, Chinese and Japanese.
+ */
 
 export const any = (...parts: readonly string[]): string => `(?:${parts.join("|")})`;
-/** `\b` of JavaScript knows ASCII alone. */
+/** JavaScript's `\b` only knows ASCII. */
 export const word = (...parts: readonly string[]): string =>
   `(?<![\\p{L}\\p{N}_])${any(...parts)}(?![\\p{L}\\p{N}_])`;
 export const rule = (...parts: readonly string[]): RegExp => new RegExp(any(...parts), "iu");
 
-// ---- words that several acts share
+// ---- words used by several patterns
 
 const NEVER = "never|nie|niemals|jamais|nunca|jamás|никогда";
 
 const FORBIDDEN = "forbidden|verboten|interdit\\p{L}*|prohibid[oa]s?|proibid[oa]s?|запрещен[оаы]?";
 
-/** Something begins to hold. */
+/** Something starts to apply. */
 export const FROM_NOW_ON: string = any(
   "from now on|going forward",
   "ab (?:jetzt|sofort)|künftig",
@@ -22,7 +25,7 @@ export const FROM_NOW_ON: string = any(
   "с этого (?:дня|момента)|отныне|впредь",
 );
 
-/** Asks to keep something. */
+/** Asks to keep something in mind. */
 export const KEEP_IN_MIND: string = any(
   "remember|note|keep in mind|don['’]?t forget|for (?:the )?(?:future|record)(?: reference)?|fyi",
   "merke? (?:dir|euch)|denk daran",
@@ -35,7 +38,7 @@ export const KEEP_IN_MIND: string = any(
 
 // ---- acts
 
-/** Asks to keep something, at the beginning of a sentence. */
+/** A request to remember, at the beginning of a sentence. */
 export const REMEMBER: RegExp = new RegExp(
   `^(?:please\\s+|and\\s+|also[, ]+|bitte\\s+|por favor,?\\s+|пожалуйста,?\\s+|请)*${any(
     `${KEEP_IN_MIND}(?![\\p{L}])(?:[, ]+bitte|\\s+de(?![\\p{L}]))?`,
@@ -44,11 +47,11 @@ export const REMEMBER: RegExp = new RegExp(
   "iu",
 );
 
-/** The same behind a statement, or as a sentence of its own that means the one before. */
+/** The same after a statement, or as a separate sentence about the one before. */
 export const REMEMBER_THAT: RegExp =
   /(?:^|[,;，、]\s*)(?:(?:please )?(?:remember|note|keep) (?:that|this|it)(?: in mind)?|merk (?:dir )?(?:das|es)(?: bitte)?|merk dir das|retiens(?:-le| ça| cela)|recuérdalo|recuerda eso|lembre-se disso|запомни это|请?记住(?:这个|这点)?|覚えて(?:おいて)?(?:ください)?)[.!。！]*$/iu;
 
-/** Something is to hold from now on, or each time. */
+/** Something applies from now on, or every time. */
 export const LASTING: RegExp = rule(
   word(
     NEVER,
@@ -73,7 +76,7 @@ export const CHOSEN: RegExp = rule(
   "我们决定|决定(?:用|使用)|に決め(?:た|ました)",
 );
 
-/** True for an afternoon only. */
+/** True only for a short time. */
 export const TRANSIENT: RegExp = rule(
   word(
     "current(?:ly)?|right now|at the moment|for (?:now|the moment)|in progress|just now|today|tomorrow",
@@ -86,7 +89,7 @@ export const TRANSIENT: RegExp = rule(
   "目前|今天|正在|暂时|今日|一時的|とりあえず",
 );
 
-/** Days on which something was said or done, not for which it holds. */
+/** Days on which something was said or done, not when it applies. */
 export const SAID_ON: RegExp = rule(
   word(
     "yesterday|(?<=new (?:\\S+ ){0,3})today|this (?:week|month)|(?:as of|since|from|starting) (?:today|tomorrow|this \\w+)|this morning|last (?:night|week|month)|gestern|(?:ab|seit) (?:heute|gestern)(?: \\p{L}+)?|hier|ayer|ontem|вчера|с сегодня",
@@ -94,7 +97,7 @@ export const SAID_ON: RegExp = rule(
   "昨天|昨日|从今天起|今日から|今週から",
 );
 
-/** Says that something is so no more. */
+/** Says that something is no longer so. */
 export const NO_MORE: RegExp = rule(
   word(
     "any ?(?:more|longer)|no longer|nicht mehr|kein\\p{L}*(?: .{1,40})? mehr|(?:ne|n['’]).{1,30} plus|ya no|não .{1,30} mais",
@@ -103,7 +106,7 @@ export const NO_MORE: RegExp = rule(
   "不再|もう.{0,30}(?:ない|ません)",
 );
 
-/** Lifts a rule: what was forbidden may be done, what was demanded need not. */
+/** Lifts a rule: something forbidden is allowed, or something required is optional. */
 export const PERMITS: RegExp = rule(
   word(
     "(?:is|are|it['’]s) (?:now )?(?:fine|ok|okay|allowed|permitted|all right|no longer (?:needed|necessary|required|forbidden))",
@@ -121,7 +124,7 @@ export const FORBIDS: RegExp = rule(
   "不要|不得|别|绝不|从不|禁止|ないで|しない|禁止|てはいけ",
 );
 
-/** Says no, in any form. */
+/** Any form of negation. */
 export const NEGATED: RegExp = rule(
   word(
     NEVER,
@@ -130,7 +133,7 @@ export const NEGATED: RegExp = rule(
   "[不没未]|别|ない|ません|ず(?:に)?|않|안 ",
 );
 
-/** Says that something is otherwise than it was; `STRONG` can mean nothing else. */
+/** Says that something has changed; `STRONG_CHANGE` is unambiguous. */
 export const STRONG_CHANGE: RegExp = rule(
   NO_MORE.source,
   word(
@@ -158,11 +161,11 @@ export const WEAK_CHANGE: RegExp = rule(
   "现在|以后|今后|今は|今では|今後|これから(?:は)?",
 );
 
-/** Words before a statement that are no part of it. */
+/** Words before a statement that are not part of it. */
 export const LEAD: RegExp =
   /^(?:(?:and|so|also|well|before (?:we|i|you) (?:start|begin|go on)|one (?:more |last )?thing|wait(?: no)?|no wait|lol|haha|hey|oye|i (?:told you|got (?:that|it)) wrong|corrigindo|me equivoqué(?: antes)?|quise decir que|yeah|ah|ugh|oh|hm+|argh|guess what|bad news|good news|yes|nope?(?=,)|ok(?:ay)?|by the way|btw|fyi|my bad|(?:quick |small )?heads[- ]up|turns out(?: that)?|typo(?: earlier| yesterday| there)?|(?:(?:big|great|good|bad|sad|quick|exciting|small|huge) )?(?:news|update|decision|change|announcement|upgrade)(?=\s?[—–:-])|i (?:should|forgot to|want to|wanted to|must)(?: also)? (?:mention|add|say|note)(?: that)?|i(?:['’]d| would) like to (?:mention|add)(?: that)?|it['’]?s official|i made a (?:big )?decision|for context|just so you know|just heard(?: from \S+)?(?: that)?|usually|normally|these days|nowadays|as of (?:today|now|(?:this|last|next) \w+|\w+ \d+)|since (?:last |this |the )?(?!when)\w+|from now on|now|sorry|actually|(?:small |quick )?(?:correction|update)|correct that|scratch that|change of plans?|(?:on )?second thoughts?|after all|i misspoke(?: yesterday| earlier)?|my mistake|i changed my mind|na verdade|erro meu|erreur de ma part|übrigens|ab jetzt|ab sofort|jetzt|inzwischen|korrektur|au fait|désormais|finalement|au final|maintenant|désolée?|pardon|por cierto|ahora|a partir de (?:ahora|agora)|corrección|aliás|agora|correção|кстати|теперь|отныне|исправление|顺便说一下|(?:刚才|我|昨天)?说错了|对了|更正|现在|以后|今は|今後は?|訂正|すみません|ちなみに)(?![\p{L}\p{Script=Latin}])[\s,.:：，、–—-]*|(?:现在|更正|今は|すみません|訂正(?:です)?)[：，、。]?\s*)+/iu;
 
-/** Any word of a change or of a mistake put right; says nothing about what it was. */
+/** Any word of a change or a corrected mistake; it does not tell what changed. */
 export const TELLS_CHANGE: RegExp = rule(
   STRONG_CHANGE.source,
   WEAK_CHANGE.source,
@@ -179,7 +182,7 @@ export const TELLS_CHANGE: RegExp = rule(
   "->|→|=>|全部改|换成|又可以|来不及|其实|搞错|弄错|取消|换了|入れ替え|代わ|すみません|また|なくな|実は|間違|新しい",
 );
 
-/** Somebody else's words, told again. */
+/** Words of another person, reported. */
 export const REPORTED: RegExp = rule(
   "(?<![\\p{L}])(?<!(?:^|[\\s,])(?:i|we)(?:['’]ve| have| just| already)? )(?:says?|said|wrote|writes|told(?! you)|claims?|claimed|thinks|believes|insists?|suggests|suggested|proposes|recommends|wants|demands|demanded|requested|asked (?:me|us)|states|reads)(?![\\p{L}])",
   word("according to"),
@@ -192,7 +195,7 @@ export const REPORTED: RegExp = rule(
   "(?<!我)(?<!我们)(?:说|表示|认为|写道|建议)(?!过)|根据.{1,10}[说的]|によると|と(?:言って|言いました|書いて|述べて)",
 );
 
-/** Denies having said it, or that it is so. */
+/** Denies that it was said or is true. */
 export const DENIED: RegExp = rule(
   word(
     "(?:never|didn['’]t|did not|haven['’]t|have not) (?:said|say|told|tell|asked|ask|meant|mean|wanted)",
@@ -203,7 +206,7 @@ export const DENIED: RegExp = rule(
   "没(?:有)?(?:说|讲)过?|从来没说|言って(?:い)?(?:ない|ません)|言った覚えは",
 );
 
-/** Speaks of what might be. */
+/** A hypothesis. */
 export const SUPPOSED: RegExp = rule(
   "^(?:and |but |so |now |ok,? )?(?:if|falls|wenn|si|se|если|如果|もし)(?![\\p{L}])(?!\\s+(?:you|du|ihr|tu|vous|usted|você|ты|вы))|^(?:如果|もし)",
   word(
@@ -219,7 +222,7 @@ export const SUPPOSED: RegExp = rule(
   "假设|假如|小说里|故事里|小説で|物語で|也许|可能|例如|比如|想象|仮に|たとえば|例えば|かもしれ",
 );
 
-/** Asks not to keep what is said. */
+/** Asks not to store what is said. */
 export const NOT_TO_KEEP: RegExp = rule(
   word(
     "(?:don['’]?t|do not|never) (?:remember|memori[sz]e)",
@@ -234,7 +237,7 @@ export const NOT_TO_KEEP: RegExp = rule(
   "(?:不要|别|不用)(?:记|保存|记住)|覚えないで|記憶しないで|保存しないで|ここだけの話",
 );
 
-/** Asks for something to be done with a text, at the beginning of a sentence. */
+/** Asks to process a text, at the beginning of a sentence. */
 export const TASK: RegExp = new RegExp(
   `^(?:please |can you |could you |bitte |kannst du |s['’]il te plaît,? |por favor,? |пожалуйста,? |请|帮我)*${any(
     "(?:summari[sz]e|translate|write|add|create|draft|compose|generate|insert|put|reply|respond|review|fix|rewrite|proofread|correct|print|echo|read|check|explain|look at|tell (?:him|her|them|\\p{Lu}\\p{L}+)|send|paste|commit|convert|format)(?![\\p{L}])",
@@ -248,10 +251,10 @@ export const TASK: RegExp = new RegExp(
   "iu",
 );
 
-/** Words that begin a statement of one's own, unlike the names before what others say. */
+/** Labels before one's own statement, unlike the speaker names before what others say. */
 export const LABEL: RegExp =
   /^(?:remember|note|nb|ps|fyi|btw|by the way|quick note|heads up|also|übrigens|au fait|à propos|por cierto|a propósito|aliás|кстати|对了|ちなみに|correction|corection|decision|rule|update|merke?(?: dir)?|korrektur|regel|entscheidung|correction|règle|corrección|regla|recuerda|correção|regra|lembre-se|исправление|правило|запомни|поправка|更正|纠正|请?记住|決定|决定|訂正|覚えて(?:おいて)?|.{0,40}(?:budget|deadline|port|name|key|password|card|code|number|address|host|url|version|branch|channel|limit))$/iu;
 
-/** What stands for something that was just spoken of. */
+/** Refers to what was just said. */
 export const THAT: RegExp =
   /^(?:(?:that|this|it|what i (?:just )?said)|das|dies|es|ça|cela|ceci|eso|esto|isso|isto|это|这个|这件事|这些|それ|これ|このこと|今の)(?:\s+(?:again|wieder|bitte|please|from (?:your |the )?memory|aus deinem gedächtnis|de ta mémoire|de tu memoria|da (?:tua |sua )?memória))*[.!。！]*$/iu;

@@ -12,7 +12,7 @@ const repeated = (unit: string) => (size: number) =>
 const numbered = (line: (n: number) => string) => (size: number) =>
   Array.from({ length: Math.ceil(size / line(100).length) }, (_, n) => line(n)).join("");
 
-/** Texts that once took, or may take, a time that grows faster than they do. */
+/** Texts whose processing time was, or could be, superlinear. */
 const TEXTS: Readonly<Record<string, (size: number) => string>> = {
   "one long word": repeated("a"),
   "one long line": repeated("lorem ipsum dolor sit amet "),
@@ -50,7 +50,7 @@ function messagesWith(text: string): readonly Message[] {
   }));
 }
 
-/** Processor time of all that a memory does with a text. */
+/** Processor time of all steps a memory runs on a text. */
 function timeFor(text: string): number {
   const messages = messagesWith(text);
   const before = process.cpuUsage();
@@ -69,7 +69,7 @@ test.each(Object.entries(TEXTS))("time grows with the length of a text, no faste
   timeFor(textOf(SIZE));
   const ratio = (): number =>
     timeFor(`${textOf(4 * SIZE)} long`) / Math.max(LEAST_MICROSECONDS, timeFor(`${textOf(SIZE)} short`));
-  // Four times the text; with the square it would be sixteen times the work.
+  // Four times the text; quadratic time would be sixteen times.
   expect(Math.min(ratio(), ratio())).toBeLessThan(8);
 });
 

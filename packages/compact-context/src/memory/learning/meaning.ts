@@ -16,10 +16,10 @@ type VerbClass = "be" | "name" | "use" | "live" | "prefer" | "do" | "owner";
 export interface Key {
   readonly subject: ReadonlySet<string>;
   readonly verb: VerbClass;
-  /** The verb as it is said, and what stands before the value; with "do" it tells attributes apart. */
+  /** The verb as written plus the preposition before the value; with "do" it distinguishes attributes. */
   readonly link: string;
   readonly value: ReadonlySet<string>;
-  /** What it is for: `for the ledger`. */
+  /** Its purpose: `for the ledger`. */
   readonly purpose: ReadonlySet<string>;
 }
 
@@ -27,16 +27,16 @@ export interface Read {
   readonly text: string;
   readonly content: ReadonlySet<string>;
   readonly key: Key | undefined;
-  /** Its clauses, each as one: `Paul is gone, our designer is Ingrid`. */
+  /** Its clauses, each as a key: `Paul is gone, our designer is Ingrid`. */
   readonly clauses: readonly Key[];
   readonly isChange: boolean;
-  /** Any word of a change or a mistake. */
+  /** It has any word of a change or a mistake. */
   readonly tellsChange: boolean;
-  /** What it says that it takes the place of, one set of terms for each phrase. */
+  /** What it says is replaced or gone, one set of terms per phrase. */
   readonly gone: readonly ReadonlySet<string>[];
-  /** Who or what it says is gone for good, or was given up. */
+  /** What it says is gone for good or was given up. */
   readonly lost: readonly ReadonlySet<string>[];
-  /** Terms that are written as names. */
+  /** Terms written as names. */
   readonly names: ReadonlySet<string>;
   readonly permits: boolean;
   readonly forbids: boolean;
@@ -71,7 +71,7 @@ export function read(text: string): Read {
   return made;
 }
 
-/** Where another clause begins. */
+/** Start of another clause. */
 const CLAUSE =
   /[,;:!?–—]\s+|\s(?:so|and|since|but|because|porque|weil|denn|parce que|car|así que|donc|então)\s/u;
 
@@ -79,7 +79,7 @@ export function clausesIn(text: string): readonly string[] {
   return text.split(CLAUSE);
 }
 
-/** Its clauses, and what stands in them behind each thing that they name. */
+/** Its clauses, and the rest of each clause from every thing it names. */
 export function clausesOf(text: string): readonly string[] {
   const clauses = clausesIn(text);
   const told =
@@ -87,7 +87,7 @@ export function clausesOf(text: string): readonly string[] {
   return [...told, ...clauses.flatMap(tailsOf)];
 }
 
-/** What is left of a clause from each of the things on that it names: `with the new hires | the team is at 8`. */
+/** The rest of a clause from each thing it names: `with the new hires | the team is at 8`. */
 function tailsOf(clause: string): readonly string[] {
   return [...clause.matchAll(/(?<=\S\s)(?:the|our|my) /giu)].map(({ index }) => clause.slice(index));
 }
@@ -127,11 +127,11 @@ const SCRIPT_VERBS: readonly (readonly [VerbClass, RegExp])[] = [
   ["use", /改用|使用|用|使って|使い/u],
   ["be", /是|在|为|叫|は/u],
 ];
-/** A change said of a subject: what follows is the new value. */
+/** A change of a subject: the new value follows. */
 const BECAME =
   /(?<![\p{L}])(?:(?:has been |was |is |got )?(?:moved|changed|switched|postponed|rescheduled|renamed|pushed|extended|relocated|brought forward|slipped|went (?:up|down)|(?:went|jumped|fell|climbed|dropped|improved|expanded|scaled|grown)|rose|grew|shrank|bumped|raised|lowered|increased|decreased|reduced|upgraded|downgraded|slid|shifted)(?: (?:from \S+(?: \S+)? )?to| back to)?|(?:is|are) (?:up|down) to|turned(?= \d)|became|started(?= \d)|wurde(?=.*(?:verschoben|verlegt))|ist nach(?=.*umgezogen)|hat sich geändert|a changé|a été (?:déplacée?|reportée?|décalée?|avancée?)(?: au| à)?|est (?:décalée?|reportée?|passée?)(?: au| à)?|se movió al?|(?:cambió|pasó) a(?: los)?|mudou para|foi (?:adiado |movido )?para|(?:ficou|passou) para|(?:перенесли|продлили|переехал\p{L}?) (?:на|до|в)|изменился на|改成了?|改为|改到|变成了?)(?![\p{L}])|改成了?|改为|改到|搬到了?|推迟到|提前到|挪到|迁移?到|移到|に(?:変更|変わり|延期|移|引っ越|繰り上げ)/iu;
 
-/** `Standup's at 9`, and not `Ann's desk`. */
+/** `Standup's at 9`, but not `Ann's desk`. */
 const IS =
   /(?<![\p{L}])(\p{L}+)['’]s (?=(?:on|in|at|under|been|now|called|hosted|gone|moved|a|the|\d\S*)\s|(?:\S+ ){1,2}now(?![\p{L}]))/gu;
 
@@ -141,15 +141,15 @@ const LEADS: readonly RegExp[] = [
   /[\s,]+(?:(?:since|starting|as of|effective) (?:the |this |last |next |early |late )?\S+|btw|by the way|fyi|hooray|please|this morning|yesterday|last (?:night|week|weekend|month|year|sprint))[.!]*$/iu,
 ];
 
-/** Somebody's change of a thing: `We migrated the wiki to Notion`. */
+/** A change made to a thing: `We migrated the wiki to Notion`. */
 const CHANGED =
   /^(?:we|i)(?:['’]ve| have)?(?:['’](?:re|m)| are| am)?(?: (?:since|just|now|recently|finally|also))? (?:moving|migrating|switching|moved|migrated|switched|changed|transferred|relocated|pushed|postponed|shifted|rescheduled|extended|renamed|upgraded|downgraded|bumped|raised|lowered|increased|decreased|reduced) (?!(?:from|to|over|back) )(?:the |our |my )?(.+?)(?: from .+?)? to (.+)$|^(?:hemos )?(?:migramos|movimos|mudamos|cambiamos|pasamos|migrado|movido)\s(?:el |la |los |las |o |a |os |as )?(.+?)\s(?:a|al|para)\s(.+)$/iu;
 
-/** Where people have a thing: `We host the docs on Netlify`. */
+/** The place or tool of a thing: `We host the docs on Netlify`. */
 const LOCATED =
   /^(?:we|i) (?:now |also )?(?:host|keep|store|track|write|build|run|manage|serve|publish|archive|document|eat|have|hold) (?:the |our |my |all )*((?:[\p{L}\d-]+ ){1,3}?)(?:in|on|at|with|via|under|by) ([^,;]+)$/iu;
 
-/** Without words around what is stated. */
+/** Strips the words around a statement. */
 function plainly(text: string): string {
   return LEADS.reduce((rest, lead) => rest.replace(lead, ""), text.normalize("NFKC")).replace(IS, "$1 is ");
 }
@@ -180,7 +180,7 @@ function becameIn(plain: string): Key | undefined {
   if (became === null) return undefined;
   const before = plain.slice(0, became.index);
   const topic = /^(.*?)(?:は|が)/u.exec(before)?.[1] ?? before;
-  // The value stands before the verb in Japanese.
+  // In Japanese the value comes before the verb.
   const value = became[0].startsWith("に")
     ? before.slice(topic.length)
     : plain.slice(became.index + became[0].length);
@@ -204,7 +204,7 @@ export function subjectIn(text: string): string | undefined {
   return starts.length === 0 || before === "" ? undefined : before;
 }
 
-/** Russian says no "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
+/** Russian omits "is": `наш порт 5432`, `наш API на порту 3000`, `демо в пятницу`. */
 const BARE_VALUE =
   /^(?:(?:наш|наша|наше|мой|моя|моё)\s(?=\S)|(?=\p{L}+(?:\s\p{L}+)?\s(?:теперь\s)?(?:(?:в|на|по)\s\S|\d)))(\S+?(?:\s(?!в\s|на\s|по\s|теперь\s)\p{L}+(?=\s(?:теперь\s)?(?:в|на|по|\d)))?)\s(?:теперь\s)?(?:не\s\S+,\sа\s)?((?:(?:на|в|по)\s)?\S.*)$/iu;
 
@@ -226,7 +226,7 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
       value: topicTerms(before),
       purpose: NONE,
     };
-  // The value stands before the verb in Japanese.
+  // In Japanese the value comes before the verb.
   const isJapanese = verb === "use" ? /(?:は|が|を)/u.test(before) : found[0].startsWith("に");
   const value = isJapanese ? topicTerms(before.replace(/^.*?(?:は|が)/u, "")) : topicTerms(rest);
   const subject = topicTerms(isJapanese ? (/^(.*?)(?:は|が)/u.exec(before)?.[1] ?? "") : before);
@@ -240,9 +240,9 @@ function keyAt(text: string, verb: VerbClass, found: RegExpExecArray): Key | und
   };
 }
 
-// ---- what held before, and names
+// ---- names and terms of phrases
 
-/** In `not using Figma any more` Figma is what is gone. */
+/** Ignored in a phrase: in `not using Figma any more` only Figma is gone. */
 const USING = list("use uses used using run runs running go goes");
 
 /** The terms of each phrase. */
@@ -253,7 +253,7 @@ function things(phrases: readonly string[]): ReadonlySet<string>[] {
   });
 }
 
-/** Words that begin with a capital, or are written like a name of a file, host, branch or number. */
+/** Words that begin with a capital or are written like the name of a file, host, branch or number. */
 function namesIn(text: string): ReadonlySet<string> {
   const found =
     text.match(
@@ -262,8 +262,9 @@ function namesIn(text: string): ReadonlySet<string> {
   return topicTerms(found.filter((name) => !/^\p{L}\p{Ll}*(?:-\p{Ll}+)+$/u.test(name)).join(" "));
 }
 
-// ---- what a text says held before
-/** Verbs before what is left behind, and words behind it. */
+// ---- what is replaced or gone
+
+/** Verbs before what was left behind. */
 const LEAVES =
   "(?:cancell?ed|dumped|vetoed|gave up|given up(?: on)?|gone off|unsubscribed from|closed)|ripped out|(?<=^|(?:^|[\\s,])(?:i|we) )left(?! for| so| and| at)|not going back to|stopped(?: using)?|dropped(?! (?:\\S+ ){0,4}?(?:to|from|by)(?![\\p{L}]))|ditched|replaced(?! by| with)|retiring|retired|abandoned|gave up on|(?:got|getting) rid of|swapped(?: out)?|killed|phased out|sold(?! on| out)|scrapped|axed|archived|walked away from|pulled the plug on|(?:moved|moving|switched|migrated|got|are|['’]re) off(?: of)?|quit|(?:ai|a|avons|ont) (?:abandonné|arrêté|quitté|vendu|laissé tomber)|(?:dejé|dejamos|abandonamos|vendí|vendimos)(?: de (?:usar|trabajar en))?|(?:salí|salimos) de|(?:saí|saímos) d[aeo]s?|(?:parei|paramos) (?:com|de usar)|largamos|vendi|(?:бросил|продал|закрыл)\\p{L}*|(?:ушёл|ушла|ушли) из";
 const LEFT =
@@ -272,7 +273,7 @@ const GIVEN_UP = new RegExp(
   `(?<![\\p{L}])(?:${LEAVES}) (?:the |our |my |le |la |les |l['’]|el |los |o |a |os |as )?([^,;]+?)(?=[.,;]|$| (?:with|for|pour|para|por|yesterday|already|a (?:week|month|year) ago|in favou?r of|last|over|in|on|for|so|yesterday|this|today|and|entirely|completely)(?![\\p{L}]))`,
   "giu",
 );
-/** Somebody or something is gone for good. */
+/** A person or thing is gone for good. */
 const LOST =
   /(?:^|[,;:.!] |\s(?:and|but|because|since) )(?:so |the |our |my |old )*([^,;:.!]{2,30}?) (?:died|broke down|(?:was|got) (?:stolen|scrapped|sold)|(?:has |have )?(?:closed|shut) down|folded|quit|resigned|retired|left(?! the | my | our | a )|moved (?:out|away)|passed away|went (?:bankrupt|under|out of business)|got fired|is on (?:sabbatical|parental leave|maternity leave)|expired|se (?:jubiló|fue)|gibt es nicht mehr|est parti\p{L}?(?= à la retraite)|hat (?:aufgehört|gekündigt)|ist (?:komplett )?raus)(?=[\s,;.!]|$)|(?:^|[，。、])([^，。、]{1,10}?)(?:さん)?(?:が(?:異動|退職|辞め)|卖了|坏了|离职了)/giu;
 /** Phrases that name what held before: not X, instead of X, no longer X, from X to Y. */

@@ -23,24 +23,24 @@ import {
 import { read } from "./meaning.ts";
 import { kindOf } from "./terms.ts";
 
-/** Ends of sentences, line breaks among them; none behind an initial, a title or the day of a German date. */
+/** Sentence ends, including line breaks; not after an initial, a title or the day of a German date. */
 const END = new RegExp(
   `(?<=[.!?…]["'”’»)]?)(?<!(?:^|[\\s(])(?:\\p{Lu}|${TITLES}|${TITLES.toLowerCase()}|St|e\\.g|i\\.e|vs|approx)\\.)(?<!\\d\\.(?=\\s+(?:Jan|Feb|Mär|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez)))\\s+|(?<=[。！？])(?!["'”’」』])|\\n+`,
   "u",
 );
 const MARKS = /^(?:(?:[-*+•]|#{1,6}|\d{1,3}[.)])\s+)+/;
 
-/** What is so instead, behind what is to be forgotten: `Forget the 20 MB, the limit is 50 MB`. */
+/** The new state given after what is to be forgotten: `Forget the 20 MB, the limit is 50 MB`. */
 const INSTEAD =
   /[,;:–—]\s+(?=(?:it['’]s|we|from (?:now|today)|use|c['’]est|on|lo|es(?:tá)?|wir|é|fica|usa\p{L}*|теперь|это)(?![\p{L}])|(?:[^\s,]+\s){1,6}(?:is|are|goes|was|est|sont|es|son|está|lo|ist|sind|é|são|fica)(?![\p{L}]))/iu;
 
-/** Between what is asked for and what is to be remembered besides, or to hold from now on. */
+/** Boundary between a request and something to remember or apply from now on. */
 const ALSO = new RegExp(
   `,? (?:and|but|und|et|y|e|и)[, ]+(?=(?:please )?(?:${KEEP_IN_MIND}|${FROM_NOW_ON})(?![\\p{L}]))`,
   "iu",
 );
 
-/** Between a statement and a question about something else, with its mark or without. */
+/** Boundary between a statement and a question about something else, with or without a question mark. */
 const ASKED =
   "(?:what|how|why|where|who|which|when|any|got|can you|could you|would you|(?:should|shall|do|does|is|are|am|may|can|could) (?:i|we|you|it|they|he|she|there|this|that)|does|was|wie|warum|wo|wer|welche[rsnm]?|kannst du|könntest du|tu peux|peux-tu|est-ce que|comment|pourquoi|quel(?:le)?s?|que puis-je|aide-moi|puedes|podrías|me ayudas?|qué|cuál\\p{L}*|(?:você )?pode|poderia|me ajuda|como|o que|que|qual|quais|что|как\\p{L}{0,3}|почему|можешь|где|is|are|does|do|can|will|would)(?![\\p{L}])[^.!。！]*[?？]|¿|(?<=^(?:i|we|my|our|i['’](?:m|ve)|we['’]re)\\s[^?]{0,160}, )(?:\\S+ ){0,2}\\S+\\?$";
 const ASKED_UNMARKED =
@@ -50,21 +50,21 @@ const QUESTION = new RegExp(
   "iu",
 );
 
-/** `…, ok?`: a statement all the same. */
+/** A tag question such as `…, ok?`; the sentence is still a statement. */
 const TAG =
   /,?\s(?:ok(?:ay)?|alright|right|yeah|yes|deal|got it|please|pls|ja|gut|okay|d['’]accord|vale|de acuerdo|sí|tá|certo|combinado|né|ладно|хорошо|да|va bene)\s?[?？]+$/iu;
 
-/** Of a text that is longer than anybody types so much of its beginning and of its end may be the user's own words. */
+/** A text longer than a user would type: only this much of its start and end can be the user's own words. */
 const ENDS = { first: 12_000, last: 4_000 };
 
-/** What a message may say in its user's own words. */
+/** The part of a message that may be its user's own words. */
 export function saidIn(message: Message): string {
   const text = readSaid(message);
   if (text.length <= ENDS.first + ENDS.last) return text;
   return `${text.slice(0, ENDS.first)}\n${text.slice(-ENDS.last)}`;
 }
 
-/** The sentences of a text, marks of lists taken off. */
+/** The sentences of a text without list marks. */
 export function sentencesOf(text: string): string[] {
   return rawSentencesOf(text)
     .map((sentence) =>
@@ -77,7 +77,7 @@ export function sentencesOf(text: string): string[] {
     .filter((sentence) => /[\p{L}\p{N}]/u.test(sentence));
 }
 
-/** What was made of the texts that were read last: each is looked at several times. */
+/** Caches results for recent texts; each text is processed several times. */
 function remembered<Made extends string | readonly string[]>(make: (text: string) => Made): typeof make {
   const known = createLruMap<Made>(16);
   return (text) => {
@@ -87,7 +87,7 @@ function remembered<Made extends string | readonly string[]>(make: (text: string
   };
 }
 
-/** The sentences of a text as they stand in it; a wish to forget ends where something else is stated. */
+/** The sentences of a text, unchanged. A forget request ends where a new state is given. */
 export const rawSentencesOf: (text: string) => readonly string[] = remembered((text) =>
   text
     .split(END)
@@ -104,14 +104,14 @@ export const rawSentencesOf: (text: string) => readonly string[] = remembered((t
     }),
 );
 
-/** A sentence in two, where the pattern first stands in it. */
+/** Splits a sentence at the first match of the pattern. */
 function partedFrom(sentence: string, between: RegExp): readonly string[] {
   const match = between.exec(sentence);
   if (match === null) return [sentence];
   return [sentence.slice(0, match.index), sentence.slice(match.index + match[0].length)];
 }
 
-/** Why something is to be forgotten: it is no more, and nothing else is told. */
+/** A reason to forget: the thing no longer exists, and nothing else is said. */
 function isReason(said: string): boolean {
   const told = read(said);
   const tellsValue = [...told.content].some((term) => term !== "one" && kindOf(term, told) !== undefined);
@@ -122,14 +122,14 @@ function isReason(said: string): boolean {
 const OF_IT =
   /^(?:it|that|this|they)(?:['’](?:s|re)| is| are| was| were)(?: (?:all|just|been|not|so|now))* (?:gone|over|done|dead|history|private|personal|wrong|true|right|old|obsolete|outdated|out of date|irrelevant|relevant|cancel?led|decommissioned|retired|deleted|removed|sold|closed|shut down|needed|a (?:mistake|joke|typo))[.!]*$/iu;
 
-/** What a message surely asks to have forgotten, sentence by sentence, and the reason that it gives in a sentence of its own. */
+/** Sentences of a message that surely ask to forget something, and reasons in the sentence after one. */
 export function forgetRequests(text: string): string[] {
   return sentencesOf(typedBefore(text)).filter(
     (sentence, index, all) => asksToForget(sentence) || isReasonOf(all[index - 1], sentence),
   );
 }
 
-/** What a message says is so instead of what it asks to have forgotten. */
+/** What a message states as the new state right after a forget request. */
 export function insteadOfForgotten(text: string): string[] {
   return sentencesOf(typedBefore(text)).filter(
     (sentence, index, all) => asksToForget(all[index - 1]) && !isReason(sentence),
@@ -144,14 +144,14 @@ function isReasonOf(request: string | undefined, sentence: string): boolean {
   return asksToForget(request) && isReason(sentence);
 }
 
-/** True for words that ask not to be kept: nothing of their message is. */
+/** True if a message asks not to be stored: nothing of it is kept. */
 export function asksNotToKeep(text: string): boolean {
   return NOT_TO_KEEP.test(typedBefore(text));
 }
 
 /**
- * The sentences that the user says in their own name. What is quoted, pasted, told of others, denied, supposed or asked
- * for as a text is nobody's statement; a message that asks not to be kept states nothing.
+ * The statements the user makes in their own name. Text that is quoted, pasted, reported, denied,
+ * hypothetical or requested is not a statement; a message that asks not to be stored has none.
  */
 export function ownStatements(text: string): string[] {
   if (asksNotToKeep(text)) return [];
@@ -168,7 +168,7 @@ function isOwn(said: string): boolean {
   return isInOwnName(sentence) && !givesText(sentence);
 }
 
-/** It asks for a text, and says what that is to say. */
+/** It asks for a text and gives its content. */
 function givesText(sentence: string): boolean {
   return TASK.test(sentence) && GIVES_TEXT.test(sentence);
 }
@@ -182,19 +182,19 @@ function isInOwnName(sentence: string): boolean {
 
 const BY_PROGRAM = /(?<![\p{L}])(?:npm (?:ERR!|WARN)|(?:WARN|ERROR|FATAL)\s?[:\]!])/u;
 
-/** What the speaker's own rules say is no hearsay. */
+/** What the speaker's own rules say is not hearsay. */
 const OUR_RULES =
   /^our (?:\p{L}+ )?(?:style(?: ?guide)?|polic(?:y|ies)|rules?|conventions?|guidelines?|contract|standards?|lease) (?:says?|states?|demands?)(?![\p{L}])/iu;
 
-/** Something that is told amid a request or a question: the user's words, and how they read as a sentence of their own. */
+/** A fact told inside a request or a question: the user's words, and the same as a sentence. */
 export interface Aside {
-  /** What stands before it. */
+  /** The text before it. */
   readonly before: string;
   readonly text: string;
   readonly reads: string;
 }
 
-/** What a message tells of the speaker or their people beside what it asks for. */
+/** What a message tells about the speaker or their people in addition to what it asks for. */
 export function ownAsides(text: string): Aside[] {
   const own = typedBefore(text);
   if (asksNotToKeep(text) || isTalk(own) || FICTION.test(own)) return [];
@@ -207,7 +207,7 @@ export function ownAsides(text: string): Aside[] {
 const FICTION =
   /(?<![\p{L}])(?:(?:stor(?:y|ies)|tale|novel|scene|fiction(?:al)?|character|dialogue|screenplay|geschichte|roman|histoire|cuento|historia|conto|história|рассказ)(?![\p{L}])(?! for (?:my|our) )|(?:role|text) game|role-?play\p{L}*|you are (?:an?|the|my)|act as|how (?:do|would) (?:you|i|we) say)(?![\p{L}])|小说|故事|小説|物語/iu;
 
-/** A clause behind a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
+/** A clause after a request: `…, i'm coeliac so nothing with wheat`, `… because my knee is bad`. */
 const ASIDE =
   /(?:[,;(]\s?|\s[–—-]+\s|\s(?:because|since|cause|cuz)\s|,? and (?:note )?|,?\s(?=so ))(?=(?:so )?(?:i['’]?m|i['’]ve|i \p{L}[\p{L}'’]+|we['’]re|we \p{L}[\p{L}'’]+|(?:my|our) (?:[\p{L}-]+ ){1,3}?(?:is|are|has|have|hates?|loves?|likes?|speaks?|lives?|works?|can['’]t|doesn['’]t|don['’]t))\s)([^()]+)/iu;
 
@@ -218,7 +218,7 @@ function clausesAside(sentence: string): Aside[] {
   return [{ before: sentence.slice(0, found.index), text: told, reads: told.replace(/^so /iu, "") }];
 }
 
-/** Somebody of the speaker's and what is so with them: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
+/** A person of the speaker's and a fact: `my wife Sofia? she collects maps`, `the vet, Dr. Cole, who …`. */
 const OF_SOMEBODY =
   /(?<![\p{L}])((?:my|our) (?:[\p{L}-]+ ){0,3}?[\p{L}-]+(?:, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)?|the [\p{L}-]+, (?:\p{L}{2,3}\.? )?\p{Lu}[\p{L}-]+)(?:[?!.,;:]*\s[–—-]?\s?)(who|(?:he|she|they)(?:['’](?:s|re))?)\s([^.?!:;]+)/u;
 
@@ -233,7 +233,7 @@ function toldOf(sentence: string, next: string): Aside[] {
   return [{ before: whole.slice(0, found.index), text: `${somebody}, ${pronoun} ${rest}`.trim(), reads }];
 }
 
-/** A question without its mark. */
+/** A question without a question mark. */
 const ASKS =
   /^(?:is|are|was|were|do|does|did|has|can|could|should|would|will) (?:it|i|we|you|he|she|they|there|my|our)(?![\p{L}])|^why\s|^(?:what|how|which|where|who)(?:['’]s| is| are| do| does| did| can| should| would| much| many) /iu;
 
@@ -244,22 +244,22 @@ const INDENTED_OR_QUOTED = /^(?:\s{0,3}>|\t| {4,}(?![-*+\d])).*$/gm;
 const MATERIAL =
   /(?<![\p{L}])(?:this|these|those|following|below|diese[rsn]?|folgende[rsn]?|ce(?:tte|s)?|suivante?s?|est[eao]s?|siguientes?|isto|seguintes?|эт\p{L}+|следующ\p{L}+)(?![\p{L}])|这|以下|この|次の/iu;
 
-/** A line that a program wrote: it begins with a time or a level. */
+/** A line of program output: it begins with a time or a log level. */
 const LOGGED =
   /^[ \t]{0,8}(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d|\[?(?:ERROR|WARN(?:ING)?|INFO|DEBUG|TRACE|FATAL)\]?[ :]).*$/gm;
 
-/** What comes before anything that was pasted, forwarded or handed over to be worked on, code, logs and quoted lines left out. */
+/** The text before anything pasted, forwarded or handed over, without code, logs and quoted lines. */
 export const typedBefore: (text: string) => string = remembered((text) => {
   const plain = withoutHandedOver(text).replace(INDENTED_OR_QUOTED, "").replace(LOGGED, "");
   return plain.slice(0, materialAt(plain));
 });
 
-/** Marks behind which a text may be handed over; one with more of them is data, whatever leads to it. */
+/** Maximum number of marks that may introduce handed-over text; a text with more is data. */
 const MOST_LEADS = 200;
-/** Characters before such a mark that can lead to it. */
+/** Maximum characters before such a mark that can introduce handed-over text. */
 const LONGEST_LEAD = 500;
 
-/** Where a text begins that a sentence before it hands over. */
+/** Index where handed-over text begins, judged by the sentence before it; undefined if there is none. */
 function materialAt(text: string): number | undefined {
   const marks = text.matchAll(/[:：](?=\s)|[:：](?=["'“„«「『‘])|[.?!？。！]\s*\n\s*\n/gu);
   let leads = 0;
@@ -283,7 +283,7 @@ function materialAt(text: string): number | undefined {
   return undefined;
 }
 
-/** Words after which a list of one's own follows. */
+/** Words that introduce a list of the user's own. */
 function isOwnLead(lead: string): boolean {
   return (
     REMEMBER.test(lead) ||
@@ -298,7 +298,7 @@ function isOwnLead(lead: string): boolean {
 const QUOTES =
   /"([^"\n]{1,2000})"|“([^”]{1,2000})”|„([^“”]{1,2000})[“”]|«([^»]{1,2000})»|「([^」]{1,2000})」|『([^』]{1,2000})』|(?<![\p{L}\p{N}])['‘]([^'’\n]{1,2000})['’](?![\p{L}\p{N}])/gu;
 
-/** A name may stand in quotes; a statement in them is somebody's words. */
+/** A name may be in quotes; a quoted statement is someone else's words. */
 function hasLongQuote(sentence: string): boolean {
   return [...sentence.matchAll(QUOTES)].some((match) => {
     const inside = match.slice(1).find((group) => group !== undefined) ?? "";
@@ -324,12 +324,12 @@ function isTalk(text: string): boolean {
 
 const SECRET_WORD =
   "(?:pass(?:word|code|phrase|wd)|pwd?|(?:safe|lock) combination|combination (?=(?:to|of|for) (?:the|my|our) (?:safe|lock|door))|pin(?: code| number)?|cvv|cvc|(?:wi-?fi|wlan|api|access|secret|private|recovery|license) ?-?key|(?:alarm|door|access|security|unlock|lock|safe|gate) code|secret(?: word| answer)?|credentials?|token|passwort|kennwort|geheimzahl|wlan-schlüssel|türcode|mot de passe|code (?:pin|secret|d['’]accès)|clé (?:wi-?fi|secrète)|contraseña|clave|código secreto|senha|código de acesso|пароль|пин(?:-код)?|код доступа)";
-/** A word for a secret, a few words of what it is for, and what it is. */
+/** A word for a secret, a few words about its use, and its value. */
 const TOLD = new RegExp(
   `((?<![\\p{L}])[\\p{L}-]{0,20}${SECRET_WORD}(?:[\\p{L}]{0,2})(?![\\p{L}])(?:\\s+(?!rotation|policy|manager|reset|field|form|length|expiry|column|hint|is|are|=|ist|est|es|é|lautet)[\\p{L}\\p{N}'’-]+){0,5}?\\s*(?:\\s(?:is|are|was|ist|lautet|est|es|é|foi)(?:\\s+(?:now|jetzt))?\\s|['’]s\\s|[:：=]|\\s[—–-]\\s))\\s*(?!(?:rotat|stored|kept|never|not|in|on|at|too|wrong|required|optional|expired|missing|policy|manager|hash)[\\p{L}]*(?![\\p{L}]))([^\\n]+?)(?=[.!?。]?\\s*$|[.!?。]\\s|[,;]\\s)`,
   "giu",
 );
-/** The same where no verb stands between: `пароль от базы zima2024`, `my PIN 4821`. */
+/** The same without a verb in between: `пароль от базы zima2024`, `my PIN 4821`. */
 const BARE = new RegExp(
   `((?<![\\p{L}])${SECRET_WORD}(?![\\p{L}])(?:\\s+[\\p{L}]+){0,3}?\\s)((?=\\S*\\d)[\\p{L}\\p{N}!@#$%^&*_.-]{4,})`,
   "giu",
@@ -341,7 +341,7 @@ const LOGIN =
   /((?:log ?in|sign ?in)\s(?:with|as|using)\s\S+\s?(?:\/|and|with)\s?)(?!the |your |my )(\S*\d\S*)/giu;
 const CARD = /(?<![\d.])\d(?:[ -]?\d){12,18}(?!\d|\.\d)/g;
 
-/** A text without the secrets that it tells in words, and without numbers of payment cards. */
+/** A text with secrets told in words and payment card numbers redacted. */
 export function withoutToldSecrets(text: string): string {
   return text
     .replace(TOLD, `$1 ${REDACTED}`)

@@ -16,17 +16,17 @@ import {
   topicTerms,
 } from "./terms.ts";
 
-/** What a newer statement is to an older one. */
+/** Relation of a newer statement to an older one. */
 export type Relation =
-  /** It says so, and means this one. */
+  /** The newer statement says that it replaces this one. */
   | "replaces"
-  /** It says that something changed, in words about this one: it takes its place where no other is meant as well. */
+  /** It reports a change in words about this one: it replaces it unless another statement matches as well. */
   | "likely"
-  /** It tells another value of the same thing, and does not say that the older one is out of date. */
+  /** It gives another value of the same thing without saying that the older one is out of date. */
   | "conflicts"
   | "apart";
 
-/** How a newer statement of a person stands to an older one. Pure, words alone; "apart" in doubt. */
+/** Relation of a newer statement of a person to an older one, by words alone. Pure; `apart` if in doubt. */
 export function relationOf(newer: string, older: string): Relation {
   const [now, then] = [read(newer), read(older)];
   if (newer === older) return "apart";
@@ -38,10 +38,10 @@ export function relationOf(newer: string, older: string): Relation {
   return now.tellsChange || tellsOldValue(now, then) ? "replaces" : "conflicts";
 }
 
-/** What "that" is stands in another sentence. */
+/** A statement whose subject is in another sentence. */
 const OF_WHAT_CAME_BEFORE = /^(?:that|this|it)(?:['’]s| is| was)(?: now)? (?:our|my|the|a)\s/i;
 
-/** The statement that a newer one takes the place of, by name or as the only one that it can mean. */
+/** The statements that a newer one replaces: those it names, else the only one it can mean. */
 export function replacedBy<Item extends { readonly text: string }>(
   newer: string,
   items: readonly Item[],
@@ -57,14 +57,14 @@ export function replacedBy<Item extends { readonly text: string }>(
   return first !== undefined && first.close - (second?.close ?? -1) >= CLOSER ? [first.item] : [];
 }
 
-/** Share of what an older statement is about that a newer one speaks of, where that is enough to mean it. */
+/** Minimum share of an older statement's topic that a newer one must mention to mean it. */
 const CLOSE = 0.6;
-/** The same where it tells another value of a kind that the older one has: another number, day, person, host or tool. */
+/** The minimum if the newer one gives another value of the same kind: a number, day, person, host or tool. */
 const NEAR = 0.34;
-/** So much closer than to the next one: it means this one. */
+/** Minimum lead over the next closest statement. */
 const CLOSER = 0.15;
 
-/** How far a newer statement, or one of its clauses, is about the same as an older one. */
+/** Closeness of a newer statement, or of its best clause, to an older one. */
 function closeness(now: Read, then: Read): number {
   if (OF_WHAT_CAME_BEFORE.test(now.text)) return 0;
   return Math.max(...partsOf(now).map((part) => closenessOf(part, then)));
@@ -72,7 +72,7 @@ function closeness(now: Read, then: Read): number {
 
 const parts = new WeakMap<Read, readonly Read[]>();
 
-/** A statement, and each of its clauses where it tells of a change. */
+/** A statement, plus each of its clauses if it reports a change. */
 function partsOf(now: Read): readonly Read[] {
   const known = parts.get(now);
   if (known !== undefined) return known;
@@ -84,9 +84,9 @@ function partsOf(now: Read): readonly Read[] {
 }
 
 /**
- * How far a newer statement that tells of a change is about the same as an older one, 0 to 1: the share of the older one's
- * words, but for its values, names that are gone, and verbs of having them. 0 where it leaves nothing of it behind, or where
- * it speaks of a neighbour.
+ * Closeness of a newer statement that reports a change to an older one, 0 to 1: the share of the older one's
+ * words that it mentions. Values, names that are gone and generic verbs do not count. 0 if it drops nothing
+ * of the older one or is about a sibling.
  */
 function closenessOf(now: Read, then: Read): number {
   const namesOld = namesOldValue(now, then);
@@ -105,7 +105,7 @@ function closenessOf(now: Read, then: Read): number {
   return share === 1 && shareKind(left, now.content) ? 1 : 0;
 }
 
-/** All that it speaks of, but for values and words around them, the older one speaks of too. */
+/** Everything it mentions, except values and filler words, the older statement mentions too. */
 function saysNothingElse(now: Read, then: Read): boolean {
   const subject = now.key?.subject ?? NONE;
   const said = [...now.content].filter(
@@ -117,22 +117,22 @@ function saysNothingElse(now: Read, then: Read): boolean {
   return spoken.length > 0 && spoken.every((term) => holds(then.content, term));
 }
 
-/** It tells of a change, not of another thing, and leaves something of the older one behind. */
+/** It reports a change, not another thing, and drops something of the older statement. */
 function tellsChangeOf(now: Read, then: Read, told: { another: boolean; namesOld: boolean }): boolean {
   if (!now.tellsChange && !(told.another && UNDOES.test(now.text))) return false;
   if (isNarrower(now, then) || (!told.namesOld && contrasts(now, then))) return false;
   if (told.another || now.gone.length > 0) return true;
-  // A figure where the older one has none of its kind is told of something else.
+  // A figure whose kind the older one lacks belongs to something else.
   if ([...now.content].some((term) => /^\d/.test(term) && !holds(then.content, term))) return false;
   const firm = now.text.replace(ALSO_OF_TIME, " ");
   return (TELLS_CHANGE.test(firm) || UNDOES.test(firm)) && shareIn(then.content, now.content) < 1;
 }
 
-/** Words that tell of a change, or only of the time: `I'm starting the article now`. */
+/** Words that report a change or only a time: `I'm starting the article now`. */
 const ALSO_OF_TIME =
   /(?<![\p{L}])(?:now|new|starting|since|finally|jetzt|nun|seit|maintenant|ahora|desde|agora|теперь)(?![\p{L}])|现在|今は/giu;
 
-/** It has a value in the place of one of its kind that the older one has. */
+/** It has a value of the same kind as a value of the older one that it does not repeat. */
 export function tellsAnotherValue(now: Read, then: Read): boolean {
   const left = [...then.content].filter((term) => !holds(now.content, term));
   const old = new Set(left.map((term) => kindOf(term, then)));
@@ -142,7 +142,7 @@ export function tellsAnotherValue(now: Read, then: Read): boolean {
   });
 }
 
-/** It speaks of a value of the older one beside what it is of, and tells another of its kind. */
+/** It repeats a value of the older one and gives another of the same kind. */
 function namesOldValue(now: Read, then: Read): boolean {
   const subject = then.key?.subject ?? NONE;
   if (subject.size > 0 && shareIn(subject, now.content) === 0) return false;
@@ -153,11 +153,11 @@ function namesOldValue(now: Read, then: Read): boolean {
   });
 }
 
-/** Takes something back, with no word of a change. */
+/** Takes something back without a word of change. */
 const UNDOES =
   /(?<![\p{L}])(?:forget|ignore|not|isn['’]t|was|were|old|should be|let['’]s|i meant|rolled back|i['’]d rather|left|last day|olvida|oublie|esquece|забудь|vergiss|partie?|saiu|salió|se fue|dejamos)(?![\p{L}])|忘|说错|不是/iu;
 
-/** Both have a subject, and each a word in it that the other has not: `the web team`, `the mobile team`. */
+/** Each of two subjects has a word that the other lacks: `the web team`, `the mobile team`. */
 function contrasts(now: Read, then: Read): boolean {
   const isOwn = (term: string): boolean => !isValue(term) && !PLAIN.has(term);
   const newIn = (terms: Iterable<string>, { content }: Read): boolean =>
@@ -165,7 +165,7 @@ function contrasts(now: Read, then: Read): boolean {
   if (now.key === undefined && then.key === undefined)
     return newIn([...now.content].slice(0, 1), then) && newIn([...then.content].slice(0, 1), now);
   const [own, other] = [now.key?.subject ?? NONE, then.key?.subject ?? NONE];
-  // A word that a second mention leaves out tells two things apart where the newer one has such a word too.
+  // A word missing from a later mention counts only if the newer statement also has a word of its own.
   const told = newIn(bare(own), then) ? bare(other) : other;
   return own.size <= MOST_OF_A_SUBJECT && newIn(own, then) && newIn(told, now);
 }
@@ -175,7 +175,7 @@ function isSibling(now: Read, then: Read): boolean {
   return contrasts(now, then) && shareIn(now.key?.subject ?? NONE, then.key?.subject ?? NONE) > 0;
 }
 
-/** It says which one of what the older statement is about: `the wifi`, then `the guest wifi`. */
+/** It narrows the topic of the older statement: `the wifi`, then `the guest wifi`. */
 function isNarrower({ text, names }: Read, { content, key, names: then }: Read): boolean {
   const subject = key?.subject ?? content;
   const named = text.matchAll(
@@ -189,15 +189,15 @@ function isNarrower({ text, names }: Read, { content, key, names: then }: Read):
   });
 }
 
-/** Longer ones are half a sentence. */
+/** A longer subject is half a sentence. */
 const MOST_OF_A_SUBJECT = 5;
 
-/** Which of several it is: `release 4.2`. */
+/** The values in the subject that tell instances apart: `release 4.2`. */
 function numberOf({ key }: Read): ReadonlySet<string> {
   return new Set([...(key?.subject ?? NONE)].filter(isValue));
 }
 
-/** A permission that names what a rule was about: a file, a branch, a tool, a phrase of two words and more. */
+/** A permission that names a rule's topic: a file, a branch, a tool, or a phrase of two or more words. */
 function lifts(now: Read, then: Read): boolean {
   if (!(then.forbids || then.lasting || DEMANDS.test(then.text))) return false;
   if (!now.permits && !LIFTED.test(now.text)) return false;
@@ -218,7 +218,7 @@ const REASON =
   /(?:,? (?:because|since|as long as|weil|da|parce que|car|porque|pois|потому что)(?![\p{L}])).*$/iu;
 const LIFTED =
   /(?<![\p{L}])(?:again|lifted|no more|stop(?= \p{L}+ing)|drop|allowed|fine|wieder|aufgehoben|de nouveau|(?:volver|voltar) a|puedes?|pode|снят\p{L}?|снова|можно)(?![\p{L}])|又可以|可以|取消|また.{0,12}(?:いい|よい)|解除/iu;
-/** Verbs of changing a thing are one. */
+/** Verbs of changing a thing count as one. */
 const CHANGES =
   /(?<![\p{L}])(?:edit|touch|change|modify|write|update|ändern|bearbeiten|anfassen|modifier|toucher|editar|modificar|tocar|cambiar|mexer|alterar|менять|править|трогать)\p{L}{0,3}(?![\p{L}])|修改|改|編集|変更/iu;
 
@@ -237,18 +237,18 @@ function sharesKey(newer: Read, older: Read): boolean {
     );
 }
 
-/** It speaks of the value too that the older one tells. */
+/** It also mentions the value of the older statement. */
 function tellsOldValue({ content }: Read, { key }: Read): boolean {
   return key !== undefined && shareIn(key.value, content) === 1;
 }
 
-/** The same thing is spoken of; where a change is told, general words may be left out. */
+/** The subjects are the same; if a change is reported, generic words may be missing. */
 function sameSubject({ subject: now }: Key, { subject: then }: Key, isChange: boolean): boolean {
   if (sameTerms(now, then)) return true;
   return isChange && bare(now).size > 0 && sameTerms(bare(now), bare(then));
 }
 
-/** Two facts of the same words but for such values. */
+/** The statements have the same words except for values and plain words, and the newer one has a value. */
 function sameButForValues(now: Read, then: Read): boolean {
   if (differ(numberOf(now), numberOf(then))) return false;
   const [left, right] = [now.content, then.content].map(
@@ -258,7 +258,7 @@ function sameButForValues(now: Read, then: Read): boolean {
   return (left?.size ?? 0) > 0 && sameTerms(left ?? NONE, right ?? NONE) && valuesOf(now) > 0;
 }
 
-/** Whether subjects that are the same can have but one such value. */
+/** Whether equal subjects can have only one such value. */
 function isOneAttribute(now: Key, then: Key): boolean {
   const named = now.subject.size > 0;
   if (now.verb === "be" || (now.verb === "owner" && then.verb === "be"))
@@ -272,7 +272,7 @@ function isOneAttribute(now: Key, then: Key): boolean {
   return true;
 }
 
-/** Both are told, and they are not the same. */
+/** Both are given and they are not the same. */
 function differ(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
   return one.size > 0 && other.size > 0 && !sameTerms(one, other);
 }
@@ -282,7 +282,7 @@ function sameTerms(one: ReadonlySet<string>, other: ReadonlySet<string>): boolea
   return shareIn(one, other) === 1 && shareIn(other, one) === 1;
 }
 
-/** It says what it takes the place of, and means this one. */
+/** It names what it replaces, and that is this statement. */
 function namesOld(newer: Read, then: Read): boolean {
   const { key, content, isChange, gone } = newer;
   const [own, other] = [key?.purpose ?? NONE, then.key?.purpose ?? NONE];
@@ -295,15 +295,15 @@ function namesOld(newer: Read, then: Read): boolean {
     new Set([...terms].filter((term) => !holds(old, term)));
   return gone.some((old) => {
     if (shareIn(old, then.content) < 1 || isNumberOfAnother(old, content, then)) return false;
-    // The older statement may say itself that it is gone.
+    // The older statement may itself say that the value is gone.
     if (then.gone.some((terms) => sameTerms(terms, old))) return false;
-    // The rest of the older statement is spoken of too, or there is none to be spoken of.
+    // The rest of the older statement is mentioned too, or there is no rest.
     const others = without(then.content, old);
     return others.size === 0 || shareIn(others, without(content, old)) > 0 || isChange;
   });
 }
 
-/** Who or what is gone for good is all that the older statement is about, but for words of the speaker's having it. */
+/** The older statement is only about what is gone for good, apart from words for having it. */
 function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolean {
   const value = key?.value ?? (HAS.test(text) ? content : NONE);
   return (
@@ -314,7 +314,7 @@ function tellsLossOf({ lost, gone }: Read, { key, content, text }: Read): boolea
 
 const HAS = /^(?:i|we) (?:drive|own|have|ride|use|work|keep|play)(?![\p{L}])/iu;
 
-/** What is gone is all that the older statement says of its subject, most of which is spoken of, and nothing else is. */
+/** What is gone is the older statement's whole value; its subject is mentioned, and no other subject is. */
 function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read): boolean {
   const subject = bare(then.key?.subject ?? NONE);
   const value = then.key?.value ?? NONE;
@@ -322,13 +322,13 @@ function isValueOf(then: Read, old: ReadonlySet<string>, { key, content }: Read)
   return [...(key?.subject ?? NONE)].every((term) => holds(old, term) || holds(then.content, term));
 }
 
-/** A number alone does not say what it is of. */
+/** A number alone does not say what it belongs to. */
 function isNumberOfAnother(old: ReadonlySet<string>, content: ReadonlySet<string>, { key }: Read): boolean {
   const subject = bare(key?.subject ?? NONE);
   return [...old].every(isValue) && subject.size > 0 && shareIn(subject, content) <= 0.5;
 }
 
-/** A permission about what was a rule, or a rule against what was one. */
+/** A permission that follows a rule on the same topic, or a rule that follows its opposite. */
 function reverses(now: Read, then: Read): boolean {
   const isRule = then.lasting || then.forbids;
   if (!isRule || then.permits === now.permits) {
@@ -340,12 +340,12 @@ function reverses(now: Read, then: Read): boolean {
   return shareIn(few, many) >= 0.8;
 }
 
-/** The older statement, said to be true no more. */
+/** The newer statement says that the older one is no longer true. */
 function denies(now: Read, then: Read): boolean {
   return NO_MORE.test(now.text) && shareIn(then.content, now.content) >= 0.99;
 }
 
-/** A clause of the older one tells of something that the newer ones do not speak of: a port, a reason. */
+/** A clause of the older statement is about something the newer ones do not mention: a port, a reason. */
 export function statesMoreThan(older: string, newer: string): boolean {
   const told = topicTerms(newer);
   return clausesIn(older).some((clause) => isUntold(clause, told));
@@ -358,21 +358,21 @@ function isUntold(clause: string, told: ReadonlySet<string>): boolean {
 }
 
 const PARTS = /[,;，、]\s*(?:and|but|und|aber|et|mais|y|pero|e|mas|и|но)?\s*|\s(?:and|und|et|y|e|и)\s/iu;
-/** It speaks of somebody or something that another part names. */
+/** Begins with a pronoun that refers to another part. */
 const DEPENDS =
   /^(?:(?:s?he|it|they|his|hers?|its|their|who|which|that)|seine?|ihre?|er|es|sie|son|sa|ses|il|elle|su|sus|seu|sua|его|её|их|он|она)(?![\p{L}])|^(?:他|她|它|其|彼|その)/iu;
 
 const OWN_SUBJECT =
   /^(?:(?:our|my|the|we|i|unser\p{L}*|mein\p{L}*|wir|ich|der|die|das|notre|nos|mon|ma|mes|nous|je|on|les?|la|nuestr\p{L}+|mis?|el|los|las|noss\p{L}+|meus?|minhas?|[oa]s?|наш\p{L}*|мо[йяеи]\p{L}*|мы|я)\s|我|私)/iu;
 
-/** The parts of an older statement that a newer one does not speak of, as a statement; undefined where there are none. */
+/** The parts of an older statement that a newer one does not mention; undefined if there are none. */
 export function restOf(older: string, newer: string): string | undefined {
   const [first = "", ...others] = older.replace(/[.!。！]+$/u, "").split(PARTS);
   const told = topicTerms(newer);
   const said = others.filter(
     (part) => isUntold(part, told) && !DEPENDS.test(part) && part.split(/\s/).length > 1,
   );
-  // A rule that is lifted leaves nothing.
+  // A lifted rule leaves nothing.
   if (said.length === 0 || shareIn(topicTerms(first), told) === 0 || read(newer).permits) return undefined;
   const whose = subjectIn(first);
   const parts = said.flatMap((part) => {
@@ -383,7 +383,7 @@ export function restOf(older: string, newer: string): string | undefined {
   return rest === "" ? undefined : `${rest.charAt(0).toUpperCase()}${rest.slice(1)}.`;
 }
 
-/** Two statements in the same words, whatever their forms and order; a negation makes another statement. */
+/** The statements have the same words, in any form and order, and the same negation. */
 export function sayTheSame(one: string, other: string): boolean {
   if (one === other) return true;
   const [left, right] = [read(one), read(other)];

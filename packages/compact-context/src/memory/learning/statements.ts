@@ -18,33 +18,33 @@ import { heldBy, shareIn, topicTerms } from "./terms.ts";
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";
 
-/** Something that the user said and that will hold beyond the session, word for word. */
+/** Something the user said that holds beyond the session, verbatim. */
 export interface DurableStatement {
   readonly section: DurableSection;
   readonly text: string;
-  /** Id of the message that says it. */
+  /** Id of the message with the statement. */
   readonly from: string;
 }
 
-/** A face, or an unfinished sentence. */
+/** Emoticons and unfinished sentences. */
 const CHAT =
   /\p{Extended_Pictographic}|(?:^|\s)[:;]-?[|()DPp](?:\s|$)|\.\.\.$|^\(?[a-z1-9]\) (?:why|how|what|who|when|where)\b/iu;
 const SHORTEST = 9;
-/** `Remember to …` is something to do. */
+/** `Remember to …` is a task. */
 const TO_DO = /^to (?!.*\b(?:each|every|always)\b)|^never ?mind/i;
 const SHORTEST_UNSPACED = 5;
 const LONGEST = 300;
-/** One message that says more is a document, not a wish: its rules belong to its task. */
+/** A message with more statements is a document: its rules belong to its task. */
 const MOST_OF_ONE = 6;
-/** A message of more sentences tells a story: what happened in it is no fact, what is so may be. */
+/** A message with more sentences is a story: its events are not facts, but states in it may be. */
 const MOST_OF_TALK = 8;
 
-/** True for words about a passing state of affairs. */
+/** True for transient states. */
 export function isTransient(text: string): boolean {
   return TRANSIENT.test(text);
 }
 
-/** Rules that people say in their own name, oldest first: lasting ones, and those among `firm`. */
+/** Rules that people state in their own name, oldest first: lasting ones, and those in `firm`. */
 export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>): string[] {
   const rules = messages.flatMap((message) =>
     ownStatements(saidIn(message)).filter(
@@ -54,18 +54,18 @@ export function ownRules(messages: readonly Message[], firm: ReadonlySet<string>
   return [...new Set(rules)];
 }
 
-/** Share of a statement's words that the user's own must hold for it to be theirs. */
+/** Minimum share of a statement's words in the user's own sentences for it to be theirs. */
 const OWN_WORDS = 0.6;
 
-/** Whether what a model makes of messages stands in sentences that the user says in their own name. */
+/** Whether a model's statement is covered by what the user says in their own name. */
 export function isSaidByUser(statement: string, messages: readonly Message[]): boolean {
   const own = messages.flatMap((message) => ownStatements(saidIn(message)));
   return heldBy(statement, own.join("\n")) >= OWN_WORDS;
 }
 
 /**
- * What people settled for longer in their own words: rules from now on, choices, facts about them and their ways, what they
- * asked to remember, and what corrects something in `known`.
+ * What people settled in their own words: lasting rules, choices, facts about them and their habits, what
+ * they asked to remember, and corrections of something in `known`.
  */
 export function durableStatements(
   messages: readonly Message[],
@@ -100,7 +100,7 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
 
 type Told = Omit<Found, "from">;
 
-/** What a sentence settles: as it stands, or as far as it tells something new of what is known. */
+/** The lasting statement of a sentence: all of it, or the part with news about something known. */
 function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   if (!isStatement(text)) return [];
   const { asked, isStory } = heard;
@@ -111,7 +111,7 @@ function toldIn(text: string, heard: Heard, known: readonly string[]): Told[] {
   return [{ section: "Facts", text: news, asked }];
 }
 
-/** Facts told beside what a message asks for, but for those that stand in what was found. */
+/** Facts told along with a request, except those already found. */
 function asidesIn(typed: string, found: readonly Told[]): Told[] {
   return ownAsides(typed).flatMap(({ text, reads }): Told[] => {
     const isTold = found.some((one) => one.text.includes(text));
@@ -120,7 +120,7 @@ function asidesIn(typed: string, found: readonly Told[]): Told[] {
   });
 }
 
-/** A correction in two sentences is one statement: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
+/** Joins a correction in two sentences: `The date slipped. It is the 21st.`, `Correction. The port is 80.` */
 function joined(sentences: readonly string[], known: readonly string[]): string[] {
   const corrected = (text: string): readonly string[] => known.filter((older) => means(text, older));
   const corrects = (text: string): boolean => corrected(text).length > 0;
@@ -142,7 +142,7 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
   return result;
 }
 
-/** It says that something changed, and not to what: `We relicensed.` */
+/** It says that something changed, but not to what: `We relicensed.` */
 function isBareChange(sentence: string): boolean {
   return STRONG_CHANGE.test(sentence) && sentence.split(/\s+/).length <= 3;
 }
@@ -152,16 +152,16 @@ function means(text: string, older: string): boolean {
   return ["replaces", "likely"].includes(relationOf(text, older));
 }
 
-/** They have a word in common that says what they are about. */
+/** They share a topic word. */
 function isNear(one: string, other: string): boolean {
   return shareIn(topicTerms(one), topicTerms(other)) > 0;
 }
 
-/** What is spoken of was named before, or who does it. */
+/** The subject or topic is in the sentence before. */
 const GOES_ON =
   /^(?:(?:it|they|that|he|she|there|only|es|sie|il|elle|c['’]|ello|ela|это|он|она)(?:['’]s)?|(?:just |finally |already )?(?:picked up|bought|got|ordered|went with|switched to|moved (?:to|in)|joined|using|typing this on|now (?:on|at|in|with|using)))\s/iu;
 
-/** `Remember that.`: the sentence before is meant. */
+/** `Remember that.`: refers to the sentence before. */
 function isBareRequest(sentence: string): boolean {
   return REMEMBER_THAT.test(sentence) && sentence.replace(REMEMBER_THAT, "").trim() === "";
 }
@@ -185,12 +185,12 @@ function isToldAsFact(text: string, { asked, isStory }: Heard): boolean {
   return tellsFact(text) && (asked || !isStory || tellsState(text));
 }
 
-/** In a story, and of what came before, only an imperative is one. */
+/** In a story, or about something mentioned before, only an imperative is a wish. */
 function isWish(text: string, { isStory }: Heard): boolean {
   return isRule(text) && (!(isStory || DEICTIC.test(text)) || rulesIn(text).length > 0);
 }
 
-/** What lifts a rule for good, or corrects something that is known. */
+/** Lifts a rule for good, or corrects something known. */
 function sectionOfChange(text: string, known: readonly string[]): DurableSection | undefined {
   if (!known.some((older) => means(text, older))) return undefined;
   return PERMITS.test(text) ? "Constraints" : "Facts";

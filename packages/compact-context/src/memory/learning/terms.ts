@@ -1,13 +1,13 @@
 import { DAY_NAMES, NUMBER_NAMES } from "../ranking/dates.ts";
 
-/** The words of a text that say what it is about, and what of them is a value: numbers, days, names, tools, and words around them. */
+/** The topic words of a text, and which of them are values: numbers, days, names, tools. */
 
-/** Terms that carry what a text is about: no articles, pronouns, prepositions, verbs of being, words of change. */
+/** Terms that carry the topic: no articles, pronouns, prepositions, forms of "be", or words of change. */
 export function topicTerms(text: string): ReadonlySet<string> {
   return new Set(tokensOf(text).filter((token) => !FUNCTION.has(token) && !FILLER.test(token)));
 }
 
-/** The share of `terms` that `others` holds, inflected forms included; 0 for none. */
+/** Share of `terms` in `others`, inflected forms included; 0 for an empty set. */
 export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>): number {
   if (terms.size === 0) return 0;
   const all = [...others];
@@ -17,7 +17,7 @@ export function shareIn(terms: ReadonlySet<string>, others: ReadonlySet<string>)
   );
 }
 
-/** Share of a text's words that another one holds, 0 to 1. */
+/** Share of a text's words that another text contains, 0 to 1. */
 export function heldBy(text: string, other: string): number {
   return shareIn(topicTerms(text), topicTerms(other));
 }
@@ -25,18 +25,18 @@ export function heldBy(text: string, other: string): number {
 export const NONE: ReadonlySet<string> = new Set();
 
 const WORDS = /[\p{L}\p{N}](?:[\p{L}\p{N}\p{M}'’_]|[.:/@#+-](?=[\p{L}\p{N}]))*/gu;
-/** No more at once: the time that the segmenter takes grows with the square of it. */
+/** At most 200 characters at once: the segmenter's time grows quadratically. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}ー]{1,200}/gu;
 const segmenter = new Intl.Segmenter("ja", { granularity: "word" });
 
 function tokensOf(text: string): string[] {
   const plain = text
     .normalize("NFKC")
-    // The country, the union and the trade are no pronouns, and a child is no verb of Spanish.
+    // US, EU and IT are not pronouns, and "son" is not a Spanish verb.
     .replace(/(?<=(?<![\p{L}])(?:my|our|his|her|their)\s)sons?(?![\p{L}])/giu, "boy")
     .replace(/(?<![\p{L}])(US|EU|IT)(?![\p{L}])/gu, "$1_")
     .replace(/每(?=周[一二三四五六日天])/gu, "每 ")
-    // One spelling of a number: 18,000 and 18k, the 3rd.
+    // One spelling per number: 18,000 and 18k, the 3rd.
     .replace(/(?<=\d)[,'’](?=\d{3}(?!\d))/g, "")
     .replace(/(?<![\p{L}\d.])(\d{1,4})k(?![\p{L}\d])/giu, "$1000")
     .replace(/(?<=\d)(?:st|nd|rd|th)(?![\p{L}])/giu, "")
@@ -61,7 +61,7 @@ const LONG_FORMS: ReadonlyMap<string, string> = new Map(
     .split(",")
     .map((pair) => pair.split(" ") as [string, string]),
 );
-/** What people type for longer words. */
+/** Common abbreviations. */
 const SHORT_FORMS = new RegExp(
   `(?<![\\p{L}\\d._/@-])(?:${[...LONG_FORMS.keys()].join("|")})(?![\\p{L}\\d_/@-])`,
   "giu",
@@ -94,7 +94,7 @@ const FUNCTION = list(`
 `);
 const FILLER = /^[^\p{L}\p{N}]*$/u;
 
-/** Forms of one word: a long common beginning of two words in small letters. */
+/** Forms of one word: two lower-case words with a long common prefix. */
 function inflected(one: string, other: string): boolean {
   if (/\d/.test(one) || /\d/.test(other)) return false;
   const short = Math.min(one.length, other.length);
@@ -102,7 +102,7 @@ function inflected(one: string, other: string): boolean {
   let common = 0;
   while (common < short && one[common] === other[common]) common += 1;
   if (common === short && SHORTENED.test(one.slice(common) + other.slice(common))) return true;
-  // Cases of Russian nouns end in up to three letters.
+  // Case endings of Russian nouns have up to three letters.
   if (common >= 4 && common >= short - 3 && /^\p{Script=Cyrillic}+$/u.test(one + other))
     return Math.max(one.length, other.length) - common <= 3;
   if (common === short) return short >= 3 && ENDINGS.test(one.slice(common) + other.slice(common));
@@ -111,7 +111,7 @@ function inflected(one: string, other: string): boolean {
   );
 }
 
-/** What a short form leaves out: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
+/** What an abbreviation omits: `prod`, `config`, `repo`, `app`, `env`, `admin`. */
 const SHORTENED =
   /^(?:ificates?|ução|ucción|uct\w+|urat\w+|sitor\w+|istrat\w+|ironments?|lications?|umentations?)$/u;
 const ENDINGS = /^(?:r|in|e?s|e?d|ing|n|en|es|er|ly|a|o|ы|и|у|а|ой|ем|ами|ить|ь)$/;
@@ -122,11 +122,12 @@ export function same(one: ReadonlySet<string>, other: ReadonlySet<string>): bool
   return one.size === other.size && one.size > 0 && [...one].every((term) => other.has(term));
 }
 
-// What a statement may say otherwise of the same thing: numbers, days, names, tools, and words that stand around them.
+// Values that two statements of the same thing may differ in: numbers, days, names, tools, and words around
+// them.
 
 type ValueKind = "number" | "day" | "address" | "name" | ReadonlySet<string>;
 
-/** What kind of value a term is; undefined for a plain word. */
+/** The kind of value of a term; undefined for a plain word. */
 export function kindOf(
   term: string,
   { names }: { readonly names: ReadonlySet<string> },
@@ -150,7 +151,7 @@ const NUMBERS = new RegExp(
   "u",
 );
 
-/** Days, numbers and times: what a statement may say otherwise of the same thing. */
+/** Days, numbers and times: values that another statement of the same thing may change. */
 export function isValue(term: string): boolean {
   return DAYS.test(term) || NUMBERS.test(term) || /^\d[\d.,:%/-]*\p{L}{0,3}$/u.test(term);
 }
@@ -159,12 +160,12 @@ const UNITS = list(
   "kg g mg km m cm mm l ml kb mb gb tb ms s min minutes seconds hours euro euros dollar dollars usd eur pounds percent requests",
 );
 
-/** Verbs that a statement of a value and one of its change do not share. */
+/** Verbs that differ between a statement of a value and one of its change. */
 export const PLAIN: ReadonlySet<string> = list(`
   run runs running use uses using set limited planned scheduled capped went up down upgraded downgraded bumped raised
   lowered increased decreased reduced slipped rose grew shrank expanded scaled grown doubled tripled jumped fell turned slid shifted put stretch started total altogether overall climbed improved limit percent since new latest used only pushed back upped got gave`);
 
-/** Verbs and particles around a value that another statement of it says otherwise. */
+/** Verbs and particles around a value that differ between statements of it. */
 const HAVING = list(`
   weigh weighs doing drive drives begin begins work works working review reviews отвечает allow allows accept accepts reject rejects keep keeps kept write writes written prefer prefers want wants like likes start
   starts starting ship ships kick kicks sit sits live lives go goes going call called base based manage managed rebuilt released
@@ -172,7 +173,7 @@ const HAVING = list(`
   support supports decided verwenden utilizamos используем используете 使っ 使う います いる ません
   bauen nutzen wohnen liegt läuft steht est écoute fait rédige écris utilisons escribe usamos escreva hospedamos называется составляет`);
 
-/** Things of which a project has one of a kind. */
+/** Tools and languages of which a project typically uses one per kind. */
 const KINDS: readonly ReadonlySet<string>[] = [
   "npm pnpm yarn bun",
   "english german french spanish portuguese russian chinese japanese italian dutch polish british american",
@@ -188,13 +189,13 @@ export function toolsLike(term: string): ReadonlySet<string> | undefined {
   return KINDS.find((kind) => kind.has(term));
 }
 
-/** Each names a tool, and these are of one kind. */
+/** Both contain a tool of the same kind. */
 export function shareKind(one: Iterable<string>, other: Iterable<string>): boolean {
   const kinds = new Set([...other].flatMap((term) => toolsLike(term) ?? []));
   return [...one].some((term) => kinds.has(toolsLike(term) ?? NONE));
 }
 
-/** Words that a second mention of a thing leaves out: `our staging server`, then `staging`. */
+/** Words that a second mention omits: `our staging server`, then `staging`. */
 export const GENERIC: ReadonlySet<string> = list(`
   server serveur servidor сервер service system network project projekt projet proyecto projeto проект environment host machine instance tool team customer client kunde kunden cliente
   version name number address current new latest time date day month year these days week バージョン 版本 версия versión versão`);
@@ -209,7 +210,7 @@ export function isReplaceable(term: string): boolean {
   );
 }
 
-/** A value, or a word that stands around values. */
+/** A value, or a word around values. */
 export function isOrdinary(term: string): boolean {
   return isReplaceable(term) || GENERIC.has(term);
 }

@@ -7,7 +7,7 @@ import { saidIn, sentencesOf, typedBefore } from "./own-words.ts";
 import { relationOf } from "./relation.ts";
 import { bare, shareIn, topicTerms } from "./terms.ts";
 
-/** Kinds of personal things: words that name one, and words that tell it without naming it, in eight languages. */
+/** A kind of personal fact, in eight languages: words that name the kind, and words that state the fact. */
 interface Kind {
   readonly named: RegExp;
   readonly told: RegExp;
@@ -18,7 +18,7 @@ const kind = (named: string, told: string): Kind => ({
   told: new RegExp(`(?<![\\p{L}])(?:${told})(?![\\p{L}])|${UNSPACED(told)}`, "iu"),
 });
 
-/** Chinese and Japanese words stand without spaces. */
+/** Chinese and Japanese words are not separated by spaces. */
 function UNSPACED(words: string): string {
   const found = words.split("|").filter((one) => /^[\u3040-\u9fff]/u.test(one));
   return found.length === 0 ? "(?!)" : `(?:${found.join("|")})`;
@@ -101,26 +101,26 @@ const KINDS: readonly Kind[] = [
   ),
 ];
 
-/** Other people as what a statement is about: theirs is not meant where the user speaks of their own. */
+/** Other people as the subject of a statement: not meant if the user speaks of their own data. */
 const OTHERS =
   /^(?:my|our|meine?|unsere?|mon|ma|notre|mi|nuestr[oa]|(?:[oa] )?(?:meu|minha)|мо[йяё]|我的?|私の)\s?(?:\p{L}+\s)?(?:son|daughter|kids?|children|mother|father|mum|mom|dad|brother|sister|parents?|husband|wife|partner|boyfriend|girlfriend|ex(?:-\p{L}+)?|friend|boss|colleague|neighbou?r|landlord|client|customer|doctor|dentist|therapist|lawyer|solicitor|accountant|teacher|nephew|niece|nanny|babysitter|cleaner|coach|tutor|trainer|gran|grandma|grandpa|uncle|aunt|cousin|grandmother|grandfather|cat|dog|sohn|tochter|mutter|vater|bruder|schwester|mann|frau|freundin|freund|chefin|chef|fils|fille|mère|père|frère|sœur|mari|femme|hij[oa]|madre|padre|herman[oa]|jef[ea]|filh[oa]|mãe|pai|irmão|irmã|сын|дочь|мать|отец|брат|сестра|муж|жена)(?![\p{L}])/iu;
 
-/** The person whom a statement is about, where it is not the user. */
+/** The person a statement is about, if it is not the user. */
 function otherIn(text: string): string | undefined {
   return OTHERS.exec(text)?.[0];
 }
 
-// What people wish to have forgotten, and which texts they mean.
+// Forget requests of the user, and which texts they match.
 
-/** What a user asks to have forgotten, in words. */
+/** A user's request to forget something, in words. */
 export interface ForgetWish extends ForgetRequest {
-  /** Id of the message that asks; of "that" the topic is the statement that was just made. */
+  /** Id of the message with the request. For "that", the topic is the statement before it. */
   readonly from: string;
-  /** The sentence that asks, and those of its message that it points to. */
+  /** The sentence with the request, and the preceding sentences it may refer to. */
   readonly said: readonly string[];
 }
 
-/** The wishes of a conversation, in order. */
+/** The forget requests of a conversation, in order. */
 export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
   let last: string | undefined;
   return messages.flatMap((message) => {
@@ -143,13 +143,13 @@ export function forgetWishes(messages: readonly Message[]): ForgetWish[] {
   });
 }
 
-/** True for a text that the topic of a wish means; one of the user's `own` is not what is told of others. */
+/** True if a topic matches a text. With `isOwn`, facts about other people do not match. */
 export function isMeant(topic: string, text: string, isOwn = false): boolean {
   const [wanted, told] = [termsOf(topic), termsOf(text)];
   return shareOf(topic, text, isOwn) >= MOST || (told.size > 1 && shareIn(told, wanted) >= MOST);
 }
 
-/** Share of the words of one in the other by which they mean the same. */
+/** Share of one text's words in the other from which they mean the same. */
 const MOST = 0.8;
 
 function shareOf(topic: string, text: string, isOwn: boolean): number {
@@ -157,7 +157,7 @@ function shareOf(topic: string, text: string, isOwn: boolean): number {
   return size === 0 ? 0 : heldOf(topic, text, isOwn).length / size;
 }
 
-/** A topic's words that a text holds, or tells in words of the same kind. */
+/** The topic's words that a text contains or states in words of the same kind. */
 function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] {
   const [wanted, told, other] = [termsOf(topic), termsOf(text), otherIn(text)];
   const isOfOther = isOwn && other !== undefined && shareIn(termsOf(other), wanted) === 0;
@@ -168,20 +168,20 @@ function heldOf(topic: string, text: string, isOwn: boolean): readonly string[] 
   return [...wanted].filter((term) => byKind.has(term) || shareIn(new Set([term]), told) === 1);
 }
 
-/** A closing quote is no part of a word, a part of a compound is a word; `mine` tells nothing. */
+/** Closing quotes are not part of a word, parts of a compound are words, and `mine` has no meaning here. */
 function termsOf(text: string): ReadonlySet<string> {
   return topicTerms(text.replace(/['’](?![\p{L}])|(?<=\p{L})-(?=\p{L})|我们?的|私の/gu, " "));
 }
 
-/** What a wish means, and the words by which other texts tell it. */
+/** The texts that a wish matches, and the topic that other texts are matched with. */
 export interface Meant<T> {
   readonly texts: readonly T[];
   readonly topic: string;
 }
 
 /**
- * The texts that a wish means: those that hold its words. Where none does and it is sure that something is to be
- * forgotten, those that hold most of them; of what a pronoun points to, those that share a telling word.
+ * The texts that a wish matches: those that contain its words. If there are none and the wish is sure, those
+ * that contain most of its words; for a pronoun's target, those that share a telling word.
  */
 export function meantBy<T extends { readonly text: string }>(
   wish: ForgetWish,
@@ -211,8 +211,8 @@ function meantByTopic<T extends { readonly text: string }>(
 }
 
 /**
- * What a wish means, and what was said of it anew: a text that takes the place of one in `told` that the wish means, and may
- * leave general words of it out, as `staging` for `our staging server`.
+ * Adds newer texts to the matches of a wish: a text that replaces one in `told` that the wish matches. It may
+ * omit generic words, as `staging` for `our staging server`.
  */
 export function withNewer<T extends { readonly text: string }>(
   wish: ForgetWish,
@@ -243,10 +243,10 @@ function mostOf<T extends { readonly text: string }>(
   return texts.filter((_, index) => shares[index] === most);
 }
 
-/** A word in more texts does not tell which one is meant. */
+/** A word in more texts than this does not tell them apart. */
 const FEW = 2;
 
-/** The texts that share most words with the topic, of words that few of them hold. */
+/** The texts that share most words with the topic, counting only words that few texts contain. */
 function telling<T extends { readonly text: string }>(
   { topic, isOwn }: Named,
   texts: readonly T[],
@@ -261,7 +261,7 @@ function telling<T extends { readonly text: string }>(
   return { texts: meant, topic: shared.find(({ length }) => length === most)?.join(" ") ?? "" };
 }
 
-/** About the user or their people, and not about how a project is set up. */
+/** About the user or their people, not about a project's setup. */
 function isPersonal(text: string): boolean {
   if (isRule(text)) return true;
   const verb = read(text).key?.verb;

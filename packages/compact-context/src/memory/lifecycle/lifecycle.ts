@@ -14,17 +14,17 @@ import { createFile, readMemoryFile, takeClaim, writeMemoryFile } from "../files
 import { lessonsOf, type TaskContext, tellable } from "../memory-task.ts";
 import { isUpdateDue, progressIn, refreshSession, type UpdateThresholds } from "../session-update/update.ts";
 
-/** Takes messages in that leave a conversation, each once. */
+/** Consolidates messages that leave a conversation, each once. */
 export interface Intake {
-  /** Takes them in now, by program or model; rejects when that failed, with nothing taken in. */
+  /** Consolidates now, with or without a model. Rejects on failure, with nothing recorded as consolidated. */
   now(
     sessionId: string,
     messages: readonly Message[],
     signal?: AbortSignal,
   ): Promise<"written" | "unchanged">;
-  /** Puts them on disk first, then takes them in beside the run, again after a failure. */
+  /** Saves the messages to disk, then consolidates in the background, with retries. */
   beside(sessionId: string, messages: readonly Message[]): Promise<"unchanged" | "in_background">;
-  /** Takes in what earlier processes left on disk. */
+  /** Consolidates what earlier processes left on disk. */
   resume(): Promise<void>;
 }
 
@@ -34,7 +34,7 @@ export function createIntake(
   { context, lane }: { readonly context: TaskContext; readonly lane: Lane },
 ): Intake {
   const [taken, pending] = [createTaken(channelDir), createPending(channelDir, redactor)];
-  // A compaction that did not wait any longer and the hook behind it may come with the same messages.
+  // A compaction that stopped waiting and the hook after it may deliver the same messages.
   const inTurn = createKeyedMutex();
   const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
     const fresh = await taken.fresh(sessionId, lessons);
@@ -68,23 +68,23 @@ export function createIntake(
   };
 }
 
-// ---- what waits
+// ---- pending messages
 
-/** Messages that wait to be taken in. */
+/** Messages waiting to be consolidated. */
 interface PendingRange {
   readonly id: string;
   readonly sessionId: string;
   readonly messages: readonly Message[];
 }
 
-/** Ranges on disk: they outlive the process that was to take them in. */
+/** Pending ranges on disk: they outlive the process that was to consolidate them. */
 interface Pending {
-  /** Durable when it resolves, secrets taken out. */
+  /** Durable when it resolves; secrets are redacted. */
   add(sessionId: string, messages: readonly Message[]): Promise<PendingRange>;
   all(): Promise<readonly PendingRange[]>;
   /**
-   * Takes a range in with `work`, after which it waits no more; it does after a rejection. Nothing where somebody else is
-   * at it, of this process or another one, or was.
+   * Consolidates a range with `work`, then removes it. If `work` rejects, the range stays pending. A no-op if
+   * another worker, in this process or another, is processing the range or has done so.
    */
   takeIn(range: PendingRange, work: () => Promise<unknown>): Promise<void>;
 }
@@ -103,7 +103,7 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
     },
     async all() {
       const names = await readdir(folder).catch((): string[] => []);
-      // Left by a process that ended between its range and its claim.
+      // Left by a process that ended after removing its range and before releasing its claim.
       const done = names.filter(
         (name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)),
       );
@@ -128,20 +128,23 @@ export function createPending(channelDir: string, redactor: Pick<Redactor, "reda
   };
 }
 
-/** None for a file that cannot be read: it was never finished, and its messages are in the archive. */
+/** Empty for a file that cannot be read: it was never finished, and its messages are in the archive. */
 async function readRange(folder: string, id: string): Promise<PendingRange[]> {
   const text = (await readMemoryFile(join(folder, id)).catch(() => undefined))?.text ?? "";
   const range = parsedJson(text) as Omit<PendingRange, "id"> | undefined;
   return Array.isArray(range?.messages) ? [{ ...range, id }] : [];
 }
 
-// ---- what was taken in
+// ---- consolidated messages
 
-/** The newest so many are remembered; what is older is told apart by what it says. */
+/** Number of newest keys kept. Older messages may be consolidated again, which adds nothing. */
 const MOST = 5_000;
 const MOST_CONFLICTS = 6;
 
-/** Which messages a channel's memory took in, so that none is taken in twice; kept in its work folder, across processes. */
+/**
+ * Records which messages a channel's memory has consolidated, so that none is consolidated twice. Stored in
+ * the work folder, shared by all processes.
+ */
 function createTaken(channelDir: string) {
   const path = join(channelDir, WORK_FOLDER, "taken.json");
   const read = async (): Promise<{ readonly keys: readonly string[]; readonly version: string | null }> => {
@@ -149,7 +152,7 @@ function createTaken(channelDir: string) {
     return { keys: keysIn(file?.text), version: file?.version ?? null };
   };
   return {
-    /** Those of the messages that were not taken in yet. */
+    /** The messages that are not consolidated yet. */
     async fresh(sessionId: string, messages: readonly Message[]): Promise<readonly Message[]> {
       const known = new Set((await read()).keys);
       return messages.filter((message) => !known.has(keyOf(sessionId, message)));
@@ -170,7 +173,7 @@ function createTaken(channelDir: string) {
   };
 }
 
-/** A file that is broken forgets: what it knew may be taken in again, which adds nothing. */
+/** A broken file counts as empty: its messages may be consolidated again, which adds nothing. */
 function keysIn(text: string | undefined): readonly string[] {
   const { taken } = (parsedJson(text ?? "") ?? {}) as { readonly taken?: unknown };
   return Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
@@ -182,38 +185,38 @@ function keyOf(sessionId: string, { id }: Message): string {
 
 /** Keeps SESSION.md up to date. */
 export interface Refresh {
-  /** Begins an update beside the run where one is due; true when it did. */
+  /** Starts a background update if one is due; true if it did. */
   afterTurn(
     sessionId: string,
     messages: readonly Message[],
     steered: boolean,
     ready: () => Promise<void>,
   ): boolean;
-  /** An update by program, at once. */
+  /** Updates at once, without a model. */
   now(sessionId: string, messages: readonly Message[]): Promise<"written" | "unchanged">;
-  /** An update beside the run, until it succeeds. */
+  /** Updates in the background, with retries until it succeeds. */
   later(sessionId: string, messages: readonly Message[]): void;
-  /** The next list of the session begins anew. */
+  /** Forgets the session: its next list starts fresh. */
   forget(sessionId: string): void;
-  /** What was seen last. */
+  /** The most recent session and its messages. */
   last(): { readonly sessionId: string; readonly messages: readonly Message[] } | undefined;
 }
 
 export interface RefreshPorts {
-  /** Without a model: quick enough to be waited for. */
+  /** Without a model: fast enough to await. */
   readonly program: TaskContext;
   readonly context: TaskContext;
   readonly lane: Lane;
   readonly thresholds: UpdateThresholds;
 }
 
-/** Sessions whose last update is remembered, the newest of them; the next list of any other is looked at as a whole. */
+/** Number of sessions whose last update is remembered. For others the whole next list counts as new. */
 const MOST_KNOWN = 8;
 
 export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
-  /** By session the messages that its last update knew. */
+  /** By session: ids of the messages at its last update. */
   const known = createLruMap<ReadonlySet<string>>(MOST_KNOWN);
-  /** The newest list of sessions whose update is due. */
+  /** The newest list of each session whose update is due. */
   const due = new Map<string, readonly Message[]>();
   const running = new Set<string>();
   let seen: ReturnType<Refresh["last"]>;
@@ -267,21 +270,21 @@ export function createRefresh({ program, context, lane, thresholds }: RefreshPor
   };
 }
 
-/** What came after the newest message that is known. */
+/** The messages after the newest known one. */
 function newsIn(messages: readonly Message[], known: ReadonlySet<string> | undefined): readonly Message[] {
   if (known === undefined) return messages;
   return messages.slice(messages.findLastIndex(({ id }) => known.has(id)) + 1);
 }
 
-/** Work beside the run: one piece at a time, each again later when it fails. */
+/** Background work: one task at a time, retried later if it fails. */
 export interface Lane {
-  /** Begins behind what is there; resolves with what the work gives, rejects when it fails. */
+  /** Queues the work; resolves with its result or rejects with its error. */
   run<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T>;
-  /** Does it now or later, until it succeeds; a newer work of the same name takes the place of one that waits. */
+  /** Runs the work until it succeeds; newer work replaces waiting work of the same name. */
   keepTrying(name: string, work: (signal: AbortSignal) => Promise<unknown>): void;
-  /** Resolves when nothing runs, or after `ms`; what waits for another try does not count. */
+  /** Resolves when nothing runs, or after `ms`; work waiting for a retry does not count. */
   idle(ms?: number): Promise<void>;
-  /** No other try begins, and what runs is told by its signal to make an end. */
+  /** Starts no further retry and aborts the signal of running work. */
   close(): void;
 }
 
@@ -324,7 +327,7 @@ export function createLane(warn: (message: string) => void): Lane {
     keepTrying: (name, work) => attempt(name, work, 0),
     async idle(ms) {
       const over = new AbortController();
-      // The timer keeps the process alive: whoever waits for the end of the work gets there.
+      // The timer keeps the process alive, so the wait always ends.
       const late = ms === undefined ? [] : [sleep(ms, true, { signal: over.signal }).catch(() => true)];
       let isLate = false;
       while (running > 0 && !isLate) isLate = (await Promise.race([last, ...late])) === true;

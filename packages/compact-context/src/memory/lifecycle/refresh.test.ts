@@ -28,7 +28,7 @@ it("MEM-6 an update that a boundary overtook does not keep later ones from begin
   const first = [said("user", "1", "Paint the boat blue."), said("assistant", "2", "The boat is blue.")];
   const second = [...first, said("user", "3", "Paint the mast red."), said("assistant", "4", "It is red.")];
 
-  // Other work is under way: the update waits behind it until the boundary has written by itself.
+  // Other work is running: the update waits for it until the boundary has written SESSION.md itself.
   let release = (): void => undefined;
   const busy = lane.run(() => new Promise<void>((resolve) => (release = resolve)));
   expect(refresh.afterTurn("s", first, false, ready)).toBe(true);

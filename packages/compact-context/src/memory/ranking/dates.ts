@@ -1,18 +1,17 @@
-// Days, weeks, months and dates as people name them, in English, German, French, Spanish, Portuguese, Russian, Chinese and
-// Japanese.
+// Days, weeks, months and dates in words, in English, German, French, Spanish, Portuguese, Russian, Chinese
+// and Japanese.
 
-/** A span of time in milliseconds since 1970, both ends included. */
+/** A time span in milliseconds since 1970, both ends included. */
 export interface TimeSpan {
   readonly start: number;
   readonly end: number;
 }
 
-/** A day in milliseconds. */
 export const DAY: number = 24 * 60 * 60 * 1000;
 
 const listed = (names: string): readonly string[] => names.trim().split(/\s+/);
 
-/** From January on; of English short forms too. */
+/** January first; English also with short forms. */
 const ENGLISH_MONTHS = listed(
   "january february march april may june july august september october november december",
 );
@@ -27,7 +26,7 @@ const MONTHS: readonly (readonly string[])[] = [
   ),
 ];
 
-/** From Sunday on. */
+/** Sunday first. */
 const WEEKDAYS: readonly (readonly string[])[] = [
   listed("sunday monday tuesday wednesday thursday friday saturday"),
   listed("sonntag montag dienstag mittwoch donnerstag freitag samstag|sonnabend"),
@@ -43,7 +42,7 @@ const WEEKDAYS: readonly (readonly string[])[] = [
   [..."日月火水木金土"].map((day) => `${day}曜日?`),
 ];
 
-/** All names of months and weekdays, for patterns; a month that is a common word in English is none. */
+/** All names of months and weekdays, for patterns, except "may", which is also a common English word. */
 export const DAY_NAMES: string = [
   ENGLISH_MONTHS.filter((name) => name !== "may"),
   ...MONTHS.slice(1),
@@ -52,14 +51,14 @@ export const DAY_NAMES: string = [
   .flat()
   .join("|");
 
-/** Words that stand alone, and in Chinese and Japanese anywhere. */
+/** Whole words; in Chinese and Japanese they match anywhere. */
 const words = (spaced: string, unspaced: string): RegExp =>
   new RegExp(`(?<![\\p{L}])(?:${spaced})(?![\\p{L}])|${unspaced}`, "iu");
 
 const weekOf = (today: number): number => today - ((new Date(today).getUTCDay() + 6) % 7) * DAY;
 const days = (start: number, count: number): TimeSpan => ({ start, end: start + count * DAY - 1 });
 
-/** Small numbers in words, from one on. */
+/** Numbers in words, from one. */
 const COUNTS: readonly (readonly string[])[] = [
   listed("one|a|an two three four five six seven eight nine ten"),
   listed("eine[mr]? zwei drei vier fünf sechs sieben acht neun zehn"),
@@ -69,11 +68,11 @@ const COUNTS: readonly (readonly string[])[] = [
   listed("один|одну два|две три четыре пять шесть семь восемь девять десять"),
   [..."一二三四五六七八九十"].map((count) => (count === "二" ? "[二两]" : count)),
 ];
-/** Names of numbers from two on, for patterns. */
+/** Names of numbers from two, for patterns. */
 export const NUMBER_NAMES: string = COUNTS.flatMap((names) => names.slice(1)).join("|");
 const COUNT = `(\\d{1,3}|${COUNTS.flat().join("|")})`;
 
-/** So many days or weeks before today. */
+/** A number of days or weeks before today. */
 const ago = (spaced: string, unspaced: string, length: number): (typeof RELATIVE)[number] => [
   words(spaced.replaceAll("#", `${COUNT}\\s`), unspaced.replaceAll("#", `${COUNT}\\s?`)),
   (today, counts) => {
@@ -83,7 +82,7 @@ const ago = (spaced: string, unspaced: string, length: number): (typeof RELATIVE
   },
 ];
 
-/** Spans that are told from today on. */
+/** Spans relative to today. */
 const RELATIVE: readonly (readonly [
   RegExp,
   (today: number, counts: readonly (string | undefined)[]) => TimeSpan,
@@ -145,7 +144,7 @@ const WEEKDAY = words(
   `(?:上个?|这个?|本|先週の?|今週の?)?(?:${WEEKDAYS.slice(6).flat().join("|")})`,
 );
 
-/** The first day, week or month that a text names, counted from now or by its date, and the rest of the text. */
+/** The first day, week or month that a text names, relative to now or as a date, and the rest of the text. */
 export function spanIn(
   text: string,
   now: number,
@@ -157,10 +156,10 @@ export function spanIn(
   }
   const year = new Date(now).getUTCFullYear();
   const dated = dateIn(text, year);
-  // A day without a year that is still to come is last year's; one with a year stays what it is.
+  // A date without a year that would be in the future belongs to last year; one with a year is unchanged.
   const date = dated !== undefined && dated.span.start > now ? dateIn(text, year - 1) : dated;
   const [weekday] = WEEKDAY.exec(text) ?? [];
-  // A weekday beside a date only says it again.
+  // A weekday next to a date only repeats it.
   if (date !== undefined)
     return { rest: text.replace(date.words, " ").replace(weekday ?? "", " "), span: date.span };
   if (weekday === undefined) return undefined;
@@ -171,7 +170,7 @@ export function spanIn(
   };
 }
 
-/** The place in its language's list of the name that a text is or ends with. */
+/** Index, in its language's list, of the name that a text is or ends with; -1 if there is none. */
 function placeIn(lists: readonly (readonly string[])[], text: string): number {
   const isNamed = (name: string): boolean =>
     new RegExp(`(?<![\\p{L}])(?:${name})(?![\\p{L}])|(?:${name})$`, "iu").test(text);
@@ -186,7 +185,7 @@ const YEAR = "((?:19|20)\\d\\d)";
 const GAP = "(?:,|\\s|of|de|do)*";
 const NAMED = `(?<![\\p{L}\\p{N}_])${MONTH}(?![\\p{L}])`;
 
-/** Year, month and day, each where it stands in the match. */
+/** Group numbers of year, month and day; 0 if absent. */
 const DATES: readonly (readonly [RegExp, year: number, month: number, day: number])[] = [
   [new RegExp(`(?<!\\d)${YEAR}[-/.年](\\d{1,2})(?:[-/.月](\\d{1,2})[日号]?)?(?!\\d)`, "u"), 1, 2, 3],
   [/(?<!\d)(\d{1,2})月(\d{1,2})[日号]/u, 0, 1, 2],
@@ -221,8 +220,8 @@ function dateIn(
 }
 
 /**
- * The first date that a text names, a day or a month (`7 May 2023`, `May 7th`, `2023-05-07`, `May 2023`); a day
- * without a year takes `defaultYear`. Undefined where there is none.
+ * The first date that a text names, a day or a month (`7 May 2023`, `May 7th`, `2023-05-07`, `May 2023`); a
+ * day without a year gets `defaultYear`. Undefined if there is none.
  */
 export function findDate(text: string, defaultYear?: number): TimeSpan | undefined {
   return dateIn(text, defaultYear)?.span;
@@ -233,7 +232,7 @@ function span(year: number, month: number, day: string | undefined): TimeSpan {
   return days(Date.UTC(year, month, Number(day)), 1);
 }
 
-/** When a unit was written, in milliseconds since 1970: from a number, ISO text, or a date in words; undefined otherwise. */
+/** Milliseconds since 1970 from a number, a Date, ISO text or a date in words; undefined otherwise. */
 export function readTimestamp(value: unknown): number | undefined {
   if (typeof value === "number") return Number.isFinite(value) ? value : undefined;
   if (value instanceof Date) return readTimestamp(value.getTime());
@@ -257,7 +256,6 @@ export function speaksOfTime(text: string): boolean {
   return TEMPORAL.test(text) || NAMED_DAY.test(text) || UNSPACED_TEMPORAL.test(text);
 }
 
-/** Whether a query asks for a time. */
 export function asksWhen(query: string): boolean {
   return /\bwhen\b|\bwhat (?:date|day|month|year|time)\b|\bhow long\b|什么时候|何时|几点|いつ|언제/i.test(
     query,

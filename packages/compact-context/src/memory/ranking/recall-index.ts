@@ -11,36 +11,39 @@ import {
   unitsOf,
 } from "./units.ts";
 
-/** What the ranker adds up; `docs/recall.md` says what each was measured to add. Round on purpose: they are meant for conversations and notes alike. */
+/**
+ * Weights of the ranker; `docs/recall.md` gives the measured effect of each. Round on purpose: they have to
+ * fit conversations and notes alike.
+ */
 export const RANKING_WEIGHTS = {
   /** BM25: how soon repeating a word stops adding. Units are short, so early. */
   saturation: 0.5,
-  /** BM25: how far a long unit is held against itself, 0 to 1. */
+  /** BM25: how strongly a long unit is penalized, 0 to 1. */
   lengthPenalty: 0.6,
-  /** What a word counts in the unit's title, beside 1 in its content. */
+  /** Weight of a word in the unit's title, relative to 1 in its content. */
   title: 1,
-  /** What a word counts for the unit after the one it stands in: an answer is understood by what came before. */
+  /** Weight of a word for the unit after the one that contains it: an answer needs its context. */
   previous: 0.45,
   next: 0.35,
   secondPrevious: 0.3,
   secondNext: 0.05,
-  /** What a word counts for every unit at most `windowReach` away in the same section. */
+  /** Weight of a word for every unit at most `windowReach` away in the same section. */
   window: 0.03,
   windowReach: 8,
-  /** Factors for units by somebody whom the query names, and by others then. */
+  /** Factors for units by an author the query names, and by others in that case. */
   namedAuthor: 1.2,
   otherAuthor: 0.85,
-  /** Factor for units that ask: what is looked for is more often in the answer. */
+  /** Factor for questions: the query is more often about the answer. */
   question: 0.95,
-  /** Share of a question's own score that the unit after it gets. */
+  /** Share of a question's own score added to the next unit. */
   answer: 0.15,
   /** Longer units say more: the factor is 1 + this × ln(words). */
   length: 0.05,
-  /** Factor for units that speak of a time, when the query asks when. */
+  /** Factor for units that mention a time, if the query asks when. */
   temporal: 1.5,
-  /** Share of the best score that the best section's units get; the others in proportion. */
+  /** Share of the best score added to units of the best section; proportionally less for other sections. */
   section: 0.25,
-  /** Share of the best score that units at a date named by the query get, halving about every `dateDays` × 0.7 days. */
+  /** Share of the best score added at a date named in the query; halves every `dateDays` × 0.7 days or so. */
   date: 1,
   dateDays: 12,
 };
@@ -54,19 +57,19 @@ export interface RecallHit {
 }
 
 export interface RecallIndex {
-  /** The number of candidates. */
+  /** Number of candidates. */
   readonly size: number;
-  /** Best first; at most `limit` (10), none where no word of the query is in any candidate. */
+  /** Best first, at most `limit` (default: 10); empty if no candidate contains a word of the query. */
   search(query: string, options?: { readonly limit?: number }): readonly RecallHit[];
-  /** The share of the query's words, weighed by how rare they are here, that a text holds itself, 0 to 1. */
+  /** Share of the query's words that a text contains, weighted by rarity in this index, 0 to 1. */
   coverage(query: string, text: string): number;
 }
 
 const DEFAULT_LIMIT = 10;
 
 /**
- * Ranks candidates for queries by words alone: BM25 over each unit and its neighbours, with a few reasons of order.
- * `weights` are other ones than those in use, to measure them.
+ * Ranks candidates by words alone: BM25 over each unit and its neighbours, plus a few ordering signals.
+ * `weights` overrides the defaults for measurements.
  */
 export function createRecallIndex(
   candidates: readonly RecallCandidate[],
@@ -104,16 +107,16 @@ interface Corpus {
   readonly units: readonly Unit[];
   readonly weights: RankingWeights;
   readonly postings: Postings;
-  /** Names of authors with their terms. */
+  /** Author names with their terms. */
   readonly authors: readonly (readonly [name: string, terms: readonly string[]])[];
-  /** A day that is named without a year is taken to be of the newest unit's. */
+  /** Year assumed for a day named without one: that of the newest unit. */
   readonly newestYear: number | undefined;
-  /** By unit the first unit of its section and the one after its last. */
+  /** By unit: the first unit of its section, and the one after its last. */
   readonly starts: Uint32Array;
   readonly ends: Uint32Array;
-  /** By section its terms against the average section's. */
+  /** By section: number of terms relative to the average section. */
   readonly sectionLengths: Float64Array;
-  /** By distance from `-windowReach` to `windowReach` what a word counts for the unit so far after it. */
+  /** By distance, `-windowReach` to `windowReach`: weight of a word for the unit that far after it. */
   readonly kernel: Float64Array;
 }
 
@@ -149,16 +152,16 @@ function layout(
 interface Scores {
   readonly units: Float64Array;
   readonly sections: Float64Array;
-  /** The units with a score above 0. */
+  /** Units with a score above 0. */
   readonly found: number[];
 }
 
-/** Entries that are spread over whole windows; the commoner words behind them count for their own units only. */
+/** Maximum number of entries spread over whole windows; more common words count only for their own units. */
 const SPREAD_ENTRIES = 1_500;
-/** Where something rarer was found, a word that a third of all units has, and more than this many, is left out. */
+/** A word in a third of all units, and in more units than this, is skipped if a rarer word was found. */
 const COMMON_ENTRIES = 6_000;
 
-/** What the words of a query say about units and sections, the rarest word first. */
+/** Scores of units and sections for a query's words, rarest word first. */
 function wordScores(words: readonly string[], corpus: Corpus): Scores {
   const { units, postings, sectionLengths } = corpus;
   const scores: Scores = {
@@ -189,7 +192,7 @@ function wordScores(words: readonly string[], corpus: Corpus): Scores {
   return scores;
 }
 
-/** Adds what a concept counts for its units, and for those around them; gives the units that have a count. */
+/** Adds a concept's counts to its units and their neighbours; returns the units with a count. */
 function collect(
   terms: readonly Posting[],
   { counts, corpus, spread }: { counts: Float64Array; corpus: Corpus; spread: boolean },
@@ -218,7 +221,7 @@ function collect(
   return touched;
 }
 
-/** BM25's constants for whole sections, which are long: the usual ones. */
+/** The usual BM25 constants, for whole sections, which are long. */
 const SECTION = { saturation: 1.2, lengthPenalty: 0.75 };
 
 function addSections(
@@ -245,7 +248,7 @@ function addSections(
   }
 }
 
-/** What words say of a unit, and who spoke, answers after questions, sections, dates. */
+/** Final score of a unit: word score adjusted for author, answers after questions, sections and dates. */
 function adjusted(
   { units: scores, sections, found }: Scores,
   query: string,
@@ -271,7 +274,7 @@ function adjusted(
   };
 }
 
-/** What a unit's score is multiplied by: its length, whether it asks, who is asked about, and whether a time is. */
+/** Score factor of a unit: its length, whether it asks, the authors named and whether the query asks when. */
 function factors(query: string, { authors, weights }: Corpus): (unit: Unit) => number {
   const words = new Set(analyze(query));
   const named = new Set(
@@ -295,13 +298,13 @@ function newestYear(units: readonly Unit[]): number | undefined {
   return Number.isFinite(newest) ? new Date(newest).getUTCFullYear() : undefined;
 }
 
-/** How close when a unit was written is to a date: 1 within it, falling with the days to it. */
+/** Closeness of a unit's time to a date: 1 within it, decaying with the distance in days. */
 function nearness({ time }: Unit, date: TimeSpan, { dateDays }: RankingWeights): number {
   if (Number.isNaN(time)) return 0;
   return Math.exp(-Math.max(0, time - date.end, date.start - time) / DAY / dateDays);
 }
 
-/** Those with the highest scores, best first, equal ones in the order of their numbers. */
+/** The highest scores, best first; ties are ordered by unit number. */
 function bestOf(
   { found }: Scores,
   most: number,

@@ -4,8 +4,9 @@ import { groupBy } from "../../summarizers/extractive/text.ts";
 import { readTimestamp, speaksOfTime } from "./dates.ts";
 
 /**
- * The stem of a lower-case English word: `deploy` for `deployments`. Seven rules in a row; on LoCoMo they find no less than the
- * hundred of Porter2. Anything but the letters a to z and the apostrophe is left as it is.
+ * The stem of a lower-case English word: `deploy` for `deployments`. Seven rules in sequence; on LoCoMo they
+ * find as much as the hundred of Porter2. A word with characters other than a to z and the apostrophe is
+ * unchanged.
  */
 export function englishStem(word: string): string {
   if (word.length <= 3 || !/^[a-z']+$/.test(word)) return word;
@@ -22,8 +23,8 @@ export function englishStem(word: string): string {
 const listed = (text: string): readonly string[] => text.trim().split(/\s+/);
 
 /**
- * English words that carry no topic, among them those that only shape a question ("what kind of", "how many times"),
- * and the ends that an apostrophe cuts off.
+ * English words without a topic, including those that only shape a question ("what kind of", "how many
+ * times") and the endings that an apostrophe cuts off.
  */
 const STOP_WORDS: ReadonlySet<string> = new Set(
   listed(`
@@ -44,7 +45,7 @@ const STOP_WORDS: ReadonlySet<string> = new Set(
 `).flatMap(wordsOf),
 );
 
-/** Irregular English forms, by form: what a stemmer cannot know. */
+/** Irregular English forms that a stemmer cannot know, by form. */
 const IRREGULAR_FORMS: ReadonlyMap<string, string> = new Map(
   listed(`
   become:became begin:began,begun bite:bit,bitten blow:blew,blown break:broke,broken bring:brought build:built
@@ -67,10 +68,10 @@ const IRREGULAR_FORMS: ReadonlyMap<string, string> = new Map(
 
 const stems = new Map<string, string>();
 const MOST_STEMS = 50_000;
-/** V8 copies a piece of up to 12 characters out of its text; a longer one would keep all of the text in memory. */
+/** V8 copies a substring of up to 12 characters; a longer one would keep the whole text in memory. */
 const LONGEST_KEPT = 12;
 
-/** The index terms of a text, in order and with repetition: the words that the archive's search knows, stop words left out, stems of the others. */
+/** The index terms of a text, in order, with repetition: words as in the archive's search, but stemmed. */
 export function analyze(text: string): string[] {
   return wordsOf(text.replace(/[\u2018\u2019\u02BC]/g, "'")).flatMap((word) =>
     STOP_WORDS.has(word) ? [] : [stemOf(word)],
@@ -88,14 +89,14 @@ function stemOf(word: string): string {
   return stem;
 }
 
-/** Accents of Latin letters are often left out in questions; in other scripts marks make other letters. */
+/** Questions often omit accents of Latin letters; in other scripts marks form other letters. */
 function withoutAccents(word: string): string {
   return /^[\p{Script=Latin}\p{N}]+$/u.test(word)
     ? word.normalize("NFD").replace(/[\u0300-\u036F]/g, "")
     : word;
 }
 
-/** Words of courtesy and assent: in a message they are no sign that a memory is wanted. */
+/** Words of courtesy and assent: they do not call for a memory. */
 const COURTESY: ReadonlySet<string> = new Set(
   analyze(
     "ahead alright amazing awesome bye continue cool excellent fine glad good goodbye great look looks looking nice perfect please proceed sorry sounds welcome wonderful wow",
@@ -110,39 +111,40 @@ export interface RecallCandidate {
   readonly content: string;
   /** Its heading, with those above it; counts like content. */
   readonly title?: string;
-  /** Who wrote or said it; a query that names them prefers what is theirs. */
+  /** Who wrote or said it; a query that names the author prefers their units. */
   readonly author?: string;
   /** When it was written: ISO text, a date in English words, or milliseconds since 1970. */
   readonly timestamp?: string | number | Date;
   /**
-   * What it is part of: a conversation, a file. Neighbours in one section explain each other. Left out everywhere, those
-   * with an order or author are one section, those with only a timestamp one for each time.
+   * The conversation or file it belongs to. Neighbours in one section explain each other. If omitted
+   * everywhere, candidates with an order or author form one section; those with only a timestamp form one per
+   * time.
    */
   readonly section?: string | number;
-  /** Its place in the section; that in the list when left out. */
+  /** Position in the section. Default: position in the list. */
   readonly order?: number;
 }
 
-/** A candidate as the ranker reads it; units of one section follow one another. */
+/** A candidate as the ranker uses it; units of one section are adjacent. */
 export interface Unit {
   readonly id: string;
   readonly section: number;
-  /** Terms of the content, counted. */
+  /** Number of terms in the content. */
   readonly length: number;
-  /** Milliseconds since 1970; NaN where not known. */
+  /** Milliseconds since 1970; NaN if unknown. */
   readonly time: number;
   readonly asks: boolean;
   readonly speaksOfTime: boolean;
   readonly author: string | undefined;
 }
 
-/** The terms of a unit: they are not needed once they are indexed. */
+/** The terms of a unit; not needed once indexed. */
 export interface UnitTerms {
   readonly content: readonly string[];
   readonly title: readonly string[];
 }
 
-/** Candidates in the order of their sections. */
+/** Candidates grouped by section. */
 export function unitsOf(candidates: readonly RecallCandidate[]): {
   readonly units: readonly Unit[];
   readonly terms: readonly UnitTerms[];
@@ -173,7 +175,7 @@ function unitOf({ id, content, author, timestamp }: RecallCandidate, section: nu
   };
 }
 
-/** Without a section, what has an order or an author is one conversation, and what was written at one time one note. */
+/** Without a section, candidates with an order or author are one conversation, those of one time one note. */
 function sectionKey({ section, order, author, timestamp }: RecallCandidate, index: number): string {
   if (section !== undefined || order !== undefined || author !== undefined) return `part ${section ?? ""}`;
   return timestamp === undefined ? `alone ${index}` : `at ${String(timestamp)}`;
@@ -186,21 +188,21 @@ function inOrder(members: readonly RecallCandidate[]): readonly RecallCandidate[
     .map(({ candidate }) => candidate);
 }
 
-/** The units that hold a term, ascending, and how much it counts in each. */
+/** The units that contain a term, ascending, and its weight in each. */
 export interface Posting {
   readonly units: readonly number[];
   readonly values: readonly number[];
 }
 
-/** For every term its units. */
+/** The units of every term. */
 export interface Postings {
-  /** Those of a term, or where no unit has it those of the terms that it was probably meant to be. */
+  /** Postings of a term; if no unit has it, those of the terms it was probably meant to be. */
   of(term: string): readonly Posting[];
-  /** The share of a query's words, weighed by how rare they are, that a text holds, 0 to 1; words of courtesy do not count. */
+  /** Share of a query's words in a text, weighted by rarity, 0 to 1; words of courtesy do not count. */
   coverage(query: string, text: string): number;
 }
 
-/** Counts of terms, divided by what a unit's length is against the average (BM25F). */
+/** Term counts, normalized by a unit's length relative to the average (BM25F). */
 export function buildPostings(
   units: readonly Unit[],
   terms: readonly UnitTerms[],
@@ -245,10 +247,10 @@ export function buildPostings(
   };
 }
 
-/** Of a word that most units have: a small memory says the same in several files. */
+/** Rarity of a word that most units have: a small memory repeats itself across files. */
 const LEAST_RARITY = 0.5;
 
-/** In Japanese what is written in hiragana alone is mostly grammar. */
+/** In Japanese, words in hiragana alone are mostly grammar. */
 function worth(term: string): number {
   return /^\p{Script=Hiragana}+$/u.test(term) ? 0.2 : 1;
 }
@@ -257,7 +259,7 @@ const SHORTEST = 5;
 const MOST_NEAR = 3;
 const SAME_LETTERS = 3;
 
-/** Finds terms with a typing error of one letter behind the first three, and those that one begins with the other (`mentorship`, `mentor`). */
+/** Finds terms with one typo after the third letter, or with one as a prefix (`mentorship`, `mentor`). */
 function nearestIn(postings: ReadonlyMap<string, unknown>): (term: string) => readonly string[] {
   let buckets: Map<string, string[]> | undefined;
   return (term) => {
@@ -278,7 +280,7 @@ function isNear(term: string, other: string): boolean {
   if (long.startsWith(short)) return true;
   let at = 0;
   while (at < short.length && short[at] === long[at]) at++;
-  // One letter added or left out, changed, or swapped with the next.
+  // One letter inserted, omitted, changed, or swapped with the next.
   if (more > 0) return more === 1 && short.slice(at) === long.slice(at + 1);
   const swapped = short[at] === long[at + 1] && short[at + 1] === long[at];
   return (

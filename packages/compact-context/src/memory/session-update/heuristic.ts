@@ -20,19 +20,19 @@ import {
   worklogText,
 } from "./wording.ts";
 
-/** Newest messages that are read; what was said before them stands in the last state. */
+/** Number of newest messages read; older ones are covered by the last state. */
 const MOST_MESSAGES = 600;
 const MOST = 12;
 const REQUESTS = 5;
 const LONGEST = 240;
 const TITLE = 100;
-/** Characters from which a request says what is wanted, rather than to go on. */
+/** Minimum characters of a request that says what is wanted; shorter ones just say to go on. */
 const TELLING = 18;
 const MOST_ERRORS = 6;
 
 /**
- * The state of the work as the messages tell it, folded into the last one: no model, the same for the same input.
- * `messages` as `lessonsOf` gives them.
+ * The state of the work according to the messages, merged into the last state: no model, deterministic. Pass
+ * `messages` as returned by `lessonsOf`.
  */
 export function sessionStateOf(messages: readonly Message[], last: SessionMemoryState): SessionMemoryState {
   const read = messages.slice(-MOST_MESSAGES);
@@ -53,7 +53,7 @@ export function sessionStateOf(messages: readonly Message[], last: SessionMemory
   };
 }
 
-/** The first thing that a list asks for; a list whose beginning is gone keeps the name it had. */
+/** The first request of a list; a list whose beginning is gone keeps its title. */
 function titleOf({ requests }: Reading, last: SessionMemoryState): string {
   const telling = requests.find(({ text }) => text.length >= TELLING) ?? requests[0];
   if (telling === undefined) return last.title;
@@ -103,7 +103,7 @@ function intentOf({ requests }: Reading): string[] {
   return shown.map(({ text }) => clipEnd(firstSentence(text), LONGEST));
 }
 
-/** Changed files and, where there are none, the last that were read; the one touched last at the end. */
+/** Changed files or, if there are none, the last ones read; the most recently touched last. */
 function activeFiles(steps: readonly Step[], last: readonly string[]): string[] {
   const read = steps.filter(({ outcome }) => tookEffect(outcome)).flatMap(({ action }) => action.files);
   const changed = filesChanged(steps).map(({ path, effect }) => `${path} (${effect})`);
@@ -121,10 +121,10 @@ function decisionsOf({ decisions }: Reading): string[] {
     .slice(-MOST);
 }
 
-/** Rules, of the first and of the newest, that are compared with each other. */
+/** Number of rules from the start and from the end that are compared with each other. */
 const MOST_LOOKED_AT = 40;
 
-/** The person's own rules; a newer one takes the place of one that it says to replace. */
+/** The person's own rules; a newer rule replaces one that it says it replaces. */
 function constraintsOf(task: Reading, last: readonly string[]): string[] {
   const firm = new Set(task.rules.map(({ text }) => text).filter(isFirmRule));
   const own = ownRules(task.messages, firm);
@@ -134,7 +134,7 @@ function constraintsOf(task: Reading, last: readonly string[]): string[] {
     (item, index) => !all.slice(index + 1).some((rule) => relationOf(rule, item) === "replaces"),
   );
   if (standing.length <= MOST) return standing;
-  // The first and the newest say most: the task is set at its beginning and corrected at its end.
+  // The first and the newest matter most: a task is set at the start and corrected at the end.
   return [...standing.slice(0, MOST / 2), ...standing.slice(-MOST / 2)];
 }
 
@@ -147,13 +147,13 @@ function errorsOf(task: Reading, last: readonly string[]): string[] {
     .filter(({ text }) => isCorrection(text))
     .map(({ text }) => `Corrected by the user: ${clipEnd(firstSentence(text), LONGEST)}`);
   const now = [...errors, ...corrections];
-  // An error that was met again stands there with its newest outcome.
+  // A recurring error is listed once, with its newest outcome.
   const bare = (item: string): string => item.replace(/ \(passed later\)$/, "");
   const known = new Set(now.map(bare));
   return [...last.filter((item) => !known.has(bare(item))), ...now].slice(-MOST);
 }
 
-/** Failures of work; a look at a file that is not there is none. */
+/** Failures of work; looking for a file that does not exist is not one. */
 function tellingErrors({ openErrors }: Reading): OpenError[] {
   return openErrors.filter(isTelling);
 }
@@ -162,7 +162,7 @@ function isTelling({ text, from }: OpenError): boolean {
   return TROUBLE.test(text) && !LOOKING.test(from);
 }
 
-/** What failed before the same command passed, newest first. */
+/** Failures after which the same command passed, newest first. */
 function solvedErrors({ steps }: Reading): OpenError[] {
   const passed = new Set<string>();
   const solved: OpenError[] = [];
@@ -180,12 +180,12 @@ const TROUBLE =
   /error|exception|fail|fatal|panic|denied|refused|reject|not found|cannot|can['’]t|unable|invalid|missing|timed? ?out|错误|失败|エラー|失敗|오류|실패|fehler|erreur|ошибка/i;
 const LOOKING = /^(?:ls|cat|grep|rg|find|head|tail|sed -n|wc|read|view|open|glob|search)\b/i;
 
-/** Words of a tool, marked as such: what they ask for was asked by nobody. */
+/** Tool output, marked as a quote: a request in it is not the user's. */
 function errorText({ text, from }: OpenError): string {
   return `\`${from}\` gave "${text.replace(/<\/?[\w-]{1,40}>/g, "").replaceAll('"', "'")}"`;
 }
 
-/** The newest task list; else what the assistant says is left; else what stood there and was not done since. */
+/** The newest task list; else the steps the assistant says are left; else the last steps not done since. */
 function nextSteps(task: Reading, last: readonly string[], log: readonly WorklogLine[]): string[] {
   const listed = openTasks(task.plan).map(({ text, status }) =>
     /progress|active|doing/i.test(status) ? `${text} (begun)` : text,
@@ -205,12 +205,12 @@ function nextSteps(task: Reading, last: readonly string[], log: readonly Worklog
   return [...open, ...kept].slice(0, MOST);
 }
 
-/** Stands before a request that waits for its answer, among the next steps. */
+/** Prefix in the next steps of a request that is not answered yet. */
 const FINISH = "Finish: ";
-/** Share of a step's words that the newest turns say when it was done. */
+/** Share of a step's words in the newest turns from which it counts as done. */
 const DONE = 0.8;
 
-/** Lines of a turn that went on are written anew. */
+/** Lines of a turn that continued are rewritten. */
 function worklogMerged(last: readonly string[], log: readonly WorklogLine[]): string[] {
   const asked = new Set(log.map((line) => `${line.asked} → `));
   const isOld = (item: string): boolean => ![...asked].some((start) => item.startsWith(start));

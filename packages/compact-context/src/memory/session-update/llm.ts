@@ -40,7 +40,7 @@ The object has these fields. Each but the title is a list of short sentences, at
 - "resolved": items of the notes so far that no longer hold, letter for letter.
 A field that you leave out stays as it is in the notes so far. Leave out "activeFiles": a program keeps them.`;
 
-/** What a model may say of a session: lists that it names take the place of the program's. */
+/** A model's answer about a session: the lists it contains replace the heuristic's. */
 export type SessionAnswer = Partial<Record<SessionList, readonly string[]>> & {
   readonly title?: string;
   readonly resolved: readonly string[];
@@ -60,7 +60,7 @@ export function sessionUpdateTask(
   };
 }
 
-/** The newest and the first records, with a line for what is left out between them. */
+/** The first and the newest records, with a line for those omitted in between. */
 export function recordsText(messages: readonly Message[], most: number = MOST_CHARACTERS): string {
   const lines = recordUnits(messages, (text) => text)
     .flat()
@@ -107,7 +107,7 @@ function readAnswer(text: string): SessionAnswer {
   };
 }
 
-/** A list of texts; throws, in words for a model, for anything else. */
+/** A list of texts; otherwise throws with a message for the model. */
 export function textsOf(value: unknown, field: string): string[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
   return list
@@ -119,8 +119,8 @@ export function textsOf(value: unknown, field: string): string[] {
 }
 
 /**
- * The program's state with a model's words: what names things that the records do not hold is left out, the person's
- * rules stay until the model says, letter for letter, which are resolved.
+ * The heuristic's state with a model's wording. Sentences that name things the records do not contain are
+ * dropped; the person's rules stay until the model lists them verbatim as resolved.
  */
 export function withAnswer(
   program: SessionMemoryState,
@@ -132,7 +132,7 @@ export function withAnswer(
   const lists = Object.entries(given).map(([field, items]) => [field, (items ?? []).filter(isFounded)]);
   const isOpen = (item: string): boolean => !resolved.some((done) => sayTheSame(done, item));
   const kept = program.constraints.filter(isOpen);
-  // A rule binds only where the user said it in their own name.
+  // A rule counts only if the user said it in their own name.
   const rules = (given.constraints ?? []).filter(isOpen).filter((rule) => isSaidByUser(rule, messages));
   const newRules = rules.filter((rule) => !kept.some((known) => sayTheSame(known, rule)));
   return {
@@ -143,7 +143,7 @@ export function withAnswer(
   };
 }
 
-/** A test for statements whose names, paths and numbers stand in what was read. */
+/** A test for statements whose names, paths and numbers occur in the records. */
 export function founded(messages: readonly Message[], known: string): (statement: string) => boolean {
   const texts = recordUnits(messages, (text) => text)
     .flat()

@@ -21,14 +21,14 @@ import { isCorrection } from "./wording.ts";
 export interface SessionMemoryUpdateOptions {
   readonly channelDir: string;
   readonly messages: readonly Message[];
-  /** Asked for better words; the program's own are written without it, or when it fails. */
+  /** Used for better wording. If omitted or failing, the built-in heuristic is used. */
   readonly model?: TextModel;
   readonly signal?: AbortSignal;
   /** Milliseconds since 1970. */
   readonly now?: () => number;
 }
 
-/** Brings a channel's SESSION.md up to date with a conversation, and gives its state; a failure keeps the last file. */
+/** Updates a channel's SESSION.md from a conversation, resolves to its state; a failure changes nothing. */
 export async function updateChannelSessionMemory(
   options: SessionMemoryUpdateOptions,
 ): Promise<SessionMemoryState> {
@@ -46,7 +46,7 @@ export async function updateChannelSessionMemory(
   return parseSessionMemory((await context.writer.read("SESSION.md")).text);
 }
 
-/** One update of SESSION.md by model or program. */
+/** One update of SESSION.md, with or without a model. */
 export async function refreshSession(
   messages: readonly Message[],
   context: TaskContext,
@@ -89,7 +89,7 @@ async function writeState(decided: Decided, { writer }: TaskContext): Promise<bo
   return done?.changeId !== undefined;
 }
 
-/** Undefined where the state is what it was: a file that people keep in their own form stays so. */
+/** Undefined if the state is unchanged, so that people's formatting of the file is kept. */
 function textOf({ lessons, answer }: Decided, before: string): string | undefined {
   const last = parseSessionMemory(before);
   const program = sessionStateOf(lessons, last);
@@ -98,7 +98,7 @@ function textOf({ lessons, answer }: Decided, before: string): string | undefine
   return text === renderSessionMemory(last) ? undefined : `${text}${foreignSections(before)}`;
 }
 
-/** Sections of a person's own making stay as they are, below ours. */
+/** Sections that people added; kept unchanged below ours. */
 function foreignSections(text: string): string {
   const lines = linesOf(text);
   const foreign = readDocument("SESSION.md", text).sections.filter(
@@ -115,14 +115,14 @@ function foreignSections(text: string): string {
     .join("");
 }
 
-/** What happened since the last update of SESSION.md. */
+/** Progress since the last update of SESSION.md. */
 interface Progress {
-  /** Turns that ended with an answer. */
+  /** Number of answered turns. */
   readonly turns: number;
   readonly toolCalls: number;
   /** A file was changed, and a final reply followed. */
   readonly changedFile: boolean;
-  /** A person spoke while the agent was at work, or corrected it. */
+  /** The user spoke while the agent was working, or corrected it. */
   readonly steered: boolean;
 }
 
@@ -131,7 +131,7 @@ export interface UpdateThresholds {
   readonly minToolCallsBetweenUpdate: number;
 }
 
-/** Reads what messages since the last update tell. */
+/** Progress in the messages since the last update. */
 export function progressIn(messages: readonly Message[]): Progress {
   const starts = turnStarts(messages);
   const isAnswered = (start: number, turn: number): boolean => {
@@ -148,7 +148,7 @@ export function progressIn(messages: readonly Message[]): Progress {
   };
 }
 
-/** MEM-6: enough turns, or enough tool calls, or a changed file with a final reply, or another direction. */
+/** MEM-6: enough turns, enough tool calls, a changed file with a final reply, or a change of direction. */
 export function isUpdateDue(progress: Progress, thresholds: UpdateThresholds): boolean {
   return (
     progress.turns >= thresholds.minTurnsBetweenUpdate ||
@@ -168,7 +168,7 @@ function changesFile(call: Parameters<typeof readAction>[0]): boolean {
   return readAction(call).files.some(({ effect }) => effect !== "read");
 }
 
-/** Said between a call and the final reply, or in words that turn the work around. */
+/** Said between a call and the final reply, or a correction. */
 function isSteering(messages: readonly Message[], message: Message, index: number): boolean {
   if (message.role !== "user" || message.meta?.synthetic === true) return false;
   const text = typedText(messageText(message));

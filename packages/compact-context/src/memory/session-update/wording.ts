@@ -7,11 +7,11 @@ import { rulesIn } from "../../summarizers/extractive/statements.ts";
 import type { Step } from "../../summarizers/extractive/steps.ts";
 import { clipEnd, oneLine, sentences } from "../../summarizers/extractive/text.ts";
 
-/** One turn in a line: what was asked, and what came of it. */
+/** One turn in a line: the request and its outcome. */
 export interface WorklogLine {
   readonly asked: string;
   readonly outcome: string;
-  /** True when files were changed, or a command failed. */
+  /** True if files were changed or a command failed. */
   readonly weighty: boolean;
 }
 
@@ -33,7 +33,7 @@ export function worklogOf(reading: Reading): readonly WorklogLine[] {
     const weighty = calls.some((call) => changes(call).length > 0 || call.outcome.state === "failed");
     return [{ asked, outcome, weighty }];
   });
-  // Words to which nothing answered belong to what follows them; the newest wait for their answer.
+  // Requests without an answer belong to what follows; the newest is still waiting for its answer.
   const newest = lines.at(-1);
   return lines.flatMap((line) => {
     if (line.outcome !== "") return [line];
@@ -41,12 +41,12 @@ export function worklogOf(reading: Reading): readonly WorklogLine[] {
   });
 }
 
-/** As it stands in SESSION.md and HISTORY.md. */
+/** The line as written to SESSION.md and HISTORY.md. */
 export function worklogText({ asked, outcome }: WorklogLine): string {
   return `${asked} → ${outcome}`;
 }
 
-/** The first sentence that says something; one that only announces the next goes with it. */
+/** The first sentence with content; one that only announces the next is joined with it. */
 export function firstSentence(text: string): string {
   const said = sentences(text).map((sentence) => oneLine(sentence.replace(/^[-*>#\s]+/, "")));
   const at = said.findIndex((sentence) => sentence.length >= 12);
@@ -55,7 +55,7 @@ export function firstSentence(text: string): string {
   return /[:：]$/.test(first) && at >= 0 && following !== undefined ? `${first} ${following}` : first;
 }
 
-/** The first sentence that says something and those behind it, which often say why, while they fit. */
+/** The first sentence with content and the ones after it, which often give the reason, while they fit. */
 function firstSentences(text: string): string {
   const first = firstSentence(text);
   const said = sentences(text).map((sentence) => oneLine(sentence));
@@ -98,7 +98,7 @@ export function lastRun(
   return run === undefined || command === "" ? undefined : { command, outcome: ended(run.outcome) };
 }
 
-/** How a command ended, as far as anything shows it; words of its output stay out of notes that are read later. */
+/** How a command ended, if known; its output is kept out of notes that are read later. */
 function ended({ state, detail }: Outcome): string {
   if (state === "unknown") return detail === "" ? "outcome not recorded" : detail;
   return state === "passed" ? state : (/^exit \d+/.exec(detail)?.[0] ?? state);
@@ -115,16 +115,16 @@ const ANYWHERE =
   /\b(?:that['’]?s (?:wrong|not (?:right|what|it))|that is (?:wrong|not (?:right|what|it))|you (?:misunderstood|forgot|broke|missed)|not what i (?:asked|meant|wanted)|don['’]?t do that|change of plan|das ist falsch|nicht so|ce n['’]est pas|eso no|no era eso)\b|不是这个|不要这样|そうじゃな|그게 아니/iu;
 const SHORT = 280;
 
-/** True for words of a person that turn back or correct what was done, in some major languages. */
+/** True if a person rejects or corrects what was done, in several languages. */
 export function isCorrection(text: string): boolean {
   const [first = ""] = sentences(text);
   return AT_START.test(first) || (text.length <= SHORT && ANYWHERE.test(text));
 }
 
-/** Asks to note a fact, which forbids and demands nothing. */
+/** A request to remember a fact; it does not forbid or demand anything. */
 const NOTED = /\bremember that\b/gi;
 
-/** True for a directive that forbids or demands something in so many words. */
+/** True for a directive that explicitly forbids or demands something. */
 export function isFirmRule(sentence: string): boolean {
   if (/[:：]$/.test(sentence)) return false;
   return rulesIn(sentence.replace(NOTED, " ")).length > 0;
@@ -135,7 +135,7 @@ const ABOUT_TO =
 const SETTLED =
   /\b(?:decided|decision|agreed|going with|chose|chosen|opt(?:ed|ing) for|switch(?:ed|ing)? to|stick(?:ing)? with|settled on|instead of|rather than|because)\b/i;
 
-/** A choice that somebody who goes on should know, as opposed to one about the next move. */
+/** A choice that matters to whoever continues, as opposed to one about the next step. */
 export function isTellingDecision(text: string): boolean {
   return SETTLED.test(text) && !ABOUT_TO.test(text) && !/[:：?]$/.test(text);
 }
@@ -146,7 +146,7 @@ const ITEM = /^\s{0,8}(?:[-*+•]|\d{1,2}[.)]|\[ \])\s+(?:\[ \]\s*)?(.+)$/;
 const DONE_ITEM = /^(?:\[x\]|✅|✔|~~)/i;
 const LONGEST = 240;
 
-/** What the assistant lists as still to be done, below a heading of that sense. */
+/** Open tasks the assistant lists below a matching heading. */
 export function listedSteps(text: string): string[] {
   const steps: string[] = [];
   let open = false;

@@ -5,21 +5,21 @@ interface AnswerJson {
   readonly value: unknown;
   /** The value as strict JSON. */
   readonly text: string;
-  /** The answer was not strict JSON by itself. */
+  /** The answer itself was not strict JSON. */
   readonly repaired: boolean;
-  /** The answer ended before the value did; what was cut off in the middle is left out. */
+  /** The answer ended before the value did; an incomplete last value is dropped. */
   readonly truncated: boolean;
 }
 
-/** What the value should be; a list around a single object, or an object around a single list, is then taken off. */
+/** Expected shape of the value; a list around one object, or an object around one list, is unwrapped. */
 export type JsonShape = "object" | "list";
 
 const THOUGHT = /<(think|thinking|reasoning)>[\s\S]*?<\/\1>/gi;
 const LONGEST = 400_000;
 
 /**
- * Finds the JSON in an answer: the whole of it, what stands between its brackets, and last a reading that forgives what
- * models do wrong. Undefined where there is none.
+ * Finds the JSON in an answer: the whole answer, the text between its brackets, and last a lenient parse that
+ * tolerates typical mistakes of models. Undefined if there is none.
  */
 export function answerJson(answer: string, shape?: JsonShape): AnswerJson | undefined {
   const plain = answer
@@ -42,28 +42,28 @@ interface Found {
 
 function strict(text: string): Found | undefined {
   const value = parsedJson(text);
-  // JSON as a text in JSON.
+  // A JSON string that contains JSON.
   if (typeof value === "string") return /[{[]/.test(value) ? (strict(value) ?? inProse(value)) : undefined;
   return typeof value === "object" && value !== null ? { value, truncated: false } : undefined;
 }
 
-/** In a fence, or with words around it. */
+/** In a fence, or surrounded by text. */
 function bracketed(text: string): Found | undefined {
   const first = text.search(/[{[]/);
   const last = Math.max(text.lastIndexOf("}"), text.lastIndexOf("]"));
   return first < 0 || last < first ? undefined : strict(text.slice(first, last + 1));
 }
 
-/** `{\"a\": 1}`: the inside of a text without its quotes. */
+/** `{\"a\": 1}`: an escaped string without its quotes. */
 function escaped(text: string): Found | undefined {
   return /[{[,]\s*\\"/.test(text) ? strict(`"${text.replace(/\n/g, "\\n")}"`) : undefined;
 }
 
 const MOST_OPENINGS = 12;
-/** How many times longer a value of the wrong kind must be to be taken. */
+/** A value of the wrong kind is chosen only if it is this many times longer. */
 const WRONG_KIND = 50;
 
-/** Of all values that begin somewhere in the text the longest of the right kind: prose has brackets too. */
+/** The longest value of the right kind that begins anywhere in the text: prose has brackets too. */
 function inProse(text: string, shape: JsonShape = "object"): Found | undefined {
   let best: (Found & { readonly weight: number }) | undefined;
   let at = text.search(/[{[]/);
@@ -88,13 +88,13 @@ function unwrapped(value: unknown, shape: JsonShape | undefined): unknown {
   return value;
 }
 
-// ---- JSON as people and models write it: comments, other quotes, bare keys, commas too many or missing, line breaks and
-// quotes inside strings, brackets that are never closed
+// ---- lenient JSON: comments, other quotes, bare keys, extra or missing commas, line breaks and quotes
+// inside strings, unclosed brackets
 
 interface Reader {
   readonly text: string;
   at: number;
-  /** The text ended first. */
+  /** The text ended before the value. */
   truncated: boolean;
 }
 
@@ -114,7 +114,7 @@ const GAP = /(?:[\s,\u00a0\ufeff]|\/\/[^\n]*|\/\*[\s\S]*?\*\/|#[^\n]*|\.\.\.|…
 const BARE_KEY = /[\p{L}_$][\p{L}\p{N}_$-]*/uy;
 const COLON = /\s*(?::|=>?)/y;
 const BARE_VALUE = /[^\n,}\]]+/y;
-/** What may follow the quote that ends a string; a quote before anything else belongs to the text. */
+/** What may follow the quote that ends a string; a quote before anything else belongs to the string. */
 const NEXT_KEY = "[\"'`“‘]?[\\p{L}_$][\\p{L}\\p{N}_$ -]{0,60}[\"'`”’]?\\s*[:=]";
 const AFTER = {
   key: COLON,
@@ -122,7 +122,7 @@ const AFTER = {
   item: /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null|\/[/*])|\n\s*["'`“‘{[])/y,
 };
 
-/** Stands for a value that the text's end cut off. */
+/** Marks a value truncated by the end of the text. */
 const CUT = Symbol("cut");
 
 function readBrackets(reader: Reader, depth: number): object {
@@ -140,7 +140,7 @@ function readBrackets(reader: Reader, depth: number): object {
   return close === "]" ? items : fields;
 }
 
-/** Whether an object or list ends here: by its own bracket, by one around it as it was never closed, or with the text. */
+/** Whether an object or list ends here: at its bracket, at an enclosing one, or at the end of the text. */
 function isOver(reader: Reader, close: string): boolean {
   take(reader, GAP);
   const letter = reader.text[reader.at];

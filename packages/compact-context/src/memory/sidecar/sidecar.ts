@@ -5,18 +5,18 @@ import { ask, createBreaker } from "../../summarizers/llm/run.ts";
 import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson, type JsonShape } from "./answer-json.ts";
 
-/** A small piece of work for a model, beside the run. */
+/** A small task for a model, outside the run. */
 export interface SidecarTask<T> {
   /** For people and records, such as `session-update`. */
   readonly name: string;
   readonly systemPrompt: string;
   readonly prompt: string;
   /**
-   * Makes the output of an answer: of its JSON, mended and strict, where it holds some, else of its text. What it
-   * throws is told to the model, which is asked once more.
+   * Parses the answer: its JSON, repaired, if there is any, else its text. If it throws, the model is asked
+   * once more with the error.
    */
   readonly parse: (text: string) => T;
-  /** What the JSON should be. */
+  /** Expected shape of the JSON. */
   readonly shape?: JsonShape;
   /** Default: 2,000. */
   readonly maxOutputTokens?: number;
@@ -24,37 +24,36 @@ export interface SidecarTask<T> {
   readonly deadlineMs?: number;
 }
 
-/** Outcome of a task. */
 export interface SidecarRecord {
   readonly name: string;
   readonly model: string;
-  /** `skipped`: the model failed too often of late to be asked. */
+  /** `skipped`: the model failed too often recently, so it was not called. */
   readonly outcome: "done" | "failed" | "timeout" | "aborted" | "skipped";
   readonly milliseconds: number;
   readonly requests: number;
-  /** The answer was taken, but was not strict JSON. */
+  /** The answer was accepted but was not strict JSON. */
   readonly repaired: boolean;
-  /** As the provider counted them, else by our own count. */
+  /** As reported by the provider, else our own count. */
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** What went wrong last. */
+  /** The last error. */
   readonly detail?: string;
 }
 
-/** An output with the answer it was made of; `output` is undefined exactly where the outcome is not `done`. */
+/** An output with the answer it was parsed from; `output` is defined only if the outcome is `done`. */
 export type SidecarOutcome<T> =
   | { readonly done: true; readonly output: T; readonly rawText: string; readonly record: SidecarRecord }
   | { readonly done: false; readonly output: undefined; readonly record: SidecarRecord };
 
 interface SidecarPorts {
   readonly model: TextModel;
-  /** Takes secrets out of prompts; the built-in patterns when left out. */
+  /** Redacts prompts. Default: the built-in patterns. */
   readonly redact?: (text: string) => string;
   /** Called with the record of every finished task. */
   readonly onTask?: (record: SidecarRecord) => void;
 }
 
-/** Asks one model for one thing after another; what becomes of a task touches no other. */
+/** Runs tasks with one model. Tasks are independent, but repeated failures skip the model for a while. */
 export interface Sidecar {
   readonly model: TextModel;
   /** Never rejects. */
@@ -63,18 +62,18 @@ export interface Sidecar {
 
 const MAX_OUTPUT_TOKENS = 2_000;
 const DEADLINE_MS = 30_000;
-/** The task, and once more with a word about what was wrong. */
+/** The first request, and one retry with the error. */
 const MOST_REQUESTS = 2;
-/** Characters of a wrong answer that are shown to its writer. */
+/** Maximum characters of a wrong answer shown to the model in the retry. */
 const SHOWN = 4_000;
 
-/** A runner of tasks that remembers, across them, only whether its model is there at all. */
+/** Creates a task runner; the only state shared by tasks is whether the model is available. */
 export function createSidecar(ports: SidecarPorts): Sidecar {
   requireOptions(ports, "ports", "Pass the model that small tasks go to: { model }.");
   const { model, redact = redactBuiltIn } = ports;
   const breaker = createBreaker();
 
-  /** One request; what the model said, or why there is nothing. */
+  /** One request; the model's answer, or the failure. */
   const request = async (
     task: SidecarTask<unknown>,
     messages: readonly TextModelMessage[],
@@ -169,11 +168,11 @@ function tell({ onTask }: SidecarPorts, record: SidecarRecord): void {
   try {
     onTask?.(record);
   } catch {
-    // Who listens must not break what it listens to.
+    // A listener's error must not affect the task.
   }
 }
 
-/** As the provider counted them; else by o200k_base, whose vocabulary is loaded for that only. */
+/** As reported by the provider; else counted with o200k_base, which is loaded only then. */
 async function tokensOf(
   messages: readonly TextModelMessage[],
   { text, usage }: TextModelAnswer,
@@ -212,8 +211,8 @@ function correction(answer: string, wrong: string): readonly TextModelMessage[] 
 }
 
 /**
- * One task with a model of its own. Rejects with `SummarizerFailed` when no answer could be used in time, and with
- * `Aborted` when the signal is.
+ * Runs one task with its own model. Rejects with `SummarizerFailed` if no usable answer came in time, and
+ * with `Aborted` if the signal aborts.
  */
 export async function runSidecarTask<T>(
   task: SidecarTask<T> & SidecarPorts & { readonly signal?: AbortSignal },
