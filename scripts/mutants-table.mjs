@@ -27,10 +27,10 @@ export const MUTANTS = [
     id: "FIT-7",
     what: "a storage that failed has recovered when any other call works",
     file: "packages/compact-context/src/storage/guard.ts",
-    find: "kind === outage.kind && key === outage.key",
-    replace: "kind !== undefined",
+    find: "key === outage.key",
+    replace: "kind === outage.kind",
     test: "packages/compact-context/src/storage/guard.test.ts",
-    name: "FIT-7 an outage is over when the call that failed works again, or any call a minute later",
+    name: "FIT-7 an outage is over when the call that failed works again, or one of its kind ten minutes later",
   },
   {
     id: "RUN-5",

@@ -14,10 +14,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { sessionKey } from "../../packages/compact-context/src/core/archive.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { sessionKey } from "../../packages/compact-context/src/core/session-key.ts";
 import { loadState } from "../../packages/compact-context/src/core/store.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";
@@ -154,6 +154,73 @@ describe.skipIf(!posix)("links, folders and files that somebody planted", () => 
     await expect(loadState(createFsDriver({ root }), "s")).rejects.toMatchObject({
       message: "the file is larger than a value can be, which the archive refuses",
     });
+  });
+
+  it("a transcript of 2 GB in one line is a problem of its session, told in words", async () => {
+    for (const id of ["s", "other"]) await archiveOn().saveTranscript(id, 1, [message("a needle")]);
+    const first = readFileSync(join(root, "s/transcript-pre-compact-001.jsonl"), "utf8");
+    writeFileSync(join(root, "s/transcript-pre-compact-002.jsonl"), first);
+    truncateSync(join(root, "s/transcript-pre-compact-002.jsonl"), 2 ** 31);
+    const { hits, problems } = await archiveOn().search("needle");
+    expect(hits.map(({ sessionId }) => sessionId).sort()).toEqual(["other", "s"]);
+    const tooLong = "the line is longer than 268435456 characters: it and all that follows is left unread";
+    expect(problems).toEqual([{ sessionId: "s", step: 2, line: 2, problem: tooLong }]);
+    const entries = await archiveOn().readTranscript("s", 2);
+    expect(entries.problems).toEqual([{ line: 2, problem: tooLong }]);
+  });
+
+  describe.each<[string, (path: string) => void]>([
+    ["a pipe", (path) => execFileSync("mkfifo", [path])],
+    ["a link", (path) => symlinkSync(join(folder, "target"), path)],
+    ["a folder", (path) => mkdirSync(path)],
+    [
+      "a file of 2 GB",
+      (path) => {
+        writeFileSync(path, "");
+        truncateSync(path, 2 ** 31);
+      },
+    ],
+  ])("%s", (_, plant) => {
+    it.each([
+      ["the name of a session", "session.json", ["Chat One", "chat-2"]],
+      ["the index of a session", "search/index.json", ["Chat One"]],
+    ])("in place of %s hides no other session, and is told once", async (_what, file, found) => {
+      const warnings: string[] = [];
+      const warn = (text: string) => warnings.push(text);
+      for (const id of ["Chat One", "chat-2"]) await archiveOn().saveTranscript(id, 1, [message("a needle")]);
+      const planted = join(root, "chat-2", file);
+      mkdirSync(dirname(planted), { recursive: true });
+      plant(planted);
+      const archive = createArchive(createFsDriver({ root }), { redact: createRedactor(), warn });
+      expect(await archive.sessions()).toEqual(["Chat One", "chat-2"]);
+      for (let search = 0; search < 2; search += 1) {
+        const { hits } = await archive.search("needle");
+        expect(hits.map(({ sessionId }) => sessionId).sort()).toEqual(found);
+      }
+      expect(warnings).toEqual([
+        expect.stringMatching(
+          /^a session of the archive is damaged, at .*\/chat-2\/.*: .* look at it, move it away/,
+        ),
+      ]);
+      expect(warnings[0]).toContain(planted);
+      expect(await archive.delete("chat-2")).toMatchObject({ sessions: 1 });
+      expect(await archive.sessions()).toEqual(["Chat One"]);
+    });
+
+    it.each([1, 3, 9])(
+      "under the name of version %i of a state is deleted with its session",
+      async (version) => {
+        const driver = createFsDriver({ root });
+        for (let put = 0; put < 6; put += 1) await driver.put("s/state.json", `{"put":${put}}`);
+        const planted = join(root, `s/.state.json.v${version}`);
+        rmSync(planted, { force: true });
+        plant(planted);
+        if (statSync(planted, { throwIfNoEntry: false })?.isDirectory())
+          writeFileSync(join(planted, "in it"), "");
+        await archiveOn().delete("s");
+        expect(readdirSync(root)).toEqual(["~deleted"]);
+      },
+    );
   });
 });
 

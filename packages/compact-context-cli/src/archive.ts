@@ -39,9 +39,10 @@ export function archiveOf(invocation: Invocation): Archive {
  * line that is written.
  */
 export function openArchive(request: ArchiveRequest, settled: Settled, onLine?: () => void): Archive {
-  const redact = createRedactor({ ...settled.config.redaction, onWarning: request.terminal.warn });
+  const { warn } = request.terminal;
+  const redact = createRedactor({ ...settled.config.redaction, onWarning: warn });
   const driver = driverOf(request, settled);
-  return createArchive(onLine === undefined ? driver : withLineCallback(driver, onLine), { redact });
+  return createArchive(onLine === undefined ? driver : withLineCallback(driver, onLine), { redact, warn });
 }
 
 function withLineCallback(driver: StorageDriver, onLine: () => void): StorageDriver {

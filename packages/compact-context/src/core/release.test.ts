@@ -46,6 +46,20 @@ it("of more sessions than are kept in memory, the one longest unused leaves firs
   expect(["s0", "s2", "one more"].map(isLive)).toEqual([true, true, true]);
 });
 
+it("few sessions with long lists are all kept, and of many the longest unused leave until few are left", async () => {
+  const config = { maxContextTokens: 2_000_000, policy: { hardCapBuffer: 200 } };
+  const manager = new CompactManager(config, { storage: createMemoryDriver(), onWarning: () => undefined });
+  const list = [{ role: "user", content: "wood ".repeat(80_000) }];
+  const isLive = (index: number) => manager.getState(`s${index}`).totalTokens > 0;
+  // What a list costs is known from its second call on.
+  for (let call = 0; call < 2; call += 1)
+    for (let index = 0; index < 256; index += 1) await manager.preflight(`s${index}`, list);
+  expect([...Array(256).keys()].every(isLive)).toBe(true);
+  for (let index = 256; index < 260; index += 1) await manager.preflight(`s${index}`, list);
+  await expect.poll(() => [3, 4].map(isLive)).toEqual([false, true]);
+  expect([...Array(260).keys()].filter(isLive)).toHaveLength(256);
+});
+
 it("a session that made room for others comes back with all that it had learned", async () => {
   const [first, second, third] = [turns(1), turns(2), turns(3)];
   const usage = { prompt_tokens: 700, completion_tokens: 10 };

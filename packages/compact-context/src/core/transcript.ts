@@ -297,29 +297,41 @@ function hashOf(message: Message): string {
 
 // ---- reading a transcript
 
-/** A line of a stored value, from 1; `torn` if the value ends without a newline. */
+/** A line of a stored value, from 1. */
 export interface StoredLine {
   readonly line: number;
   readonly text: string;
-  readonly torn: boolean;
+  /** Why this is the last line and not a whole one. */
+  readonly torn?: string;
 }
+
+const CUT_OFF = "the last line was cut off";
+/** Characters of a line; no provider takes a message of this size. */
+const LONGEST_LINE = 2 ** 28;
+const TOO_LONG = `the line is longer than ${LONGEST_LINE} characters: it and all that follows is left unread`;
 
 /** The lines of a value read in pieces; stopping early closes the value. */
 export async function* linesOf(pieces: AsyncIterable<string>): AsyncGenerator<StoredLine> {
   let open: string[] = [];
+  let size = 0;
   let line = 1;
   for await (const piece of pieces) {
     let from = 0;
     for (let end = piece.indexOf("\n"); end >= 0; end = piece.indexOf("\n", from)) {
       const tail = piece.slice(from, end);
-      yield { line, text: open.length === 0 ? tail : open.join("") + tail, torn: false };
+      yield { line, text: open.length === 0 ? tail : open.join("") + tail };
       open = [];
+      size = 0;
       line += 1;
       from = end + 1;
     }
     if (from < piece.length) open.push(piece.slice(from));
+    size += piece.length - from;
+    if (size <= LONGEST_LINE) continue;
+    yield { line, text: "", torn: TOO_LONG };
+    return;
   }
-  if (open.length > 0) yield { line, text: open.join(""), torn: true };
+  if (open.length > 0) yield { line, text: open.join(""), torn: CUT_OFF };
 }
 
 export interface ArchiveProblem {
@@ -344,8 +356,8 @@ export function readTranscriptText(text: string): ArchivedTranscript {
   const reading = createReading();
   const lines = text.split("\n");
   const torn = lines.pop() ?? "";
-  const entries = lines.flatMap((line) => reading.take(line, false));
-  if (torn !== "") entries.push(...reading.take(torn, true));
+  const entries = lines.flatMap((line) => reading.take(line));
+  if (torn !== "") entries.push(...reading.take(torn, CUT_OFF));
   return sorted([...entries, ...reading.end()].filter((entry): entry is ArchiveEntry => !isReference(entry)));
 }
 
@@ -431,8 +443,8 @@ export function noTranscript(sessionId: string, step: number, steps: readonly nu
 }
 
 export interface Reading {
-  /** The contents of the next line; `torn` if the file ends without a newline after it. */
-  take(text: string, torn: boolean): (ArchiveEntry | ArchiveReference)[];
+  /** The contents of the next line; `torn` as in `StoredLine`. */
+  take(text: string, torn?: string): (ArchiveEntry | ArchiveReference)[];
   /** Problems for the lines that are missing at the end. */
   end(): ArchiveProblem[];
   /** The number of messages stated by the lines so far; 0 if none could be read. */
@@ -443,12 +455,12 @@ export function createReading(): Reading {
   let line = 0;
   let expected = 1;
   let total: number | undefined;
-  let torn = false;
+  let isTorn = false;
   return {
-    take(text, isTorn) {
+    take(text, torn) {
       line += 1;
-      torn = isTorn;
-      const read = isTorn ? "the last line was cut off" : readArchiveLine(text);
+      isTorn = torn !== undefined;
+      const read = torn ?? readArchiveLine(text);
       if (typeof read === "string") {
         expected += 1;
         return [{ line, problem: read }];
@@ -462,9 +474,9 @@ export function createReading(): Reading {
       return entries;
     },
     end() {
-      const behind = torn ? line : line + 1;
+      const behind = isTorn ? line : line + 1;
       if (total === undefined) {
-        return !torn && expected === 1 ? [{ line: behind, problem: "the file is empty" }] : [];
+        return !isTorn && expected === 1 ? [{ line: behind, problem: "the file is empty" }] : [];
       }
       const missing = `messages ${expected} to ${total} are missing`;
       return expected <= total ? [{ line: behind, problem: missing }] : [];

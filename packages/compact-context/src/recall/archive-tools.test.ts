@@ -52,6 +52,18 @@ describe("an archive of many sessions", () => {
     expect(found).not.toContain("AKIAIOSFODNN7EXAMPLE");
   });
 
+  it("gives at most 20 results, however many are asked for", async () => {
+    const parrots = Array.from({ length: 30 }, (_, n) => message(`p${n}`, `parrot ${n}`));
+    await archive.saveTranscript("parrots", 1, parrots);
+    for (const [limit, most] of [
+      [3, 3],
+      [30, 20],
+    ]) {
+      const found = await call("compact_search", { query: "parrot", limit });
+      expect(found.match(/archive id /g)).toHaveLength(most ?? 0);
+    }
+  });
+
   it("lists sessions in pages that fit", async () => {
     for (let n = 0; n < 120; n++) {
       await archive.saveTranscript(`run-${String(n).padStart(3, "0")}-${"long ".repeat(8)}`, 1, [

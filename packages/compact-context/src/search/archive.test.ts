@@ -302,6 +302,33 @@ describe("finding", () => {
     expect(await archive.steps("never")).toEqual([]);
   });
 
+  it.each([
+    ["a session that cannot be read hides no other", /^Chat~/, ["Chat~1", "plain"]],
+    ["an outage is an error", /./, undefined],
+  ])("%s", async (_, fails, listed) => {
+    const driver = createMemoryDriver();
+    const warnings: string[] = [];
+    const get: StorageDriver["get"] = async (key) => {
+      if (fails.test(key)) throw new CompactError("StorageFailed", "refused", { place: key, hint: "Look." });
+      return driver.get(key);
+    };
+    const archive = createArchive({ ...driver, get }, { redact, warn: (text) => warnings.push(text) });
+    for (const id of ["Chat", "plain"]) await archive.saveTranscript(id, 1, three);
+    for (const ask of [() => archive.sessions(), () => archive.search("needle")]) {
+      if (listed === undefined) await expect(ask()).rejects.toMatchObject({ code: "StorageFailed" });
+      else await ask();
+    }
+    if (listed !== undefined) expect(await archive.sessions()).toEqual(listed);
+    expect(warnings).toEqual(
+      listed === undefined
+        ? []
+        : [
+            "a session of the archive is damaged, at Chat~1/session.json: refused. Look.",
+            "a session of the archive is damaged, at Chat~1/search/index.json: refused. Look.",
+          ],
+    );
+  });
+
   it("ARC-4 finds a message by archive id or its own id, in its session only", async () => {
     const { archive } = setUp();
     const { ids } = await archive.saveTranscript("s", 1, three);

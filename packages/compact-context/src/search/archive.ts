@@ -1,12 +1,7 @@
-import {
-  type ArchiveStore,
-  createArchiveStore,
-  readSessionId,
-  type SessionOwner,
-  sessionKey,
-} from "../core/archive.ts";
+import { type ArchiveStore, createArchiveStore, readSessionId } from "../core/archive.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
+import { type SessionOwner, sessionKey } from "../core/session-key.ts";
 import type { ArchivedMessage } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import {
@@ -46,7 +41,7 @@ export interface ArchiveOptions {
   readonly stateDriver?: StorageDriver;
   /** Wall clock. */
   now?(): Date;
-  /** Called when the search index cannot be stored. */
+  /** Called when the search index cannot be stored, and once for each damaged session. */
   warn?(message: string): void;
 }
 
@@ -57,16 +52,17 @@ export interface ArchiveOptions {
 export function createArchive(given: StorageDriver, options: ArchiveOptions): Archive {
   requireOptions(given, "driver", "Pass a storage driver, such as createMemoryDriver() gives.");
   requireOptions(options, "options", "Pass { redact }, such as createRedactor() gives.");
-  const { redact, warn, now } = options;
+  const { redact, now } = options;
+  const warn = onceEach(options.warn);
   const driver = guardDeleted(given, now);
   // State first: without it nothing refers to the archive.
   const drivers = [...new Set([options.stateDriver ?? given, given])];
   const { findMessage, search, forget } = createArchiveSearch(driver, {
-    nameOf: (folder) => readSessionId(driver, folder),
+    nameOf: (folder) => readSessionId(driver, folder, warn),
     warn,
   });
   return {
-    ...createArchiveStore(driver, redact),
+    ...createArchiveStore(driver, redact, warn),
     findMessage,
     search,
     async delete(what) {
@@ -87,6 +83,16 @@ export function createArchive(given: StorageDriver, options: ArchiveOptions): Ar
       };
     },
     sweep: (retention, { dryRun } = {}) => sweep(drivers, retention, { now, dryRun }),
+  };
+}
+
+/** A damaged session is met again by every search. */
+function onceEach(warn: (message: string) => void = () => undefined): (message: string) => void {
+  const told = new Set<string>();
+  return (message) => {
+    if (told.has(message)) return;
+    told.add(message);
+    warn(message);
   };
 }
 
@@ -181,7 +187,7 @@ export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearc
       const folder = sessionId === undefined ? undefined : sessionKey(sessionId);
       const found =
         folder === undefined
-          ? await searchAll(indexes, query, limit)
+          ? await searchIn(await indexes.openAll(), { query, limit, indexes })
           : await searchIn([await indexes.open(folder)], { query, limit, indexes });
       const nameFor = async (one: string): Promise<string> =>
         one === folder && sessionId !== undefined ? sessionId : nameOf(one);
@@ -231,12 +237,6 @@ function placeOf({ segments }: SessionIndex, id: string): IndexedMessage | undef
 interface Found {
   readonly hits: readonly (Omit<SearchHit, "sessionId"> & { readonly folder: string })[];
   readonly problems: readonly (Omit<SearchProblem, "sessionId"> & { readonly folder: string })[];
-}
-
-async function searchAll(indexes: OpenIndexes, query: Query, limit: number): Promise<Found> {
-  const open: SessionIndex[] = [];
-  for (const [folder, steps] of await indexes.folders()) open.push(await indexes.open(folder, steps));
-  return searchIn(open, { query, limit, indexes });
 }
 
 interface Asked {

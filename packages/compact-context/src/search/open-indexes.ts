@@ -1,5 +1,6 @@
-import { hasOwner, keysOf, readTranscriptKey } from "../core/archive.ts";
+import { hasOwner, keysOf, unlessDamaged } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
+import { readTranscriptKey } from "../core/session-key.ts";
 import { createKeyedMutex } from "../errors.ts";
 import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {
@@ -15,7 +16,7 @@ import {
 import { searchableText } from "./words.ts";
 
 export interface OpenIndexesOptions {
-  /** Called when an index cannot be stored; the next process then rebuilds it. */
+  /** Called when an index cannot be stored, which the next process then rebuilds, and for damaged sessions. */
   warn(message: string): void;
   /** Maximum characters of indexes and of texts kept in memory; the index in use can exceed it. */
   readonly memory: { readonly indexes: number; readonly texts: number };
@@ -23,11 +24,13 @@ export interface OpenIndexesOptions {
 
 /** The indexes of an archive's sessions, each updated when opened. */
 export interface OpenIndexes {
-  /** By session folder. Pass known `steps` to skip the listing. */
-  open(folder: string, steps?: readonly number[]): Promise<SessionIndex>;
+  /** By session folder. */
+  open(folder: string): Promise<SessionIndex>;
+  /** Of all sessions with a transcript and without a tenant or user, less damaged ones. */
+  openAll(): Promise<readonly SessionIndex[]>;
   /**
    * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
-   * gone too.
+   * gone too, or damaged.
    */
   textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
   /**
@@ -39,8 +42,6 @@ export interface OpenIndexes {
    * meanwhile.
    */
   forget(folder: string, remove: () => Promise<void>): Promise<void>;
-  /** Folders of all sessions with a transcript and without a tenant or user, with their steps, ascending. */
-  folders(): Promise<ReadonlyMap<string, readonly number[]>>;
   /** Characters currently in memory. */
   held(): { readonly indexes: number; readonly texts: number };
 }
@@ -105,7 +106,10 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
     return holds(json) ? (JSON.parse(json) as readonly StoredText[]) : "refused";
   }
 
-  async function textOf(
+  const textOf: OpenIndexes["textOf"] = (folder, from, document) =>
+    unlessDamaged(driver, () => readText(folder, from, document), options.warn);
+
+  async function readText(
     folder: string,
     from: PlacedSegment,
     document: number,
@@ -126,9 +130,19 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
   }
 
   return {
-    async open(folder, steps) {
-      const listed = steps ?? (await stepsIn(keysOf(driver, `${folder}/`))).get(folder) ?? [];
-      return inTurn(folder, () => refresh(folder, listed));
+    async open(folder) {
+      const steps = (await stepsIn(keysOf(driver, `${folder}/`))).get(folder) ?? [];
+      return inTurn(folder, () => refresh(folder, steps));
+    },
+    async openAll() {
+      const open: SessionIndex[] = [];
+      for (const [folder, steps] of await stepsIn(keysOf(driver, ""))) {
+        if (hasOwner(folder)) continue;
+        const read = () => inTurn(folder, () => refresh(folder, steps));
+        const index = await unlessDamaged(driver, read, options.warn);
+        if (index !== undefined) open.push(index);
+      }
+      return open;
     },
     textOf,
     scan: (folder, from, wanted) =>
@@ -145,10 +159,6 @@ export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOpt
           for (const name of texts.keys()) if (name.startsWith(`${folder}/`)) texts.delete(name);
         }
       }),
-    async folders() {
-      const all = await stepsIn(keysOf(driver, ""));
-      return new Map([...all].filter(([folder]) => !hasOwner(folder)));
-    },
     held: () => ({ indexes: indexes.held(), texts: texts.held() }),
   };
 }

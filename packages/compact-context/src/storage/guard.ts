@@ -1,3 +1,4 @@
+import { PROBE_KEY } from "../core/archive.ts";
 import type { CallOptions, Leases, Outbox, StorageDriver } from "../core/ports.ts";
 import { CompactError, errorMessage, MAX_TIMER_MS, nextRound, type Pause } from "../errors.ts";
 
@@ -34,12 +35,11 @@ const SLICES = 10;
 const CHARACTERS_PER_MS = 1000;
 /** The pause between two probes of storage that does not answer. */
 const ASK_AGAIN_MS = 1000;
-/** A key that is never written; probes ask for its version. */
-const ASKED_KEY = "~probe";
-/** Storage that has worked this long since a failure has recovered. */
-const RECOVERED_MS = 60_000;
+/** Calls of a kind that work this long after one of them failed show that the storage has recovered. */
+const RECOVERED_MS = 600_000;
 
-type Kind = "read" | "write";
+/** On a full disk reads, deletions and small appends work while others fail. */
+type Kind = "read" | "put" | "append" | "delete" | "lease" | "queue";
 
 /** One driver call and its key. */
 interface GuardedCall<T> {
@@ -83,17 +83,16 @@ export function guardStorage(driver: StorageDriver, options: GuardOptions): Guar
   };
 
   const worked = ({ kind, key }: GuardedCall<unknown>): void => {
-    if (outage === undefined || outage.silent) return;
-    const same = kind === outage.kind && key === outage.key;
-    if (same || clock() - outage.failedAt > RECOVERED_MS) outage = undefined;
+    if (outage === undefined || outage.silent || kind !== outage.kind) return;
+    if (key === outage.key || clock() - outage.failedAt > RECOVERED_MS) outage = undefined;
   };
 
   const askLater = (): void => {
     later(ASK_AGAIN_MS, () => {
       const asked = {
         kind: "read",
-        key: ASKED_KEY,
-        work: (call: CallOptions) => driver.version(ASKED_KEY, call),
+        key: PROBE_KEY,
+        work: (call: CallOptions) => driver.version(PROBE_KEY, call),
       } as const;
       within({ ms: timeoutMs, later, late, queue }, asked).then(() => {
         outage = undefined;
@@ -232,7 +231,7 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
     (kind: Kind) =>
     <T, O extends CallOptions>(key: string, options: O | undefined, work: (options: O) => Promise<T>) =>
       run({ kind, key, options, work: (call) => work({ ...options, ...call } as O) });
-  const [read, write] = [of("read"), of("write")];
+  const read = of("read");
   return {
     get location() {
       return driver.location;
@@ -244,16 +243,17 @@ function faceOf(driver: StorageDriver, run: Way): StorageDriver {
       let grow = (_ms: number): void => undefined;
       const pieces = typeof value === "string" ? value : measured(value, (ms) => grow(ms));
       const work = (call: CallOptions) => driver.put(key, pieces, { ...options, ...call });
-      return run({ kind: "write", key, options, work }, (given) => {
+      return run({ kind: "put", key, options, work }, (given) => {
         grow = given;
         if (typeof value === "string") grow(value.length / CHARACTERS_PER_MS);
       });
     },
-    append: (key, text, options) => write(key, options, (call) => driver.append(key, text, call)),
+    append: (key, text, options) => of("append")(key, options, (call) => driver.append(key, text, call)),
     list: (prefix, options) => read(prefix, options, (call) => driver.list(prefix, call)),
-    delete: (key, options) => write(key, options, (call) => driver.delete(key, call)),
+    delete: (key, options) => of("delete")(key, options, (call) => driver.delete(key, call)),
     entries: entries && ((prefix) => piecesOf(entries.call(driver, prefix), prefix, run)),
-    purge: purge && ((prefix) => run({ kind: "write", key: prefix, work: () => purge.call(driver, prefix) })),
+    purge:
+      purge && ((prefix) => run({ kind: "delete", key: prefix, work: () => purge.call(driver, prefix) })),
     leases: leases && leasesOf(leases, run),
     outbox: outbox && outboxOf(outbox, run),
   };
@@ -285,23 +285,23 @@ async function* piecesOf<T>(all: AsyncIterable<T>, key: string, run: Way): Async
 }
 
 function leasesOf(leases: Leases, run: Way): Leases {
-  const write = <T>(name: string, work: () => Promise<T>) => run({ kind: "write", key: name, work });
+  const lease = <T>(name: string, work: () => Promise<T>) => run({ kind: "lease", key: name, work });
   return {
     ms: leases.ms,
-    take: (name, owner) => write(name, () => leases.take(name, owner)),
-    renew: (fence) => write(fence.name, () => leases.renew(fence)),
-    release: (fence) => write(fence.name, () => leases.release(fence)),
+    take: (name, owner) => lease(name, () => leases.take(name, owner)),
+    renew: (fence) => lease(fence.name, () => leases.renew(fence)),
+    release: (fence) => lease(fence.name, () => leases.release(fence)),
   };
 }
 
 function outboxOf(outbox: Outbox, run: Way): Outbox {
   const call = <T>(kind: Kind, work: () => Promise<T>) => run({ kind, key: "~outbox", work });
   return {
-    add: (item, claim) => call("write", () => outbox.add(item, claim)),
-    claim: (claim, limit) => call("write", () => outbox.claim(claim, limit)),
-    renew: (item, claim) => call("write", () => outbox.renew(item, claim)),
-    retry: (item, by, later) => call("write", () => outbox.retry(item, by, later)),
-    remove: (item) => call("write", () => outbox.remove(item)),
+    add: (item, claim) => call("queue", () => outbox.add(item, claim)),
+    claim: (claim, limit) => call("queue", () => outbox.claim(claim, limit)),
+    renew: (item, claim) => call("queue", () => outbox.renew(item, claim)),
+    retry: (item, by, later) => call("queue", () => outbox.retry(item, by, later)),
+    remove: (item) => call("queue", () => outbox.remove(item)),
     pending: (session) => call("read", () => outbox.pending(session)),
     nextDue: () => call("read", () => outbox.nextDue()),
   };

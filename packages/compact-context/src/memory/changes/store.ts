@@ -3,7 +3,8 @@ import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
-import { appendDurably, sweepTemps } from "../../storage/fs/files.ts";
+import { appendDurably } from "../../storage/fs/files.ts";
+import { sweepTemps } from "../../storage/fs/temps.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
 import {

@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { machine } from "../../storage/fs/files.ts";
+import { machine } from "../../storage/fs/temps.ts";
 import { CLAIM_LEASE_MS, type Claim, takeClaim } from "./write-file.ts";
 
 let folder = "";

@@ -16,8 +16,8 @@ import {
 import { dirname, join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, createKeyedMutex, isObject, later, requireText } from "../../errors.ts";
-import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/files.ts";
 import { storageFailed, syncFile, systemCode } from "../../storage/fs/folders.ts";
+import { dropTemp, hasEnded, machine, tempName } from "../../storage/fs/temps.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 
 export interface MemoryFile {

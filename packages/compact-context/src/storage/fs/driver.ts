@@ -15,7 +15,6 @@ import {
   appendDurably,
   commitFirst,
   commitNext,
-  dropTemp,
   nameOfVersion,
   newestFile,
   type OpenFile,
@@ -25,7 +24,6 @@ import {
   readVersion,
   removeVersions,
   statsAt,
-  sweepTemps,
   type TempFile,
   textPieces,
   versionFile,
@@ -34,6 +32,7 @@ import {
   writeTemp,
 } from "./files.ts";
 import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
+import { dropTemp, sweepTemps } from "./temps.ts";
 
 const PUT_ATTEMPTS = 100;
 const ROOT_HINT = 'Pass the folder of the archive: { root: ".compact" }.';

@@ -1,22 +1,23 @@
 import { constants as buffers } from "node:buffer";
-import { createHash, type Hash, randomUUID } from "node:crypto";
-import { constants, readFileSync, readlinkSync, type Stats } from "node:fs";
-import { type FileHandle, link, lstat, open, rename, unlink } from "node:fs/promises";
-import { hostname } from "node:os";
-import { basename, join } from "node:path";
+import { createHash, type Hash } from "node:crypto";
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, link, lstat, open, rename } from "node:fs/promises";
+import { join } from "node:path";
 import { conflict } from "../../core/archive.ts";
 import type { StoredValue } from "../../core/ports.ts";
-import { CompactError, createLruMap } from "../../errors.ts";
+import { CompactError } from "../../errors.ts";
 import {
   entriesOf,
   FolderVanished,
   notOurs,
   type Place,
   refuseSwapped,
+  removeIfThere,
   storageFailed,
   syncFile,
   systemCode,
 } from "./folders.ts";
+import { dropTemp, forgetTemp, sweepSometimes, tempName } from "./temps.ts";
 
 const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would block forever.
@@ -217,18 +218,12 @@ export async function statsAt(path: string): Promise<Stats | undefined> {
 export async function removeVersions(place: Place): Promise<void> {
   const numbers = await versionNumbers(place);
   const newest = numbers.at(-1) ?? 0;
-  for (const old of numbers) if (old > 1 && old < newest) await unlinkIfThere(versionPath(place, old));
-  if (newest > 1) await rename(versionPath(place, newest), versionPath(place, 1));
-  await unlinkIfThere(versionPath(place, 0));
-  await unlinkIfThere(versionPath(place, 1));
-}
-
-async function unlinkIfThere(path: string): Promise<void> {
-  try {
-    await unlink(path);
-  } catch (error) {
-    if (systemCode(error) !== "ENOENT") throw error;
-  }
+  for (const old of numbers) if (old > 1 && old < newest) await removeIfThere(versionPath(place, old));
+  // A folder that somebody planted in place of a version is neither renamed nor replaced.
+  const last = versionPath(place, newest);
+  if (newest > 1) await rename(last, versionPath(place, 1)).catch(() => removeIfThere(last));
+  await removeIfThere(versionPath(place, 0));
+  await removeIfThere(versionPath(place, 1));
 }
 
 /** The file of version `number`. */
@@ -304,7 +299,7 @@ export async function commitNext(
   // Fails if another writer created that number: the base was stale.
   await linkOrConflict(temp.path, versionPath(place, number), key);
   if (!(await isStillBase(place, base, seen))) {
-    await unlinkIfThere(versionPath(place, number));
+    await removeIfThere(versionPath(place, number));
     throw conflict(key);
   }
   await showNewest(place, temp, number);
@@ -340,11 +335,11 @@ async function showNewest(place: Place, temp: TempFile, number: number): Promise
   if ((await statsAt(versionPath(place, number + 1))) !== undefined) await dropTemp(temp.path);
   else {
     await rename(temp.path, versionPath(place, 0));
-    needed.delete(basename(temp.path));
+    forgetTemp(temp.path);
   }
   const tooOld = number - KEPT_VERSIONS;
   const there = number % KEPT_VERSIONS === 0 ? await versionNumbers(place) : [tooOld];
-  for (const old of there) if (old > 1 && old <= tooOld) await unlinkIfThere(versionPath(place, old));
+  for (const old of there) if (old > 1 && old <= tooOld) await removeIfThere(versionPath(place, old));
 }
 
 const NEWLINE = 10;
@@ -399,102 +394,4 @@ function shortWrite(written: number, wanted: number): CompactError {
   return new CompactError("StorageFailed", `only ${written} of ${wanted} bytes could be written`, {
     hint: "Free some disk space, or point the archive at another disk.",
   });
-}
-
-const TEMP = /^\.temp-(?:([0-9a-f]{12})-(\d+)-)?[0-9a-f-]{36}$/;
-const LEFT_OVER_AFTER = 60 * 60 * 1000;
-
-/** Names of the temporary files that this process still uses. */
-const needed = new Set<string>();
-
-/** A new temporary file name that identifies its process and machine; must be followed by `dropTemp`. */
-export function tempName(): string {
-  const name = `.temp-${machine()}-${process.pid}-${randomUUID()}`;
-  needed.add(name);
-  return name;
-}
-
-/** Removes a temporary file; if that fails now, a later sweep removes it. */
-export async function dropTemp(path: string): Promise<void> {
-  needed.delete(basename(path));
-  try {
-    await unlinkIfThere(path);
-  } catch (error) {
-    swept = createLruMap(MOST_SWEPT);
-    throw error;
-  }
-}
-
-const SWEEP_AGAIN_MS = 10 * 60_000;
-const MOST_SWEPT = 4096;
-/** When each folder was last swept, by path. */
-let swept = createLruMap<number>(MOST_SWEPT);
-
-/** Sweeps on the first write into a folder, then at most every ten minutes. */
-async function sweepSometimes({ folder, shown }: Place, written: FileHandle): Promise<void> {
-  const last = swept.get(shown);
-  const now = Date.now();
-  if (last !== undefined && Math.abs(now - last) < SWEEP_AGAIN_MS) return;
-  swept.set(shown, now);
-  await sweepTemps(folder, (await written.stat()).mtimeMs);
-}
-
-/**
- * Removes temporary files of dead processes from a folder: at once if the process ran on this machine,
- * otherwise after an hour. `now` is in milliseconds of the disk's clock.
- */
-export async function sweepTemps(folder: string, now: number): Promise<void> {
-  for (const { name } of await entriesOf(folder)) {
-    const temp = TEMP.exec(name);
-    if (temp === null) continue;
-    const path = join(folder, name);
-    try {
-      const isOld = (await lstat(path)).mtimeMs < now - LEFT_OVER_AFTER;
-      if (isOld || (!needed.has(name) && isGone(temp[1], Number(temp[2])))) await unlinkIfThere(path);
-    } catch (error) {
-      if (systemCode(error) !== "ENOENT") throw error;
-    }
-  }
-}
-
-function isGone(where: string | undefined, pid: number): boolean {
-  return (where === machine() && pid === process.pid) || hasEnded(where, pid);
-}
-
-/** True if the process ran on this machine and has ended; false if that cannot be determined. */
-export function hasEnded(where: string | undefined, pid: number): boolean {
-  if (where !== machine()) return false;
-  try {
-    process.kill(pid, 0);
-    // A zombie: it still has a pid but no longer runs.
-    return /\) [ZX] /.test(part(() => readFileSync(`/proc/${pid}/stat`, "utf8")));
-  } catch (error) {
-    return systemCode(error) === "ESRCH";
-  }
-}
-
-let known: string | undefined;
-
-/** Equal for processes that share a pid namespace: one boot of one machine, and one container on it. */
-export function machine(): string {
-  known ??= createHash("sha256")
-    .update(
-      [
-        hostname(),
-        part(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8")),
-        part(() => readlinkSync("/proc/self/ns/pid")),
-      ].join("\n"),
-    )
-    .digest("hex")
-    .slice(0, 12);
-  return known;
-}
-
-/** Empty on systems without that file. */
-function part(read: () => string): string {
-  try {
-    return read();
-  } catch {
-    return "";
-  }
 }

@@ -1,5 +1,16 @@
 import { type BigIntStats, constants, type Dirent, existsSync, fsync } from "node:fs";
-import { chmod, type FileHandle, lstat, mkdir, open, readdir, realpath, rmdir } from "node:fs/promises";
+import {
+  chmod,
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rm,
+  rmdir,
+  unlink,
+} from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { CompactError, later } from "../../errors.ts";
@@ -231,6 +242,19 @@ export async function entriesOf(folder: string): Promise<Dirent[]> {
   } catch (error) {
     if (systemCode(error) === "ENOENT") return [];
     throw error;
+  }
+}
+
+/** Removes a file, or the folder that somebody planted in its place; neither need exist. */
+export async function removeIfThere(path: string): Promise<void> {
+  try {
+    await unlink(path);
+  } catch (error) {
+    const code = systemCode(error);
+    if (code === "ENOENT") return;
+    // Linux says EISDIR for a folder, other systems EPERM.
+    if (code !== "EISDIR" && code !== "EPERM") throw error;
+    await rm(path, { recursive: true, force: true });
   }
 }
 

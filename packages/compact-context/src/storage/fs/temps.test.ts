@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { expect, it } from "vitest";
-import { hasEnded, machine } from "./files.ts";
+import { hasEnded, machine } from "./temps.ts";
 
 it("knows of processes here whether they have ended, and of others nothing", async () => {
   const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"]);
