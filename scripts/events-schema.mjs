@@ -29,6 +29,7 @@ export const reasons = {
   manual: "a person or program asked for it",
   requested: "the model asked for it with its own tool",
   max_bytes: "the request has too many bytes",
+  max_images: "the request has too many images",
   cold_cache: "the lower threshold is reached, and the provider's cache has expired anyway",
   tool_output: "a tool result is over its limit and was not sent yet",
   just_compacted: "not yet: another compaction would gain nothing",

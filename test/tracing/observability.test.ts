@@ -72,6 +72,7 @@ describe("the schema of events", () => {
       hard_cap: true,
       manual: true,
       max_bytes: true,
+      max_images: true,
       cold_cache: true,
       tool_output: true,
       just_compacted: true,

@@ -2,9 +2,9 @@ import { listCodec } from "./codecs/formats.ts";
 import { mergePolicy } from "./config/layer.ts";
 import type { CompactConfig } from "./config/settings.ts";
 import { applyPlan } from "./core/apply.ts";
-import { type Format, type Message, markSummaries, wireBytes } from "./core/message.ts";
+import { type Format, imageCount, type Message, markSummaries, wireBytes } from "./core/message.ts";
 import { type CompactionPlan, planRequest } from "./core/plan.ts";
-import type { Policy } from "./core/policy.ts";
+import { mostImages, type Policy } from "./core/policy.ts";
 import type { ListCodec, RequestCount, Summarizer, SummaryStrategy, TextModel } from "./core/ports.ts";
 import { type ArchiveReceipt, type CompactionResult, reportOf, unchangedReport } from "./core/report.ts";
 import { isProjectInstructions } from "./core/units.ts";
@@ -111,19 +111,21 @@ export async function compact<T = unknown>(
   const clock = options.clock ?? (() => performance.now());
   const started = clock();
   const { request, codec } = requestFor(messages, options);
-  const { counter, fixedTokens, policy } = request;
+  const { counter, fixedTokens, policy, mostImages: most = Number.POSITIVE_INFINITY } = request;
   const tokens = request.messages.reduce(
     (total, message) => total + counter.countMessage(message),
     fixedTokens,
   );
   const bytes = request.messages.reduce((total, message) => total + wireBytes(message), 0);
+  const images = request.messages.reduce((total, message) => total + imageCount(message), 0);
   const fits = tokens <= Math.min(options.maxTokens, options.targetTokens ?? options.maxTokens);
-  if (fits && bytes <= policy.maxRequestBytes) {
+  if (fits && bytes <= policy.maxRequestBytes && images <= most) {
     const size = { messages: messages.length, elapsedMs: clock() - started };
     const report = unchangedReport("below_trigger", codec.format, counter.range(tokens), size);
     return { messages: messages as T[], summary: undefined, report };
   }
-  const plan = planRequest(fits ? { ...request, reason: "max_bytes" } : request);
+  const reason = bytes > policy.maxRequestBytes ? "max_bytes" : "max_images";
+  const plan = planRequest(fits ? { ...request, reason } : request);
   const archive = await options.archive?.save(request.messages);
   const summarizers = createSummarizers(options.summarizer, { fallback: options.fallback });
   const outcome = await applyPlan(request, plan, { summarizers, step: archive?.step });
@@ -198,6 +200,7 @@ function requestFor(
     reason: "manual",
     fixedTokens: counter.perRequest + counter.countSystem(options.system) + counter.countTools(options.tools),
     budget: options.maxTokens,
+    mostImages: mostImages(codec.format, lookUpModel(model ?? "", models).window),
     target: options.targetTokens ?? policy.targetContextTokens ?? options.maxTokens,
     maxSummaryTokens: options.maxSummaryTokens ?? MAX_SUMMARY_TOKENS,
     summaryRole: "assistant",

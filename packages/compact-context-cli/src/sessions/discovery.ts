@@ -63,7 +63,7 @@ const FILE_TOOLS: readonly FileTool[] = [
     name: "Gemini CLI",
     folder: ({ home }) => join(home, ".gemini", "tmp"),
     depth: 2,
-    isSession: (file) => file.startsWith("session-") && file.endsWith(".json"),
+    isSession: (file) => /^session-.*\.jsonl?$/.test(file),
     factsOf: factsOfDocument,
   },
 ];

@@ -245,6 +245,81 @@ describe("Gemini CLI chats", () => {
   });
 });
 
+describe("Gemini CLI chats of one record per change", () => {
+  const header = { sessionId: "s", projectHash: "h", startTime: "t", lastUpdated: "t", kind: "main" };
+  const response = (id: string, output: string) => ({
+    functionResponse: { id, name: "ls", response: { output } },
+  });
+  const user = (id: string, ...content: object[]) => ({ id, timestamp: "t", type: "user", content });
+  const answer = (id: string, content: unknown, more: object = {}) => ({
+    id,
+    timestamp: "t",
+    type: "gemini",
+    content,
+    ...more,
+  });
+  const looking = answer("b", "looking", { tokens: { input: 10, output: 2, tool: 0, thoughts: 1 } });
+  const call = { id: "c1", name: "ls", args: {}, status: "success", result: [response("c1", "files")] };
+  const session = [
+    header,
+    { $set: { messages: [user("a", { text: "hello" })] } },
+    looking,
+    { $set: { lastUpdated: "u", summary: "the title" } },
+    { ...looking, toolCalls: [call] },
+    user("d", response("c1", "files")),
+    answer("e", "done"),
+  ];
+  const lines = (...records: readonly object[]): string =>
+    records.map((record) => `${JSON.stringify(record)}\n`).join("");
+
+  it("give each call its result once, with what was changed later", async () => {
+    const transcript = await readTranscript(lines(...session));
+    expect(transcript).toMatchObject({ format: "gemini-cli", sessionId: "s", title: "the title" });
+    expect(transcript.messages.map(messageText)).toEqual(["hello", "looking", "", "done"]);
+    expect(roles(transcript)).toEqual(["user", "assistant", "tool", "assistant"]);
+    expect(results(transcript)).toEqual(["files"]);
+    expect(transcript.usage[0]).toMatchObject({ promptTokens: 10, outputTokens: 3 });
+  });
+
+  it("are without what was rewound", async () => {
+    const rewound = await readTranscript(lines(...session, { $rewindTo: "b" }, user("f", { text: "other" })));
+    expect(rewound.messages.map(messageText)).toEqual(["hello", "other"]);
+    const restarted = await readTranscript(lines(...session, { $rewindTo: "?" }, user("f", { text: "new" })));
+    expect(restarted.messages.map(messageText)).toEqual(["new"]);
+  });
+
+  it("are read after a resume, whose answers hold their thoughts and calls as parts", async () => {
+    const functionCall = { id: "c1", name: "ls", args: {} };
+    const messages = [
+      user("a", { text: "hello" }),
+      answer("b", [{ text: "hm", thought: true }, { text: "looking" }, { functionCall }]),
+      user("b", response("c1", "files")),
+      user("d", response("c1", "files"), { text: "and" }),
+    ];
+    const transcript = await readTranscript(lines(...session, { $set: { messages } }));
+    expect(transcript.messages.map(messageText)).toEqual(["hello", "looking", "", "and"]);
+    expect(transcript.messages[1]?.parts[0]).toEqual({ type: "reasoning", text: "hm" });
+    expect(results(transcript)).toEqual(["files"]);
+    expect(findMalformations(transcript.messages)).toEqual([]);
+  });
+
+  it("are written as a new file with a record for each message", async () => {
+    const transcript = await readTranscript(lines(...session));
+    const [first, ...rest] = cleared(transcript.messages);
+    const text = rewrite(transcript, [first!, SUMMARY, ...rest]);
+    expect(text.split("\n")).toHaveLength(6);
+    const again = await readTranscript(text);
+    expect(again.messages.map(messageText)).toEqual([
+      "hello",
+      "<COMPACT-SUMMARY v1>\nso far",
+      "looking",
+      "",
+      "done",
+    ]);
+    expect(results(again)).toEqual(["[cleared]"]);
+  });
+});
+
 describe("SWE-agent trajectories", () => {
   const traj = {
     trajectory: [],

@@ -12,14 +12,14 @@ import {
 import { claudeCode } from "./claude-code.ts";
 import { codex } from "./codex.ts";
 import { copilotCli } from "./copilot-cli.ts";
-import { geminiCli } from "./gemini-cli.ts";
+import { geminiCli, geminiCliLines } from "./gemini-cli.ts";
 import { cline, langchainRecording, plainFormat } from "./lists.ts";
 import { opencode } from "./opencode.ts";
 import { pi } from "./pi.ts";
 import type { DocumentFormat, RecordFormat, TranscriptFormat } from "./transcript.ts";
 
 /** Formats with one record per line. */
-export const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli];
+export const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli, geminiCliLines];
 
 /**
  * Formats with one document per file; the first that recognizes the document reads it, so plain lists come

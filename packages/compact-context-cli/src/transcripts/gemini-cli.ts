@@ -1,40 +1,60 @@
 import type { Message, Part } from "compact-context";
 import { callPart, resultPart } from "compact-context/internal/codecs/slots";
 import { messageText, resultText, toolCalls, toolResults } from "compact-context/internal/core/message";
-import { documentFormat } from "./document.ts";
+import { type Body, documentFormat, readBody } from "./document.ts";
+import { chatLines, openChat } from "./gemini-cli-lines.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
 import { type Reading, textParts, withResults } from "./session.ts";
-import type { DocumentFormat, ReadLog, WritePorts } from "./transcript.ts";
+import type { DocumentFormat, ReadLog, RecordFormat, WritePorts } from "./transcript.ts";
 
-/** Gemini CLI's chat files (`~/.gemini/tmp/<hash>/chats`). */
+/** Gemini CLI's chat files (`~/.gemini/tmp/<project>/chats`) before version 0.40: one document. */
 export const geminiCli: DocumentFormat = documentFormat(
   "gemini-cli",
-  (value) => isRecord(value) && typeof value.projectHash === "string" && Array.isArray(value.messages),
-  (container, log) => {
-    const entries = listOf(container.messages);
-    let notices: ReadonlyMap<unknown, readonly JsonRecord[]> = new Map();
+  (value) => isHeader(value) && Array.isArray(value.messages),
+  bodyOf,
+);
+
+/** Newer chat files: a record per change. A compacted session is written as a new file. */
+export const geminiCliLines: RecordFormat = {
+  format: "gemini-cli",
+  recognises: (record) => isHeader(record) && !Array.isArray(record.messages),
+  open: (log) => {
+    const chat = openChat();
     return {
-      entries,
-      path: "messages",
-      model: entries.flatMap((entry) => stringOf(recordOf(entry).model) ?? []).at(-1),
-      sessionId: stringOf(container.sessionId),
-      title: stringOf(container.summary),
-      usage: ["gemini-cli", (entry) => recordOf(entry).tokens],
-      list: {
-        read(readable) {
-          notices = noticesAfter(readable, log);
-          return readable.filter(isTurn).flatMap(readEntry);
-        },
-        build: (group, original, ports) =>
-          original === undefined ? freshEntry(group, ports) : rewriteEntry(original, group),
-      },
-      rebuild: (turns) => ({
-        ...container,
-        messages: turns.flatMap((turn) => [turn, ...(notices.get(turn) ?? [])]),
-      }),
+      add: (record) => chat.add(recordOf(record)),
+      end: () => readBody("gemini-cli", bodyOf(chat.container(), log), log, chatLines),
     };
   },
-);
+};
+
+function isHeader(value: unknown): value is JsonRecord {
+  return isRecord(value) && typeof value.projectHash === "string";
+}
+
+function bodyOf(container: JsonRecord, log: ReadLog): Body {
+  const entries = listOf(container.messages);
+  let notices: ReadonlyMap<unknown, readonly JsonRecord[]> = new Map();
+  return {
+    entries,
+    path: "messages",
+    model: entries.flatMap((entry) => stringOf(recordOf(entry).model) ?? []).at(-1),
+    sessionId: stringOf(container.sessionId),
+    title: stringOf(container.summary),
+    usage: ["gemini-cli", (entry) => recordOf(entry).tokens],
+    list: {
+      read(readable) {
+        notices = noticesAfter(readable, log);
+        return readable.filter(isTurn).flatMap(readEntry);
+      },
+      build: (group, original, ports) =>
+        original === undefined ? freshEntry(group, ports) : rewriteEntry(original, group),
+    },
+    rebuild: (turns) => ({
+      ...container,
+      messages: turns.flatMap((turn) => [turn, ...(notices.get(turn) ?? [])]),
+    }),
+  };
+}
 
 /** Notices of the program (`info`, `error`, `warning`) are in the list but only shown to the user. */
 function isTurn(entry: JsonRecord): boolean {

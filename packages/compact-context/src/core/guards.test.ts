@@ -201,6 +201,66 @@ describe("the byte budget", () => {
   });
 });
 
+describe("the image budget of Anthropic's format", () => {
+  const shots = (from: number, to: number): object[] =>
+    Array.from({ length: to - from }, (_, n) => [
+      { role: "assistant", content: [{ type: "tool_use", id: `t${from + n}`, name: "shot", input: {} }] },
+      {
+        role: "user",
+        content: [
+          {
+            type: "tool_result",
+            tool_use_id: `t${from + n}`,
+            content: [
+              {
+                type: "image",
+                source: { type: "base64", media_type: "image/png", data: btoa(`picture ${from + n}`) },
+              },
+            ],
+          },
+        ],
+      },
+    ]).flat();
+  const imagesOf = (list: readonly unknown[]): number => JSON.stringify(list).split('image/png"').length - 1;
+
+  it.each([true, false])("archives the oldest images before they leave, with repair: %s", async (repair) => {
+    const { manager } = setUp({ maxContextTokens: 200_000, policy: {} }, { repair });
+    const list = [{ role: "user", content: "look around" }, ...shots(0, 101)];
+    const { messages, report } = await manager.preflight("s", list);
+    expect(report).toMatchObject({ reason: "max_images", prunedCount: 0, compacted: true });
+    expect(imagesOf(messages)).toBe(80);
+    expect(JSON.stringify(messages[2])).toMatch(/image\/png left out: 1 KB; archive id/);
+    expect(messages.at(-1)).toBe(list.at(-1));
+    const restored = await manager.recall("s").restore();
+    expect(restored.messages).toEqual(list);
+    const next = await manager.preflight("s", [...list, ...shots(101, 120)]);
+    expect(next.report.compacted).toBe(false);
+    expect(JSON.stringify(next.messages.slice(0, messages.length))).toBe(JSON.stringify(messages));
+  });
+
+  it("is larger for a large window, and for other formats there is none", async () => {
+    const { manager } = setUp({ maxContextTokens: 1_000_000, policy: {} });
+    const list = [{ role: "user", content: "look around" }, ...shots(0, 101)];
+    expect((await manager.preflight("s", list)).messages).toBe(list);
+  });
+
+  it("sends a list whose newest message alone has more: nothing of it can leave", async () => {
+    const { manager } = setUp({ maxContextTokens: 200_000, policy: {} });
+    const image = { type: "image", source: { type: "base64", media_type: "image/png", data: "AAAA" } };
+    const list = [{ role: "user", content: Array.from({ length: 101 }, () => image) }];
+    const { messages, report } = await manager.preflight("s", list, { format: "anthropic" });
+    expect(messages).toBe(list);
+    expect(report).toMatchObject({ compacted: false, reason: "nothing_eligible" });
+  });
+
+  it("holds in one shot", async () => {
+    const list = [{ role: "user", content: "look around" }, ...shots(0, 101)];
+    const { messages, report } = await compact(list, { maxTokens: 190_000 });
+    expect(report.reason).toBe("manual");
+    expect(imagesOf(messages)).toBe(80);
+  });
+});
+
 describe("repeated attempts", () => {
   it("stop after two that came to nothing, until the list has grown", async () => {
     const broken = brokenStorage();

@@ -526,8 +526,7 @@ export class SessionManager {
 
   /** True if the list fits and no compaction was requested. */
   #canSendUncompacted(call: Call, session: Session): boolean {
-    const fits = !session.isOver() && session.bytes <= session.settings.policy.maxRequestBytes;
-    return fits && !call.manual;
+    return session.fits() && !call.manual;
   }
 
   #compacted<T>(session: Session, report: CompactionReport): CompactionResult<T> {

@@ -184,6 +184,11 @@ export function mediaBytes(message: Message): number {
   return message.parts.flatMap(pieces).reduce((bytes, piece) => bytes + piece.bytes, 0);
 }
 
+/** Number of images, including those in results. */
+export function imageCount(message: Message): number {
+  return message.parts.flatMap(pieces).filter(({ mediaType }) => mediaType.startsWith("image/")).length;
+}
+
 function pieces(part: Part): readonly MediaPart[] {
   if (part.type === "media") return [part];
   if (part.type !== "toolResult" || typeof part.content === "string") return [];

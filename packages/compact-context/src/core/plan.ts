@@ -19,6 +19,7 @@ import {
 } from "./fit.ts";
 import {
   callsOfTools,
+  imageCount,
   type Message,
   mediaBytes,
   type Role,
@@ -92,13 +93,14 @@ export function planRequest(request: CompactionRequest): CompactionPlan {
 
 export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> {
   const { reason, budget } = request;
-  if (reason === "max_bytes") return yield* finish(releaseReasoning(fitBytes(keepAll(request))), budget);
+  if (reason === "max_bytes" || reason === "max_images")
+    return yield* finish(releaseReasoning(fitMedia(keepAll(request))), budget);
   if (reason === "tool_output") return yield* finish(truncateUnsent(keepAll(request)), budget);
   const limit = Math.min(budget, request.target ?? budget);
   const set = yield* fitToLimit(request, limit);
   if (floorOf(set) > budget) throw tooLarge(set);
   yield;
-  return yield* finish(releaseReasoning(fitBytes(set)), limit);
+  return yield* finish(releaseReasoning(fitMedia(set)), limit);
 }
 
 /**
@@ -252,7 +254,7 @@ function pinnedReason(message: Message): string {
 }
 
 function cutReason(edit: Edit): string {
-  if (edit.dropMedia === true) return "its media are left out: too many bytes for one request";
+  if (edit.dropMedia === true) return "its media are left out: too many, or too many bytes, for one request";
   if (edit.resultsTo !== undefined) return "tool output over the limit: keeps its head and tail";
   if (edit.sparesOwnWords === true)
     return "the newest request: what was injected or pasted into it keeps its head and tail";
@@ -265,37 +267,54 @@ function keepAll(request: CompactionRequest): KeepSet {
   return { ...set, kept: new Set(request.messages.keys()) };
 }
 
-// ---- bytes on the wire
+// ---- bytes and images on the wire
 
-/** Media are reduced to this share of the byte limit, so that the next image does not trigger again. */
-const MEDIA_SHARE = 0.5;
+/** Media are reduced to these shares of the limits, so that the next image does not trigger again. */
+const BYTES_SHARE = 0.5;
+const IMAGES_SHARE = 0.8;
 
 /**
- * Removes media, oldest first, while the kept messages exceed the byte limit; pinned messages and the latest
- * user message keep theirs. Throws `InsufficientBudget` if that is not enough.
+ * Removes media, oldest first, while the kept messages exceed the limit of bytes or images; pinned messages
+ * and the latest user message keep theirs. Throws `InsufficientBudget` if there are still too many bytes.
  */
-function fitBytes(set: KeepSet): KeepSet {
+function fitMedia(set: KeepSet): KeepSet {
   const { request, kept, edits } = set;
   const maxBytes = request.policy.maxRequestBytes;
-  const size = (index: number, edit: Edit | undefined): number =>
-    wireBytes(applyEdit(request.messages[index] as Message, edit, editContext(request)));
+  const { mostImages = Number.POSITIVE_INFINITY } = request;
+  const messageAt = (index: number): Message => request.messages[index] as Message;
+  const edited = (index: number, edit = edits.get(index)): Message =>
+    applyEdit(messageAt(index), edit, editContext(request));
   let bytes = 0;
-  for (const index of kept) bytes += size(index, edits.get(index));
-  if (bytes <= maxBytes) return set;
+  let images = 0;
+  for (const message of [...kept].map((index) => edited(index))) {
+    bytes += wireBytes(message);
+    images += imageCount(message);
+  }
+  const bytesAim = aimFor(bytes, maxBytes, BYTES_SHARE);
+  const imagesAim = aimFor(images, mostImages, IMAGES_SHARE);
   const found = new Map<number, Edit>();
   for (const index of unpinned(set).sort((one, other) => one - other)) {
-    if (index === set.latest || mediaBytes(request.messages[index] as Message) === 0) continue;
-    if (bytes <= maxBytes * MEDIA_SHARE) break;
+    if (bytes <= bytesAim && images <= imagesAim) break;
+    const holdsImage = images > imagesAim && imageCount(messageAt(index)) > 0;
+    const isHeavy = bytes > bytesAim && mediaBytes(messageAt(index)) > 0;
+    if (index === set.latest || !(holdsImage || isHeavy)) continue;
     const edit: Edit = { ...edits.get(index), dropMedia: true };
-    bytes += size(index, edit) - size(index, edits.get(index));
+    const [before, after] = [edited(index), edited(index, edit)];
+    bytes += wireBytes(after) - wireBytes(before);
+    images += imageCount(after) - imageCount(before);
     found.set(index, edit);
   }
-  if (bytes <= maxBytes) return withEdits(set, found);
+  if (bytes <= maxBytes) return found.size === 0 ? set : withEdits(set, found);
   throw new CompactError(
     "InsufficientBudget",
     `the newest message and what is protected take ${bytes} bytes, but a request may have ${maxBytes}`,
     { hint: "Send smaller images, or raise policy.maxRequestBytes where the provider takes more." },
   );
+}
+
+/** The size down to which media are removed; the limit if it is not exceeded. */
+function aimFor(size: number, limit: number, share: number): number {
+  return size > limit ? limit * share : limit;
 }
 
 // ---- unsent tool results, and recalled ones

@@ -1,5 +1,5 @@
 import { runAtOnce, type Steps } from "../errors.ts";
-import { carriesCompaction, type Message, type Role } from "./message.ts";
+import { carriesCompaction, type Format, type Message, type Role } from "./message.ts";
 import type { SummaryStrategy } from "./ports.ts";
 import { groupInSteps, isUnderWay, latestUserMessage, turnStarts, type Unit } from "./units.ts";
 
@@ -84,6 +84,8 @@ export type TriggerReason =
   | "requested"
   /** More bytes on the wire than `maxRequestBytes`. */
   | "max_bytes"
+  /** More images than the provider accepts in one request. */
+  | "max_images"
   /** Over `coldTriggerPct` while the provider's cache is cold anyway. */
   | "cold_cache"
   /** A tool result over `maxToolResultTokens` is about to be sent for the first time. */
@@ -110,6 +112,8 @@ export interface TriggerInput {
   readonly messages?: number;
   /** Bytes of the request on the wire. Default: 0. */
   readonly bytes?: number;
+  /** More images than the provider accepts. */
+  readonly manyImages?: boolean;
   /** The provider's cache of the prefix has expired. */
   readonly cacheCold?: boolean;
   /** Tokens of the window reserved for the answer. */
@@ -120,6 +124,17 @@ export interface TriggerDecision {
   readonly triggered: boolean;
   readonly reason: TriggerReason;
   readonly usagePct: number;
+}
+
+/** Claude's image limits: per request, and per request to a model with a window of up to `SMALL_WINDOW`. */
+const MOST_IMAGES = 600;
+const MOST_IMAGES_OF_SMALL = 100;
+const SMALL_WINDOW = 200_000;
+
+/** Maximum images of a request in this format. */
+export function mostImages(format: Format | undefined, maxContextTokens: number): number {
+  if (format !== "anthropic") return Number.POSITIVE_INFINITY;
+  return maxContextTokens > SMALL_WINDOW ? MOST_IMAGES : MOST_IMAGES_OF_SMALL;
 }
 
 /** The first threshold that is reached decides; equality counts as reached. */
@@ -138,6 +153,7 @@ function reachedThreshold(input: TriggerInput, policy: Policy, usagePct: number)
   if ((input.messages ?? 0) >= (policy.maxMessages ?? Number.POSITIVE_INFINITY)) return "max_messages";
   if (input.tokens > availableOf(input.maxContextTokens, policy, input.answerTokens)) return "hard_cap";
   if ((input.bytes ?? 0) > policy.maxRequestBytes) return "max_bytes";
+  if (input.manyImages === true) return "max_images";
   return input.cacheCold === true && usagePct >= coldShare(policy) ? "cold_cache" : "below_trigger";
 }
 

@@ -178,7 +178,7 @@ function refusalOf(
 ): RefusalReason | undefined {
   const changed = plan.entries.filter((entry) => entry.action !== "keep");
   if (changed.length === 0) return "nothing_to_compact";
-  if (reason === "max_bytes") return undefined;
+  if (reason === "max_bytes" || reason === "max_images") return undefined;
   const onlySummary = changed.every(({ index }) => messages[index]?.meta?.summaryVersion !== undefined);
   if (onlySummary && plan.tokensBefore <= Math.min(budget, target)) return "nothing_to_compact";
   return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
@@ -464,6 +464,7 @@ export function compactionRequest(
     reason,
     fixedTokens: session.fixedTokens,
     budget: session.budget(),
+    mostImages: session.mostImages(),
     answerTokens: session.answerTokens,
     target: isManual ? request.targetTokens : target,
     preferred: isManual ? undefined : session.triggerTokens() * ROOM_TO_GROW,

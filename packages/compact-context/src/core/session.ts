@@ -4,6 +4,7 @@ import type { Originals } from "./archive.ts";
 import {
   callsOfTools,
   hashesOf,
+  imageCount,
   type Message,
   markSummaries,
   sameJson,
@@ -18,6 +19,7 @@ import {
   hasGrown,
   heldBack,
   isPinned,
+  mostImages,
   type Policy,
   type TriggerDecision,
   type TriggerReason,
@@ -126,6 +128,7 @@ export class Session {
   log: LoggedMessage[] = [];
   totals: Totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
   bytes = 0;
+  images = 0;
   asGiven = true;
 
   // The latest list.
@@ -369,6 +372,7 @@ export class Session {
       this.entries.push(entry);
       this.view.push(message);
       this.bytes += wireBytes(message);
+      this.images += imageCount(message);
       this.#addTokens(message, entry.tokens, context.counter);
     }
     for (const source of this.#sources) {
@@ -384,6 +388,7 @@ export class Session {
     this.view = [...view];
     this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
     this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
+    this.images = view.reduce((total, message) => total + imageCount(message), 0);
     for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
     // A summary and the provider's own compaction next to it have no entries.
     const own =
@@ -411,12 +416,13 @@ export class Session {
     const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
     const messages = this.view.length;
-    const measured = { tokens, messageTokens, maxContextTokens, messages, bytes, cacheCold, answerTokens };
+    const manyImages = this.images > this.mostImages();
+    const size = { tokens, messageTokens, messages, bytes, manyImages };
+    const measured = { ...size, maxContextTokens, cacheCold, answerTokens };
     const reached = decideTrigger(measured, policy);
     const asked = this.requested !== undefined && !reached.triggered;
     const decision: TriggerDecision = asked ? { triggered: true, reason: "requested", usagePct } : reached;
-    const mustAct = this.isOver() || bytes > policy.maxRequestBytes;
-    if (!decision.triggered || mustAct || asked) return decision;
+    if (!decision.triggered || !this.fits() || asked) return decision;
     const { undone = false, step, epochStart = 0, tokensAfter } = this.activeState;
     const since = {
       tokens,
@@ -449,6 +455,17 @@ export class Session {
   /** True if the request is over its budget and must not be sent. */
   isOver(): boolean {
     return this.usage.tokens > this.available();
+  }
+
+  /** True if the request can be sent unchanged: its tokens, bytes and images are within their limits. */
+  fits(): boolean {
+    const { maxRequestBytes } = this.settings.policy;
+    return !this.isOver() && this.bytes <= maxRequestBytes && this.images <= this.mostImages();
+  }
+
+  /** Maximum images of the request. */
+  mostImages(): number {
+    return mostImages(this.current.codec.format, this.settings.maxContextTokens);
   }
 
   /** Maximum tokens of the request. */

@@ -4,6 +4,7 @@ import { typedText } from "./units.ts";
 it.each([
   ["a skill", "<skill>\n<name>x</name>\n</skill>\ngo on", "go on"],
   ["a hook", "<user-prompt-submit-hook>\nchecked\n</user-prompt-submit-hook>\ngo on", "go on"],
+  ["a session's facts", "<session_context>\nToday is Friday.\n</session_context>\ngo on", "go on"],
   ["files of an editor", "<attached_files>\na.ts\n</attached_files>\ngo on", "go on"],
   [
     "a note beside a plan",

@@ -258,7 +258,7 @@ export function turnStarts(messages: readonly Message[]): number[] {
 // ---- what the user typed
 
 const BLOCK_OPENING =
-  /^\s{0,24}<((?:system|environment|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions|user-prompt-submit|workspace|editor|attached|additional|open)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS|skill|current_datetime)(?:\s[^>\n]*)?>/i;
+  /^\s{0,24}<((?:system|environment|session|command|local-command|bash|ide|turn|runtime|task|hook|skill|permissions|user-prompt-submit|workspace|editor|attached|additional|open)[-_][a-z_-]{1,40}|(?:file|folder|url)_content|user_instructions|INSTRUCTIONS|skill|current_datetime)(?:\s[^>\n]*)?>/i;
 const INJECTED_LINE =
   /^\s{0,8}(?:\[Request interrupted by user|Caveat: The messages below were generated|# AGENTS\.md instructions for |If you need specific details from before exiting plan mode )/;
 

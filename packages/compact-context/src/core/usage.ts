@@ -77,6 +77,8 @@ export interface CompactionRequest {
   /** Tokens sent in addition to the messages. */
   readonly fixedTokens: number;
   readonly budget: number;
+  /** Maximum images. Default: no limit. */
+  readonly mostImages?: number;
   /** Tokens of the window that the answer takes from the budget. Default: 0. */
   readonly answerTokens?: number;
   /** Target in tokens; missed if what must stay is larger. If omitted, everything eligible is summarized. */

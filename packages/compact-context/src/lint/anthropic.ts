@@ -186,7 +186,8 @@ export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(FORMATS, [
     explanation: `A request has at most ${MOST_IMAGES} images.`,
     link: VISION,
     mend: `Text stands in the place of the oldest, ${IMAGES_AT_ONCE} at once, so that the prompt cache does not break at each new one.`,
-    check: (list) => {
+    check: (list, { imagesStay }) => {
+      if (imagesStay) return [];
       const images = imagesIn(list);
       const surplus = Math.ceil(Math.max(0, images.length - MOST_IMAGES) / IMAGES_AT_ONCE) * IMAGES_AT_ONCE;
       return images.slice(0, surplus);

@@ -12,7 +12,7 @@ import {
   wordsOf,
 } from "./entries.ts";
 import type { PlacedCall, Spot } from "./pairs.ts";
-import type { LintOptions, Mend } from "./rule.ts";
+import type { CheckOptions, Mend } from "./rule.ts";
 
 /** An entry of the list under repair. */
 export interface Working {
@@ -26,7 +26,7 @@ export interface Workbench {
   readonly list: ReadList;
   /** By position in `list`. */
   readonly working: readonly Working[];
-  readonly options: LintOptions;
+  readonly options: CheckOptions;
 }
 
 export interface Change {

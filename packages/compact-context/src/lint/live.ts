@@ -6,8 +6,8 @@ import { type Entry, type ReadList, readEntries } from "./entries.ts";
 import { entryId, malformationsInSteps } from "./generic.ts";
 import { rulesFor } from "./lint.ts";
 import { pairCalls } from "./pairs.ts";
-import { repair } from "./repair.ts";
-import type { Mend } from "./rule.ts";
+import { mended } from "./repair.ts";
+import type { CheckOptions, Mend } from "./rule.ts";
 
 /** The growing list of a conversation; only new entries are checked. */
 export interface GrowingList {
@@ -121,7 +121,7 @@ export function createGrowingList(): GrowingList {
         return { messages: known.clean === known.given ? list : ([...known.clean] as T[]), mends: [] };
       const found = formatOf(list, format);
       if (found === undefined || readAnew(list, found) === undefined) return { messages: list, mends: [] };
-      const { messages, mends } = repair(list, found);
+      const { messages, mends } = mended(list, found, IN_SESSION);
       // A mend of the newest entry may become unnecessary when the list grows.
       if (messages.at(-1) === list.at(-1)) known = knownOf(readEntries(messages, found), list, messages);
       return { messages: mends.length === 0 ? list : (messages as T[]), mends };
@@ -184,7 +184,7 @@ function advance(known: Known, fresh: readonly unknown[]): boolean {
   return true;
 }
 
-const IMAGE_COUNT = "anthropic/image-count";
+const IN_SESSION: CheckOptions = { imagesStay: true };
 
 /** New entries checked per step. */
 const STEP_ENTRIES = 64;
@@ -212,7 +212,7 @@ function firstError(read: ReadList): LiveError | undefined {
   let first: (LiveError & { readonly position: number }) | undefined;
   for (const { id, severity, mend, explanation, check } of rulesFor(read.format)) {
     if (severity !== "error" || mend === undefined) continue;
-    for (const { position, path, problem } of check(read, {})) {
+    for (const { position, path, problem } of check(read, IN_SESSION)) {
       if (first === undefined || position < first.position)
         first = { rule: id, path, explanation: problem ?? explanation, position };
     }
@@ -335,8 +335,7 @@ export class LiveLists {
       if (session === undefined) continue;
       const checking = session.list.check(list, (entries) => this.#options.formatOf(entries, format));
       const error = await runInSteps(checking, this.#options.pause);
-      // Counts of the whole list do not apply to the list that is sent.
-      if (error === undefined || error.rule === IMAGE_COUNT) continue;
+      if (error === undefined) continue;
       session.reported.add(error.rule);
       const message =
         `a provider may refuse the list of session "${sessionId}": ${error.path}: ${error.explanation} (${error.rule}). ` +

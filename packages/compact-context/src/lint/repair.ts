@@ -16,7 +16,7 @@ import {
 } from "./identities.ts";
 import { rulesFor } from "./lint.ts";
 import { dropPartnerless, gatherResults, placeResultEntries } from "./results.ts";
-import type { LintOptions, Mend, Repaired, Rule } from "./rule.ts";
+import type { CheckOptions, LintOptions, Mend, Repaired, Rule } from "./rule.ts";
 
 /** Ordered so that each step prepares for the next. */
 const STEPS: readonly Step[] = [
@@ -49,7 +49,8 @@ export function repair(list: readonly unknown[], format: Format, options: LintOp
   return readNative("messages", () => mended(list, format, options));
 }
 
-function mended(list: readonly unknown[], format: Format, options: LintOptions): Repaired {
+/** `repair` without checks of its arguments. */
+export function mended(list: readonly unknown[], format: Format, options: CheckOptions): Repaired {
   let bench = workbench(
     format,
     options,
@@ -68,7 +69,7 @@ function mended(list: readonly unknown[], format: Format, options: LintOptions):
   };
 }
 
-function workbench(format: Format, options: LintOptions, working: readonly Working[]): Workbench {
+function workbench(format: Format, options: CheckOptions, working: readonly Working[]): Workbench {
   return {
     list: readEntries(
       working.map((one) => one.native),

@@ -35,6 +35,12 @@ export interface LintOptions {
   readonly pendingAllowed?: boolean;
 }
 
+/** Options of a check. */
+export interface CheckOptions extends LintOptions {
+  /** Surplus images stay: a session removes them itself, after it has archived them. */
+  readonly imagesStay?: true;
+}
+
 /** One change made by `repair`. */
 export interface Mend {
   /** The rule that was broken. */
@@ -84,7 +90,7 @@ export interface Finding {
 }
 
 export interface Rule extends RuleInfo {
-  readonly check: (list: ReadList, options: LintOptions) => readonly Finding[];
+  readonly check: (list: ReadList, options: CheckOptions) => readonly Finding[];
   /**
    * Returns the replacement of the block or entry; undefined drops it. Rules without `fix` are mended by a
    * step of `repair` that reads the whole list.

@@ -186,6 +186,7 @@ const REASONS: Readonly<Record<string, string>> = {
   max_tokens_before_summary: "the limit before a summary was reached",
   manual: "requested",
   max_bytes: "too many bytes for one request",
+  max_images: "too many images for one request",
   cold_cache: "the cache had expired",
   tool_output: "a tool's output was over its limit",
 };
