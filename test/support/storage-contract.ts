@@ -46,6 +46,28 @@ const valueCases: readonly ContractCase[] = [
     },
   },
   {
+    name: "lets other work run while a long value is made",
+    run: async (driver) => {
+      let round = 0;
+      let timer = setImmediate(function next() {
+        round += 1;
+        timer = setImmediate(next);
+      });
+      const seen = new Set<number>();
+      const slowly = function* (): Generator<string> {
+        for (let line = 0; line < 20; line += 1) {
+          for (const end = performance.now() + 5; performance.now() < end; );
+          seen.add(round);
+          yield `line ${line}\n`;
+        }
+      };
+      await driver.put("a/long", slowly());
+      clearImmediate(timer);
+      same(seen.size > 4, true);
+      same((await driver.get("a/long"))?.value.split("\n").length, 21);
+    },
+  },
+  {
     name: "puts pieces as one value, and none of them when they break off",
     run: async (driver) => {
       const { version } = await driver.put("a/state.json", ["one ", "", "😀", "two"]);

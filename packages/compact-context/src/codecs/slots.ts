@@ -89,11 +89,11 @@ export function thought(text: string, seal?: unknown): ReasoningPart {
     : { type: "reasoning", text, opaqueLength: sealed.length, signed: true };
 }
 
-/** Every part of the slots, in order. */
+/** Every part of the slots, in order. Messages keep the list: as it grew, it has room for 17 parts. */
 export function partsOf(slots: readonly Slot[]): Part[] {
   const parts: Part[] = [];
   for (const one of slots) parts.push(...one.parts);
-  return parts;
+  return parts.slice();
 }
 
 /** True if the slots hold only results. */

@@ -78,9 +78,15 @@ interface Source {
   readonly messages: Message[];
   /** The list is the view: it can be returned to the caller unchanged. */
   readonly isView: boolean;
-  /** The messages are as decoded by the codec; those of a compaction's result keep their earlier ids. */
+  /**
+   * The messages are complete and as decoded by the codec; those of a compaction's result keep their earlier
+   * ids.
+   */
   readonly decoded: boolean;
 }
+
+/** Stands in a source for a message that is no longer in the view; a long session has thousands of them. */
+const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
 
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
@@ -535,7 +541,7 @@ export class Session {
     this.asGiven = false;
     this.leftBehind = false;
     this.#sources = [
-      ...this.#sources.slice(0, 1).map((source) => ({ ...source, isView: false })),
+      ...this.#sources.slice(0, 1).map((source) => withoutCompacted(source, view, codec)),
       { natives: [...natives], messages: [...view], isView: true, decoded: false },
     ];
   }
@@ -610,7 +616,7 @@ function sharedWith(list: readonly unknown[], { natives, messages }: Source, { n
   let shared = 0;
   while (
     shared < most &&
-    messages[shared]?.native === natives[shared] &&
+    (messages[shared] === COMPACTED || messages[shared]?.native === natives[shared]) &&
     natives[shared] !== list[shared] &&
     sameJson(natives[shared], list[shared])
   )
@@ -625,8 +631,21 @@ function sharedWith(list: readonly unknown[], { natives, messages }: Source, { n
 function takeOver(list: readonly unknown[], { natives, messages }: Source, shared: number): void {
   for (let index = 0; index < shared; index += 1) {
     natives[index] = list[index];
-    (messages[index] as { native?: unknown }).native = list[index];
+    if (messages[index] !== COMPACTED) (messages[index] as { native?: unknown }).native = list[index];
   }
+}
+
+/** The source of a view's raw list: of its messages, only those in the view are kept. */
+function withoutCompacted(
+  { natives, messages }: Source,
+  view: readonly Message[],
+  { decode }: ListCodec,
+): Source {
+  // The codec reads them here: it remembers of this list what it needs to decode what follows.
+  decode([], messages);
+  const shown = new Set(view);
+  for (const [index, message] of messages.entries()) if (!shown.has(message)) messages[index] = COMPACTED;
+  return { natives, messages, isView: false, decoded: false };
 }
 
 /** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */

@@ -1,4 +1,4 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, nextRound } from "../errors.ts";
 
 const SEGMENT = /^[A-Za-z0-9_~=-][A-Za-z0-9._~=-]{0,199}$/;
 const LONGEST_KEY = 900;
@@ -30,12 +30,25 @@ function checkText(text: string, key: string): void {
   });
 }
 
-/** Yields a value in pieces, each checked by `checkText` when it is read. */
-export function* checkedPieces(value: string | Iterable<string>, key: string): Generator<string> {
-  for (const piece of typeof value === "string" ? [value] : value) {
-    checkText(piece, key);
-    yield piece;
+/** Characters of a piece that is large enough to write. */
+const PIECE = 262_144;
+/** Milliseconds of making a piece after which it is yielded as it is. */
+const SLICE_MS = 8;
+
+/** Regroups a value into pieces, checked by `checkText` as they are made; between two, other work runs. */
+export async function* checkedPieces(value: string | Iterable<string>, key: string): AsyncGenerator<string> {
+  let open = "";
+  let since = performance.now();
+  for (const part of typeof value === "string" ? [value] : value) {
+    checkText(part, key);
+    open += part;
+    if (open.length < PIECE && performance.now() - since < SLICE_MS) continue;
+    yield open;
+    await new Promise<void>((go) => nextRound(go));
+    open = "";
+    since = performance.now();
   }
+  if (open !== "") yield open;
 }
 
 /** Joins records. Throws `InvalidArgument` unless each ends with a newline: the next would run into it. */

@@ -194,7 +194,7 @@ async function append(folders: Folders, { key, records, warn }: Append): Promise
 
 async function rewriteWith(place: Place, key: string, text: string): Promise<void> {
   const current = (await readNewest(place))?.value ?? "";
-  const temp = await writeTemp(place, [current, text]);
+  const temp = await writeTemp(place, [current + text]);
   await commitOrDrop(place, temp, undefined, key);
 }
 

@@ -23,7 +23,6 @@ const NO_FOLLOW = constants.O_NOFOLLOW ?? 0;
 // Without it, opening a pipe planted in place of a file would block forever.
 const NO_WAIT = constants.O_NONBLOCK ?? 0;
 const PIECE_BYTES = 262_144;
-const SLICE_MS = 8;
 
 /** A file at a place, by name. */
 export interface PlacedFile {
@@ -135,15 +134,18 @@ function shortened(hash: Hash): string {
 }
 
 /** Writes the pieces to a new, durable temporary file in the same folder, readable by this user only. */
-export async function writeTemp(place: Place, chunks: Iterable<string>): Promise<TempFile> {
+export async function writeTemp(
+  place: Place,
+  pieces: Iterable<string> | AsyncIterable<string>,
+): Promise<TempFile> {
   const path = join(place.folder, tempName());
   const handle = await openTemp(path);
   try {
     await refuseSwapped(place);
     const hash = createHash("sha256");
-    for (const chunk of inPieces(chunks)) {
-      hash.update(chunk, "utf8");
-      await handle.writeFile(chunk, "utf8");
+    for await (const piece of pieces) {
+      hash.update(piece, "utf8");
+      await handle.writeFile(piece, "utf8");
     }
     await syncFile(handle);
     await sweepSometimes(place, handle);
@@ -163,23 +165,6 @@ async function openTemp(path: string): Promise<FileHandle> {
     await dropTemp(path);
     throw systemCode(error) === "ENOENT" ? new FolderVanished("the folder vanished") : error;
   }
-}
-
-/**
- * Regroups chunks into pieces large enough to write, or yields early if making them took long enough to block
- * the event loop.
- */
-function* inPieces(chunks: Iterable<string>): Generator<string> {
-  let open = "";
-  let since = performance.now();
-  for (const chunk of chunks) {
-    open += chunk;
-    if (open.length < PIECE_BYTES && performance.now() - since < SLICE_MS) continue;
-    yield open;
-    open = "";
-    since = performance.now();
-  }
-  if (open !== "") yield open;
 }
 
 /**

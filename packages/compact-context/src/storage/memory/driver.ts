@@ -1,6 +1,6 @@
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
-import { nextRound, platform, refuseAborted } from "../../errors.ts";
+import { platform, refuseAborted } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
 /** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
@@ -32,11 +32,12 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
     },
     async put(key, value, options = {}) {
       check(key, options);
-      const text = await joined(checkedPieces(value, key));
+      const made: string[] = [];
+      for await (const piece of checkedPieces(value, key)) made.push(piece);
       const { ifVersion } = options;
       const current = values.get(key)?.version ?? null;
       if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
-      return write(key, text);
+      return write(key, made.join(""));
     },
     async append(key, records, options) {
       check(key, options);
@@ -69,21 +70,6 @@ function byKey([one]: readonly [string, unknown], [other]: readonly [string, unk
 function check(key: string, { signal }: CallOptions = {}): void {
   checkKey(key);
   refuseAborted(signal);
-}
-
-/** Milliseconds of making pieces after which other work runs. */
-const SLICE_MS = 8;
-
-async function joined(pieces: Iterable<string>): Promise<string> {
-  const made: string[] = [];
-  let since = performance.now();
-  for (const piece of pieces) {
-    made.push(piece);
-    if (performance.now() - since < SLICE_MS) continue;
-    await new Promise<void>((go) => nextRound(go));
-    since = performance.now();
-  }
-  return made.join("");
 }
 
 const PIECE = 65_536;

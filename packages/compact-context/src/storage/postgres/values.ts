@@ -88,16 +88,16 @@ export async function writeValue(
   options: PutOptions,
 ): Promise<string> {
   const { database, schema } = ports;
-  const iterator = rowsOf(checkedPieces(value, key))[Symbol.iterator]();
-  const body = iterator.next().value ?? "";
+  const iterator = rowsOf(checkedPieces(value, key));
+  const body = (await iterator.next()).value ?? "";
   let [content, pieces, characters]: [string | null, number, number] = [null, 0, body.length];
-  for (let next = iterator.next(); next.done !== true; next = iterator.next()) {
+  for await (const row of iterator) {
     content ??= await nextNumber(ports);
     pieces += 1;
-    characters += next.value.length;
+    characters += row.length;
     await database.run(
       `insert into ${schema}.pieces (content, n, key, body, raw) values ($1, $2, $3, $4, $5) on conflict do nothing`,
-      [content, pieces, key, ...columnsOf(next.value)],
+      [content, pieces, key, ...columnsOf(row)],
     );
   }
   const { ifVersion, fence } = options;
@@ -249,9 +249,9 @@ function textOf(row: Readonly<Record<string, unknown>>): string {
 }
 
 /** Regroups chunks of any size into rows of bounded size, without splitting surrogate pairs. */
-function* rowsOf(chunks: Iterable<string>): Generator<string> {
+async function* rowsOf(chunks: AsyncIterable<string>): AsyncGenerator<string> {
   let waiting = "";
-  for (const chunk of chunks) {
+  for await (const chunk of chunks) {
     waiting += chunk;
     for (; waiting.length > PIECE; waiting = waiting.slice(endOfRow(waiting))) {
       yield waiting.slice(0, endOfRow(waiting));

@@ -46,12 +46,12 @@ async function wasWritten(
 export async function writeValue(
   bucket: Bucket,
   name: string,
-  value: { readonly chunks: Iterable<string>; readonly condition: Condition; readonly notes: Notes },
+  value: { readonly chunks: AsyncIterable<string>; readonly condition: Condition; readonly notes: Notes },
 ): Promise<string> {
   const { chunks, condition, notes } = value;
   const parts = byteParts(chunks);
-  const { value: first = new Uint8Array() } = parts.next();
-  const second = parts.next();
+  const { value: first = new Uint8Array() } = await parts.next();
+  const second = await parts.next();
   const write = newestWrite(notes);
   const written =
     second.done === true
@@ -65,12 +65,12 @@ export async function writeValue(
 async function writeParts(
   bucket: Bucket,
   name: string,
-  value: { readonly parts: Iterable<Uint8Array>; readonly condition: Condition; readonly notes: Notes },
+  value: { readonly parts: AsyncIterable<Uint8Array>; readonly condition: Condition; readonly notes: Notes },
 ): Promise<Written> {
   const upload = await bucket.startUpload(name, value.notes);
   try {
     let number = 0;
-    for (const part of value.parts) await upload.part(++number, part);
+    for await (const part of value.parts) await upload.part(++number, part);
     // Servers other than AWS may ignore the condition on finishing; this check narrows the race to a moment.
     const now = await bucket.facts(name);
     const holds = value.condition === undefined || (now?.etag ?? null) === value.condition;
@@ -83,17 +83,21 @@ async function writeParts(
   }
 }
 
-function* both(first: Uint8Array, second: Uint8Array, rest: Iterable<Uint8Array>): Generator<Uint8Array> {
+async function* both(
+  first: Uint8Array,
+  second: Uint8Array,
+  rest: AsyncIterable<Uint8Array>,
+): AsyncGenerator<Uint8Array> {
   yield first;
   yield second;
   yield* rest;
 }
 
 /** UTF-8 in parts of equal size; only the last is shorter. */
-function* byteParts(chunks: Iterable<string>): Generator<Uint8Array, undefined> {
+async function* byteParts(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array, undefined> {
   let open: Uint8Array[] = [];
   let size = 0;
-  for (const chunk of chunks) {
+  for await (const chunk of chunks) {
     const bytes = new TextEncoder().encode(chunk);
     open.push(bytes);
     size += bytes.length;
