@@ -146,7 +146,7 @@ async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten):
         above: scrub(above),
         below: scrub(below),
       }));
-      return pieces === before ? edit : { ...edit, hunks, moved: true };
+      return pieces === before ? edit : { ...edit, hunks, scrubbed: true };
     });
     return { ...(JSON.parse(edited.text) as MemoryChange), edits: scrubbed };
   });

@@ -211,7 +211,7 @@ async function writeEdit(
         file,
         hunks,
         openEnd: /[^\r\n]$/.test(before ?? "") || undefined,
-        moved: isMerged || undefined,
+        scrubbed: isMerged || undefined,
       },
     };
   }
@@ -274,7 +274,7 @@ export interface FileEdit {
   /** The text before did not end with a line break. */
   readonly openEnd?: boolean;
   /** The line numbers are not reliable: the file had other lines, or some of them were forgotten since. */
-  readonly moved?: boolean;
+  readonly scrubbed?: boolean;
 }
 
 /** A log line; `edits` is present only while the change can be undone. */

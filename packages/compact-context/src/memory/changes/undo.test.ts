@@ -131,6 +131,8 @@ it("MEM-14 a change is still taken back after something else of it was forgotten
   );
   await writer.apply([{ op: "forget", topic: "Bo married" }], { author: "person", reason: "asked" });
   expect(await text("memory-log.jsonl")).not.toContain("married");
+  // The name that logs of earlier versions have.
+  expect(await text("memory-log.jsonl")).toContain('"scrubbed":true');
   expect((await writer.undo(changeId)).left).toEqual([]);
   expect(await text("MEMORY.md")).toMatch(/floor 2\..*\n(?:.*\n)?.*fridge/);
   for (const file of ["MEMORY.md", "RETIRED.md", "memory-log.jsonl"])

@@ -226,8 +226,8 @@ function withoutChange(
       hint: "Only the newest changes can be taken back; the log says what it did, so it can be done by hand.",
     });
   const left: UndoLeft[] = [];
-  const taken = edits.map(({ file, hunks, openEnd, moved }) => {
-    const isSame = moved !== true && versionOrNull(texts[file]) === versions[file]?.after;
+  const taken = edits.map(({ file, hunks, openEnd, scrubbed }) => {
+    const isSame = scrubbed !== true && versionOrNull(texts[file]) === versions[file]?.after;
     const undone = patch(texts[file] ?? "", inverse(hunks), isSame);
     const later = after.filter(({ files }) => files[file] !== undefined).map((one) => one.id);
     for (const { at, out } of undone.left)
