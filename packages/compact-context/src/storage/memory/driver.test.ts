@@ -24,10 +24,26 @@ it("lets other work run while a long value is made, and stores it whole", async 
   expect((await driver.get("a/b"))?.value.split("\n")).toHaveLength(21);
 });
 
-it("refuses the slower of two writers that both expect no value", async () => {
+it("writes in the order of the calls: a long value first, then what was asked for meanwhile", async () => {
   const driver = createMemoryDriver();
   const slow = driver.put("a/b", slowLines(10), { ifVersion: null });
-  await driver.put("a/b", "first\n", { ifVersion: null });
-  await expect(slow).rejects.toMatchObject({ code: "Conflict" });
-  expect((await driver.get("a/b"))?.value).toBe("first\n");
+  const late = driver.put("a/b", "late\n", { ifVersion: null });
+  const added = driver.append("a/b", ["record\n"]);
+  await slow;
+  await expect(late).rejects.toMatchObject({ code: "Conflict" });
+  await added;
+  expect((await driver.get("a/b"))?.value).toMatch(/line 9\nrecord\n$/);
+  const again = driver.put("a/b", slowLines(10));
+  await driver.delete("a/b");
+  await again;
+  expect(await driver.get("a/b")).toBeUndefined();
+});
+
+it("stores nothing of a long value whose call is aborted meanwhile", async () => {
+  const driver = createMemoryDriver();
+  const aborted = new AbortController();
+  const slow = driver.put("a/b", slowLines(10), { signal: aborted.signal });
+  aborted.abort();
+  await expect(slow).rejects.toMatchObject({ code: "Aborted" });
+  expect(await driver.get("a/b")).toBeUndefined();
 });

@@ -1,11 +1,13 @@
 import { conflict } from "../../core/archive.ts";
 import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
-import { platform, refuseAborted } from "../../errors.ts";
+import { createKeyedMutex, platform, refuseAborted } from "../../errors.ts";
 import { checkedPieces, checkKey, checkPrefix, recordsText } from "../keys.ts";
 
 /** Keeps values in memory, for tests and hosts without a disk; lost when the process ends. */
 export function createMemoryDriver(now: () => Date = platform.now): StorageDriver {
   const values = new Map<string, StoredValue & { readonly at: number }>();
+  /** Writes of a key happen in the order in which they were asked for; a long value takes several rounds. */
+  const inOrder = createKeyedMutex();
   let writes = 0;
 
   const write = (key: string, value: string): { version: string } => {
@@ -32,16 +34,20 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
     },
     async put(key, value, options = {}) {
       check(key, options);
-      const made: string[] = [];
-      for await (const piece of checkedPieces(value, key)) made.push(piece);
-      const { ifVersion } = options;
-      const current = values.get(key)?.version ?? null;
-      if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
-      return write(key, made.join(""));
+      return inOrder(key, async () => {
+        const made: string[] = [];
+        for await (const piece of checkedPieces(value, key)) made.push(piece);
+        check(key, options);
+        const { ifVersion } = options;
+        const current = values.get(key)?.version ?? null;
+        if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
+        return write(key, made.join(""));
+      });
     },
     async append(key, records, options) {
       check(key, options);
-      write(key, (values.get(key)?.value ?? "") + recordsText(records, key));
+      const text = recordsText(records, key);
+      await inOrder(key, async () => write(key, (values.get(key)?.value ?? "") + text));
     },
     async list(prefix, { after = "", limit, signal } = {}) {
       checkPrefix(prefix);
@@ -58,7 +64,7 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
     },
     async delete(key, options) {
       check(key, options);
-      values.delete(key);
+      await inOrder(key, async () => values.delete(key));
     },
   };
 }
