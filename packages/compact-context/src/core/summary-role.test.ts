@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { CompactManager } from "../create-manager.ts";
+import { lint } from "../lint/index.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 
 const list = [
@@ -45,6 +46,35 @@ describe("the summary's role", () => {
       }
     },
   );
+
+  it("is the user's instead of the system's where Anthropic would get an assistant message first", async () => {
+    const manager = new CompactManager(
+      {
+        maxContextTokens: 4000,
+        policy: { hardCapBuffer: 200, keepRecentTurns: 1 },
+        summarizer: { summaryRole: "system" },
+      },
+      { storage: createMemoryDriver() },
+    );
+    const steps = Array.from({ length: 4 }, (_, index) => [
+      { role: "assistant", content: [{ type: "tool_use", id: `t${index}`, name: "look", input: {} }] },
+      {
+        role: "user",
+        content: [{ type: "tool_result", tool_use_id: `t${index}`, content: "tides and ropes ".repeat(40) }],
+      },
+    ]).flat();
+    const turns = list.slice(1).map(({ role, content }) => ({ role, content }));
+    const calling = [{ role: "user", content: "look" }, ...steps, { role: "assistant", content: "seen" }];
+    const { messages } = await manager.preflight(
+      "s",
+      [...calling, ...turns, { role: "user", content: "and?" }],
+      {
+        format: "anthropic",
+      },
+    );
+    expect(messages[1]?.role).toBe("assistant");
+    expect(lint(messages, "anthropic").filter(({ severity }) => severity === "error")).toEqual([]);
+  });
 
   it("SUM-1 is the assistant's by default", async () => {
     const manager = new CompactManager(

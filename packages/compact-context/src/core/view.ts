@@ -476,7 +476,7 @@ export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: Su
   const split = placeOf(summary, kept);
   const { behind = 0 } = summary;
   const before = [...messages.slice(behind, split), ...messages.slice(0, behind)];
-  const role = summary.opening === undefined ? roleFor(before, shape) : "user";
+  const role = summary.opening === undefined ? roleFor(before, kept.slice(split), shape) : "user";
   const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, role);
   const opening = summary.opening === undefined ? [] : [openingMessage(summary, shape.format)];
   return [...opening, ...before, message, ...messages.slice(split)];
@@ -505,7 +505,10 @@ export function needsOpening(
   return USER_FIRST.has(format) && first !== undefined && first.message.role !== "user";
 }
 
-function roleFor(before: readonly Message[], { summaryRole, format }: SummaryShape): Role {
+/** The configured role; `user` where the provider requires a user message first and no other would be it. */
+function roleFor(before: readonly Message[], after: Kept, shape: SummaryShape): Role {
+  const { summaryRole, format } = shape;
   const userSpoke = before.some((message) => message.role === "user");
-  return summaryRole === "assistant" && USER_FIRST.has(format) && !userSpoke ? "user" : summaryRole;
+  if (summaryRole === "user" || userSpoke || !USER_FIRST.has(format)) return summaryRole;
+  return summaryRole === "system" && !needsOpening(after, shape) ? "system" : "user";
 }
