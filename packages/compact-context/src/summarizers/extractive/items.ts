@@ -426,7 +426,7 @@ function reportPieces({ result }: Step): Piece[] {
     .flatMap(({ text }) => sentences(text))
     .filter((sentence) => /\p{L}/u.test(sentence.replace(TAG, "")))
     .map((sentence) => ({
-      kind: "found",
+      kind: "ran",
       text: clipEnd(oneLine(withoutMarks(sentence.trim())), MAX_SENTENCE),
       weight: WEIGHTS.report,
     }));

@@ -247,13 +247,6 @@ describe("what a call printed", () => {
     expect(text).not.toContain("Found:");
   });
 
-  it("is told as found where another agent reports it", async () => {
-    const report = "The north scale weighs 40 grams too much since its spring was replaced.";
-    const told = await summarize([asked, ...run("Task", { description: "Look at the scales" }, report)], 600);
-    expect(told).toContain(`Found: ${report}`);
-    expect(told).toContain("Did: started agent: Look at the scales");
-  });
-
   it("says once that a run failed where no more is known", async () => {
     const printed = "--- FAIL\nFAIL";
     const text = (await summarize([asked, ...run("Bash", { command: "go test ./..." }, printed)], 600)).join(
