@@ -99,7 +99,6 @@ export function episodeLines(title: Title, pieces: readonly Told[], asked = ""):
   const named = asked === "" ? "" : `: ${clipLine(asked, MAX_ASKED)}`;
   const lines = [`${EPISODE}${TITLES[title]}${named}`];
   const told = pieces.filter((piece, index) => !dangles(piece, pieces[index + 1]));
-  if (told.length === 0) return [];
   told.forEach((piece, index) => {
     const before = told[index - 1];
     const { kind, text } = piece;

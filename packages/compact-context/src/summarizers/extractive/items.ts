@@ -333,12 +333,10 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
       return [{ kind: "ran", text: words, weight: WEIGHTS.other }, ...reportPieces(step)];
     default: {
       const ended = outcomeWords(outcome);
-      // A failure's detail says what came of it.
-      const tells = action.kind !== "run" && outcome.state !== "failed";
       const text = `${words}${times > 1 ? ` (${times} times)` : ""}${ended === "" ? "" : `: ${ended}`}`;
       return [
         { kind: "ran", text, weight: runWeight(step) },
-        ...(tells ? foundPieces(step.result?.text ?? "", scope, outcome.detail) : []),
+        ...(action.kind === "run" ? [] : foundPieces(step.result?.text ?? "", scope, outcome.detail)),
       ];
     }
   }
@@ -346,7 +344,7 @@ function donePieces(step: Step, times: number, scope: Scope): Piece[] {
 
 /** A command's outcome in words; for one that verifies nothing, only what is known. */
 export function outcomeWords({ state, detail, verifies }: Outcome): string {
-  if (state !== "unknown") return detail === "" || detail === state ? state : `${state} ${detail}`;
+  if (state !== "unknown") return [state, detail].filter((text) => text !== "").join(" ");
   if (!verifies || detail === NOT_RECORDED || /^refused\b/.test(detail)) return detail;
   return detail === "" ? NOT_RECORDED : `${NOT_RECORDED}: ${detail}`;
 }
@@ -384,17 +382,11 @@ function emptiedPieces(step: Step, scope: Scope): Piece[] {
 const PROGRESS =
   /^(?:=== (?:RUN|PAUSE|CONT|NAME)\b|\[(?:The command (?:completed|has no)|Command finished|Current working directory|Python interpreter)|--- (?:PASS|SKIP):|ok\s+\S|\?\s+\S+\s+\[no test files\]|PASS\b|[✓✔√]\s|diff --git |index [0-9a-f]{7,}\.\.|@@ )/;
 
-/** The number that a reader of files puts before a line, and the place of one that a search found. */
-const NUMBERED = /^\d{1,7}→\s?/;
-const PLACED = /^(?:[\w./@-]{1,200}[:-])?\d{1,7}[:-]\s?/;
-
 /** A call's output line by line, if there is room; the fields of a record stay together. */
 function foundPieces(text: string, { shorten }: Scope, told = ""): Piece[] {
   const lines = recordLines(readable(text)).slice(0, MAX_FOUND);
   return lines
-    .map((line) => line.replace(NUMBERED, ""))
-    .filter((line) => line.length >= MIN_CODE && !told.includes(line))
-    .filter((line) => /\p{L}{2}/u.test(line.replace(PLACED, "")))
+    .filter((line) => line.length >= MIN_CODE && /\p{L}{2}/u.test(line) && !told.includes(line))
     .filter((line) => !PROGRESS.test(line) && !HOST_LINE.test(line))
     .map((line) => ({ kind: "found", text: clipEnd(shorten(line), MAX_CODE), weight: WEIGHTS.found }));
 }

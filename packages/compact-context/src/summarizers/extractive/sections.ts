@@ -378,7 +378,8 @@ function stepRows({ reading, shorten }: Scene): string[] {
   return reading.steps
     .filter(({ stays }) => !stays)
     .map(({ id, action, outcome }) => {
-      const ended = outcome.state === "unknown" ? outcome.detail || NOT_RECORDED : outcomeWords(outcome);
+      const ended =
+        outcome.state === "unknown" ? outcome.detail || NOT_RECORDED : `${outcome.state} ${outcome.detail}`;
       return `[${id}] ${shorten(clipEnd(action.words, 200))} -> ${clipLine(ended, 160)}`;
     });
 }
