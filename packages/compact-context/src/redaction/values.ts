@@ -26,7 +26,8 @@ const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
-const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){1,8})$/;
+const PATH =
+  /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -36,21 +37,23 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // What stands between two quoted texts, when the first ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
   /^(?:<|&lt;)[^>]*>?$/,
-  /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
+  /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
   /^:?\$[({]|^\\{1,3}[$(]/,
   // Options, roles of markup, patterns
   /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
-  /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$|^\d{2,5}\//i,
+  /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
+  // A page of a count, a port and its protocol, a number with a comment behind it
+  /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
   // What was masked, shortened or made up for a manual
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]|[-_](?:here|HERE)$|^\w*(?:::\w+)+$/,
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
   // The id of a key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // What is encrypted already
@@ -62,14 +65,14 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // The range of a version, a selector
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
   // The name of an action or of a variable
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*\d?$/,
-  // A class or variable that is called like what it holds
-  /^_?(?:[A-Z]+|[a-z]+)[A-Za-z]*(?:Password|(?:Private|Secret|Access|Password)Key|Token|Secret)$/,
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  // A class that is called like what it holds
+  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
   // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
   // A pattern of what a value must be
-  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1/,
-  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
+  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
@@ -148,9 +151,8 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
-  // Git signs with a key of GnuPG, named by its id.
-  if (/signingkey$/i.test(name) && /^[\dA-F]{16,40}$/.test(value)) return true;
+  if (name !== "" && !isPasswordName(name) && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, "")))
+    return true;
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
@@ -192,10 +194,13 @@ export function isCode(value: string): boolean {
   return isExpression(value) && /[[({?]|[.]\w*(?:passw|pwd|secret|token)/i.test(value);
 }
 
+/** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
+const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
+
 /** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
   const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$/i.test(value));
+  return isExpression(value) && !(isSetting && IN_SETTING.test(value));
 }
 
 /** Vowels and no more than three consonants between them, or what programmers say. */
@@ -345,6 +350,7 @@ export function isSpoken(value: string): boolean {
 
 /** Behind a mere "password": letters and digits, and no name in code. */
 export function isToldApart(value: string): boolean {
-  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value)) return false;
+  if (/^[a-z_]+\d$|[.]\w+$|^\d+[a-z-]+$|^\$|^--?\w|[(){}[\]:;,|\\/]|&(?![a-z][^=&]*$)/i.test(value))
+    return false;
   return isMixed(value) && !(/^[A-Za-z]+$/.test(value) && isWords(value)) && isSpoken(value);
 }
