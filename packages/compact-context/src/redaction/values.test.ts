@@ -13,6 +13,8 @@ describe("values that look like something else", () => {
     ["aws_secret_access_key = @", "12/AbCdEfGhIjKlMnOpQrStUvWxYz0123456789Ab"],
     ["DB_PASSWORD=@", "18/03Paris!"],
     ['password = "@"', "2024/Paris"],
+    ["DB_PASSWORD=@", "1234/5678"],
+    ["the password is @", "12/Summer!"],
     // Words that end like the name of what they hold
     ["DB_PASSWORD=@", "WinterSecret"],
     ["MYSQL_ROOT_PASSWORD=@", "rootPassword"],
@@ -50,6 +52,9 @@ describe("values that look like something else", () => {
     ["VAULT_SECRET_ID=@", UUID],
     ['{"secret_id":"@"}', UUID],
     ["secret_id                @", UUID],
+    ['secretId: "@"', UUID],
+    ["run --secret-id @", UUID],
+    ["approle.secret-id=@", UUID],
     [`vault write auth/approle/login role_id=${UUID} secret_id=@`, UUID.replace("6a", "7b")],
     ["JWT_SIGNINGKEY=@", HEX],
     ["jwt.signingkey: @", HEX],

@@ -29,6 +29,9 @@ const ALGORITHM =
 const PATH =
   /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
 
+/** A page of a count, a port and its protocol, a number with a comment behind it. */
+const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/;
+
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
   ALGORITHM,
@@ -45,8 +48,6 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
   /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
-  // A page of a count, a port and its protocol, a number with a comment behind it
-  /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
@@ -151,8 +152,10 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  if (name !== "" && !isPasswordName(name) && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, "")))
-    return true;
+  if (!isPasswordName(name)) {
+    if (COUNT.test(value)) return true;
+    if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
+  }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
@@ -247,7 +250,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for what a machine drew beside a name that hints. A UUID is mostly an id: the name has to say more. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
+  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
