@@ -10,7 +10,7 @@ export const SECRET_NAME: string = [
   "(?:_|pg|db|sql|user|auth|mail|login|proxy|ftp|smtp|store|key|require|root|admin)pass(?![a-z])",
   "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|[,|\\r\\n]))(?<![a-z](?:pass|pw))",
   "pwd",
-  "(?<!existing|pull|tls|certificates|passwords|scripts|jks)secret",
+  "(?<!existing|pull)secret",
   "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
   "(?<!amz[_-])credentials?",
   "authorization",
@@ -71,7 +71,7 @@ export const HINT: string = [
 const HAS_HINT = new RegExp(HINT, "i");
 /** Names that contain a hint and do not name a secret. */
 const HARMLESS =
-  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
+  /publi[cs]|pub[_-]?key|recv-?keys?$|signing-?key$|gpg|site[_-]?key|(?:page|next|continuation|sync)[_-]?token|cursor|(?:message|record|row|event|object|map)[_-]?key|websocket|checksum|digest|hash(?![_-]?salt)|sha\d|integrity|etag|fingerprint|(?:client|credentials?|secrets|token|webhook|auth)[_-]?ids?$|key[_-]?(?:id|name|path|file|code|board|word|frame|type|length|size|hash)|primary|foreign|partition|sort[_-]?key|cache|monkey|keychain|keyboard|author(?!iz)|tokeni[sz]er|(?<!secret)[ _]id$|max_|revision|commit|version|release|idempotency|-mac$|url$|uri$/i;
 
 const ANY_NAME = new RegExp(SECRET_NAME, "i");
 let lastText = "";

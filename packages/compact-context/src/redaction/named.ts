@@ -204,15 +204,21 @@ function isUsersName(text: string, { start, end }: Span): boolean {
   return /^[a-z_-]{2,16}$/.test(value) && [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
+/** True where what stands before a name says that it is no secret's. */
+function isOfAnother(name: string, lead: string, behind: string): boolean {
+  // The outcome of a test, not a password.
+  if (name === "PASS") return /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(behind);
+  // Git signs with a key of GnuPG, named by its id.
+  if (/^signingkey$/i.test(name)) return /\buser(?:[.]|\][^[]*)$/.test(lead);
+  return RESOURCE.test(lead);
+}
+
 function valueBeside(text: string, name: string, start: number): Span | undefined {
-  if (RESOURCE.test(text.slice(Math.max(0, start - 90), start))) return undefined;
   const end = start + name.length;
   // A name must end at a word boundary: `tokenizer` does not match.
   if (/^(?:[a-z]{2}|[a-rt-z])/.test(text.slice(end, end + 2)) && /[a-z]$/i.test(name)) return undefined;
   const lead = text.slice(Math.max(0, start - BEFORE), start);
-  // A test result, not a password.
-  if (name === "PASS" && /(?:^|\n)[^\w\n]*$/.test(lead) && !/^ ?=/.test(text.slice(end, end + 2)))
-    return undefined;
+  if (isOfAnother(name, lead, text.slice(end, end + 2))) return undefined;
   for (const { between, before, read, isSaid } of RELATIONS) {
     if (isSaid && !isPasswordWord(name)) continue;
     between.lastIndex = end;

@@ -20,8 +20,8 @@ const ACCOUNT =
   /(?<![\p{L}\d-])(?:admin|root|creds?|credentials|logins?|log in|sign in|user(?:name)?|usuario|benutzer|zugang|zugangsdaten|identifiants?|логин|unlock|get in)(?![\p{L}\d-])/iu;
 /** Words near a value that mark it as harmless or as an example. */
 const NO_SECRET =
-  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|[ _-]id\b|example|e\.g\.|such as|like /i;
-/** Text between a value and a description that follows it. */
+  /\barn:|public|hash|checksum|digest|fingerprint|(?<!n['’]t )commit|\bsha-?\d|(?<!secret[ -])\bid\b|version|trace|cache|integrity|etag|\bmd5|uuid|revision|(?<!secret)[ _-]id\b|example|e\.g\.|such as|like /i;
+/** What leads from a value to the words that say what it is. */
 const TOLD_BEHIND = /^["'\x60)]{0,3}[;,]?\s{0,4}(?:[(#]|\/\/|--|as\b|is\b|ist\b|for\w|where\b)/i;
 /** A hinting name, followed by an operator, a type and an operator, a C++ brace, or the end of a tag. */
 const HINTED = new RegExp(

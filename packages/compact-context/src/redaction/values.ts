@@ -26,7 +26,11 @@ const NO_SECRET_WORD = new RegExp(`^(?:${TYPE_WORDS}|${CODE_WORDS}|${STAND_INS})
 
 const ALGORITHM =
   /^(?:sha|md|utf|base|rs|hs|es|v|argon|bcrypt|pbkdf|scrypt|rfc|aes|win|oauth)[-_]?\d{1,4}(?:[-_]?[a-z]+)?$/i;
-const PATH = /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){1,8})$/;
+const PATH =
+  /^(?:~|\.{1,2})?(?:(?:\/[\w.-]{1,24}){2,8}|(?:\/[a-z]+(?:[-_.][a-z\d]+)*){2,8}|\/[a-z-]*(?:passw|token|secret|key|auth|login)[a-z-]*)$/;
+
+/** A page of a count, a port and its protocol, a number with a comment behind it. */
+const COUNT = /^\d{2,5}(?:\/\*.*|(?:\/(?:\d{1,5}|[a-z.-]{1,8}))+)$/;
 
 const PLACEHOLDERS: readonly RegExp[] = [
   NO_SECRET_WORD,
@@ -36,22 +40,22 @@ const PLACEHOLDERS: readonly RegExp[] = [
   // Text between two quoted texts, the first of which ends like a name: `"Password:",next:"…"`
   /^(?:[,;)\]}]\s?[\w.]*\s?[:=(]?$|\s?[+&]\s|\+\w+\+$|\s?\.\s?\$)/,
   /^(?:<|&lt;)[^>]*>?$/,
-  /^#(?:[A-Za-z][\w-]*|[\da-f]{3,8})$/i,
+  /^#(?:[A-Za-z][\w-]*|[\da-f]{3}(?:[\da-f]{3})?)$/i,
   /^\{.*\}?\}$|^-?\}|^\{\{|#\{[@a-z]/i,
   /^\$(?:[A-Z_][A-Z0-9_]*(?:$|\/)|[a-z_]\w*(?:::|->|-$|[>)\]]|$))/i,
   /^:?\$[({]|^\\{1,3}[$(]/,
   // Options, emoji codes and roles, patterns
   /^--?[a-z]|^:\w+:|^qr\W/i,
   /^\$\d{1,3}(?!\$)\b/,
-  /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$|^\d{2,5}\//i,
+  /^-?0(?:x[0-9a-f_]{1,40}|b[01_]+)n?$|^\d+\.{2,3}\d+$/i,
   /^%[A-Z_][A-Z0-9_]*%$/,
   /^%[a-z@]$/,
   /^\[[^\]]*\]$/,
   /^[*x.•…#=_~-]+$/i,
   /^[\w-]{0,16}x{8,}$/i,
-  // Masked, shortened or example values
-  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder|YOUR_[A-Z]|[-_](?:here|HERE)$|^\w*(?:::\w+)+$/,
-  // The id of an access key, alone or in what it signed
+  // What was masked, shortened or made up for a manual
+  /^.{0,12}(?:\.{3}|…)|\*{3}|EXAMPLE|placeholder(?![A-Za-z]+\d)|YOUR_[A-Z]|^\w*(?:::\w+)+$/,
+  // The id of a key, alone or in what it signed
   /^A[KS]IA[A-Z\d]{16}(?![A-Za-z\d])/,
   // Encrypted values
   /^(?:ENC[[(]|Ag[A-D][\w+/]{60}|AQICAH|vault:v\d|\{cipher\}|\$ANSIBLE_VAULT)/,
@@ -61,15 +65,15 @@ const PLACEHOLDERS: readonly RegExp[] = [
   /^[a-z]+(?:_[a-z]+)*=(?:[^=]|$)/,
   // Version ranges, selectors
   /^[~^<>=]{1,2}\d+\.\d|^v?\d+\.\d+\.\d+(?:[-+][a-z]{0,6}[\d.]*)?$|^[\w#.]*\[[\w-]+[~^*$|]?=/,
-  // Names of actions or variables
-  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*\d?$/,
-  // Classes or variables named after their content
-  /^_?(?:[A-Z]+|[a-z]+)[A-Za-z]*(?:Password|(?:Private|Secret|Access|Password)Key|Token|Secret)$/,
-  // Validation rules
+  // The name of an action or of a variable
+  /^(?:[\w.@-]{1,40}[/:])?[A-Z]+(?:_[A-Z]+)*_(?:TOKEN|SECRET|PASSWORD|PW|PASS|CREDENTIALS?|API_KEY)(?:_[A-Z]+)*$/,
+  // A class that is called like what it holds
+  /^_[A-Z][A-Za-z]*(?:Password|Key|Token|Secret)$/,
+  // Rules of validation
   /^(?:required|omitempty|optional|min|max|len|gte?|lte?|string|nullable)(?:[,=|]|$)/,
-  // Patterns for the value
-  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1/,
-  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])/i,
+  // A pattern of what a value must be
+  /^\^.+\$$|\(\?[=!:]|^s([/|#])\S*\1\S*\1\w*$/,
+  /(?:^(?:my|put|add|insert|replace|enter|some|the|an?)|(?:^|[-_.])your)[-_ ].*(?:key|token|secret|password|passwd|here|value)(?![a-z])|(?:key|token|secret|pass(?:word)?|id|value|goes)[-_]here$/i,
   /^(?:change|set|replace)_(?:this|me|it)(?:_[a-z]+)*$/i,
 ];
 const NAMES_A_SECRET = new RegExp(
@@ -148,9 +152,10 @@ export function isMixed(value: string): boolean {
 export function isStandIn(value: string, name: string): boolean {
   if (value.length < 3 || value.length > 8192) return value.length < 3;
   if (isLabel(value) || plainName(value) === plainName(name)) return true;
-  if (name !== "" && !isPasswordName(name) && isFile(value)) return true;
-  // Git's signing key is a GnuPG key id.
-  if (/signingkey$/i.test(name) && /^[\dA-F]{16,40}$/.test(value)) return true;
+  if (!isPasswordName(name)) {
+    if (COUNT.test(value)) return true;
+    if (name !== "" && isFile(value) && !looksGenerated(value.replace(/\.\w+$/, ""))) return true;
+  }
   return PLACEHOLDERS.some((pattern) => pattern.test(value));
 }
 
@@ -192,10 +197,13 @@ export function isCode(value: string): boolean {
   return isExpression(value) && /[[({?]|[.]\w*(?:passw|pwd|secret|token)/i.test(value);
 }
 
-/** In shell settings such as `DB_PASSWORD=ivory.tower9` a dot does not mean a field of an object. */
+/** What has the signs of an expression and is none: a digit among its letters, a bracket that nothing opens or closes. */
+const IN_SETTING = /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$|^[.]|!$|^[^(]*\)[^(]*$|^[^[]*\][^[]*$|\[[^\]]*$/i;
+
+/** In `DB_PASSWORD=ivory.tower9`, where a shell reads it, words are no field of an object. */
 function isReference(value: string, { name, joint, ownLine }: ValueContext): boolean {
   const isSetting = joint === "=" && (ownLine || /^[A-Z]+$/.test(name)) && isPasswordName(name);
-  return isExpression(value) && !(isSetting && /^[\w.]+\d$|^\w*[a-z]\d[a-z]\w*[.]\w+$/i.test(value));
+  return isExpression(value) && !(isSetting && IN_SETTING.test(value));
 }
 
 /** Pronounceable syllables (at most three consonants in a row), or common technical abbreviations. */
@@ -242,7 +250,7 @@ function isChosenWord(value: string, context: ValueContext): boolean {
 /** True for a generated value after a hinting name. A UUID, usually an id, needs a more specific name. */
 export function isHintedAt(value: string, name: string): boolean {
   if (!looksGenerated(value) || !isHintingName(name)) return false;
-  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret_id)$/i.test(name);
+  return !UUID.test(value) || isSecretName(name) || /(?:[a-z\d][_-]?key|secret[_-]?id)$/i.test(name);
 }
 
 const UUID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
