@@ -51,7 +51,7 @@ it.each([
   ["When is the release on Wednesday?", []],
   ["昨天的发布为什么失败？", []],
 ])("a question about a day is answered from the history: %s", (query, told) => {
-  expect(linesOfDay(query, candidates, NOW).map(({ id }) => id)).toEqual(told);
+  expect((linesOfDay(query, candidates, NOW) ?? []).map(({ id }) => id)).toEqual(told);
 });
 
 const withWeekend = [...candidates, lineOf("2026-08-30")];
@@ -77,5 +77,49 @@ it.each([
   ["Remind me to call Ana on Wednesday", []],
   ["Why did version 30.08.1 fail?", []],
 ])("a question about a day is answered however it is worded: %s", (query, told) => {
-  expect(linesOfDay(query, withWeekend, NOW).map(({ id }) => id)).toEqual(told);
+  expect((linesOfDay(query, withWeekend, NOW) ?? []).map(({ id }) => id)).toEqual(told);
 });
+
+const weeks = ["2026-08-19", "2026-08-23", "2026-08-26", "2026-08-30", "2026-09-01", "2026-09-02"].map(
+  lineOf,
+);
+
+it.each([
+  ["Yesterday", ["2026-09-02"]],
+  ["Что мы делали неделю назад?", ["2026-08-26", "2026-08-30"]],
+  ["Что было неделю тому назад?", ["2026-08-26", "2026-08-30"]],
+  ["Что мы делали две недели назад?", ["2026-08-19", "2026-08-23"]],
+  ["What did we do a couple of days ago?", ["2026-09-01"]],
+  ["What did we do the week before last?", ["2026-08-19", "2026-08-23"]],
+  ["Was haben wir vorletzte Woche gemacht?", ["2026-08-19", "2026-08-23"]],
+  ["What did we do the weekend before last?", ["2026-08-23"]],
+  ["Was war letztes Wochenende?", ["2026-08-30"]],
+  ["Qu'est-ce qu'on a fait ce week-end ?", ["2026-08-30"]],
+  ["On a fait quoi le week-end ?", ["2026-08-30"]],
+  ["¿Qué hicimos este fin de semana?", ["2026-08-30"]],
+  ["周末我们做了什么？", ["2026-08-30"]],
+  ["上上周我们做了什么？", ["2026-08-19", "2026-08-23"]],
+  ["週末は何をしましたか？", ["2026-08-30"]],
+  ["What did we do on 09/01/2026?", ["2026-09-01"]],
+  ["What did we do on 9/1?", ["2026-09-01"]],
+  ["What did we do on 30/8?", ["2026-08-30"]],
+  ["Qu'avons-nous fait le 01/09/2026 ?", ["2026-09-01"]],
+  ["¿Qué hicimos el 1/9?", ["2026-09-01"]],
+  ["What did we do on 01/09/2026?", []],
+  ["What did we do in 3 days?", []],
+  ["Was machen wir in zwei Tagen?", undefined],
+  ["What did we decide about the 9/1 ratio?", undefined],
+])("a day, a week or a weekend in other words: %s", (query, told) => {
+  expect(linesOfDay(query, weeks, NOW)?.map(({ id }) => id)).toEqual(told);
+});
+
+it.each(["What did we do this weekend?", "What did we do on the weekend?"])(
+  "on a Sunday its own weekend is meant: %s",
+  (query) => {
+    const sunday = Date.UTC(2026, 7, 30, 9);
+    expect(linesOfDay(query, weeks, sunday)?.map(({ id }) => id)).toEqual(["2026-08-30"]);
+    expect(linesOfDay("What did we do last weekend?", weeks, sunday)?.map(({ id }) => id)).toEqual([
+      "2026-08-23",
+    ]);
+  },
+);

@@ -181,6 +181,17 @@ describe("recall", () => {
     expect(items.map(({ timestamp }) => timestamp?.slice(0, 4))).toEqual(["2026", "2025"]);
   });
 
+  it("of a day without entries, or one to come, no entry of another day is recalled", async () => {
+    const now = Date.UTC(2026, 8, 15, 10);
+    await write("HISTORY.md", "## 2026-09-03T10:00:00Z\n\n- The 3 days of tests of 2026-09-03, 11 done.\n");
+    const told = async (query: string): Promise<number> => (await recall(query, { now })).items.length;
+    expect(await told("what did we do on 2026-09-03?")).toBe(1);
+    for (const query of ["what did we do in 3 days?", "what did we do on 09/11/2026?"])
+      expect(await told(query), query).toBe(0);
+    await write("MEMORY.md", "## Facts\n\n- The trial ends in 3 days.\n");
+    expect(await told("what did we do in 3 days?")).toBe(1);
+  });
+
   it("MEM-3 limits of items, characters and tokens hold; what is too long is clipped and says so", async () => {
     const fact = (index: number): string =>
       `## Topic ${index}\n\nThe deploy of service ${index} needs ${"care ".repeat(60)}.\n`;

@@ -252,18 +252,21 @@ async function indexed(request: RecallRequest, retired: readonly Superseded[]): 
   return made;
 }
 
-/** The lines of the day the query asks about; else the best word matches with their coverage. */
+/**
+ * The lines of the day the query asks about; else the best word matches with their coverage. Of a day without
+ * lines the history of other days says nothing.
+ */
 function lookedAt(
   { candidates, index, titles }: Indexed,
   { query, maxCandidates = DEFAULTS.maxCandidates, now = Date.now() }: RecallRequest,
 ): readonly LookedAt[] {
   const byId = new Map(candidates.map((candidate) => [candidate.id, candidate]));
-  const ofDay = linesOfDay(query, candidates, now).slice(0, maxCandidates);
-  if (ofDay.length > 0)
+  const ofDay = linesOfDay(query, candidates, now)?.slice(0, maxCandidates);
+  if (ofDay !== undefined && ofDay.length > 0)
     return ofDay.map((candidate, place) => ({ candidate, score: 1 / (1 + place), coverage: 1 }));
   return index.search(query, { limit: maxCandidates }).flatMap(({ id, score }) => {
     const candidate = byId.get(id);
-    if (candidate === undefined) return [];
+    if (candidate === undefined || (ofDay !== undefined && candidate.source === "channel-history")) return [];
     const coverage = index.coverage(
       query,
       `${candidate.source === "channel-history" ? "" : (titles.get(id) ?? "")}\n${candidate.content}`,

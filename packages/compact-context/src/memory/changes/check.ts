@@ -274,8 +274,8 @@ function conflicts(items: readonly PlacedItem[]): readonly MemoryProblem[] {
   );
 }
 
-async function logProblems({ channelDir }: ChannelPlace): Promise<readonly MemoryProblem[]> {
-  const { problems } = await readLog(channelDir);
+async function logProblems(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
+  const { problems } = await readLog(place);
   const hint = "Changes from before it can still be listed; what it said is lost.";
   return problems.map(({ line, message }) => problem("log", `${LOG_FILE}:${line}`, message, hint));
 }

@@ -122,14 +122,14 @@ function editStrings(
 const NO_WORDS = new Set("time author undoes before after op file target trust ifVersion".split(" "));
 
 /** Edits the replaced lines and free texts of the log; unreadable lines are dropped. */
-async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
+async function scrubLog(place: ChannelPlace, isForgotten: IsForgotten): Promise<number> {
   let pieces = 0;
   const scrub = (lines: readonly string[]): readonly string[] => {
     const scrubbed = scrubLines(lines, isForgotten);
     pieces += scrubbed.pieces;
     return scrubbed.lines;
   };
-  const { changes } = await readLog(channelDir);
+  const { changes } = await readLog(place);
   const entries = changes.map(({ edits, ...change }): LogEntry => {
     const edited = editStrings(JSON.stringify(change), (value, name) => {
       // A section's id is derived from its heading.
@@ -150,7 +150,7 @@ async function scrubLog({ channelDir }: ChannelPlace, isForgotten: IsForgotten):
     });
     return { ...(JSON.parse(edited.text) as MemoryChange), edits: scrubbed };
   });
-  if (pieces > 0) await rewriteLog(channelDir, entries);
+  if (pieces > 0) await rewriteLog(place, entries);
   return pieces;
 }
 

@@ -273,9 +273,14 @@ function spend(draft: Draft): void {
 function retireItem(draft: Draft, target: string, as: RetiredAs, why = ""): Applied {
   spend(draft);
   const found = itemToChange(draft, target);
-  const reason = oneLine(draft.redactor.redactText(why));
-  takeOut(draft, found, { as, note: reason === "" ? draft.author : `${reason}; ${draft.author}` });
+  takeOut(draft, found, { as, note: noteOf(draft, why) });
   return { id: found.item.id };
+}
+
+/** Why, if that is said, and who. */
+function noteOf({ redactor, author }: Draft, why: string): string {
+  const reason = oneLine(redactor.redactText(why));
+  return reason === "" ? author : `${reason}; ${author}`;
 }
 
 /** Replaces an item with lines and adds the item to the retired list. */
@@ -294,7 +299,7 @@ function forgetWords(draft: Draft, { said, topic, why = "" }: Operation<"forget"
   spend(draft);
   const words = said ?? topic;
   if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
-  const entry = { as: "forgotten", time: draft.time, note: why } as const;
+  const entry = { as: "forgotten", time: draft.time, note: noteOf(draft, why) } as const;
   if (said !== undefined) put(draft, RETIRED_FILE, withRetired(retiredIn(draft), said, entry));
   return { id: itemIdOf(words) };
 }

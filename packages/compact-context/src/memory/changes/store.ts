@@ -1,5 +1,5 @@
-import { lstat, mkdir, realpath, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
+import { lstat, mkdir, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { CompactError, hasCode } from "../../errors.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
@@ -40,7 +40,7 @@ export interface ChannelPlace {
   readonly channelDir: string;
   readonly work: string;
   /** The path of a file, links followed. Throws `NotFound` if a link leads outside. */
-  path(file: ChangedFile): Promise<string>;
+  path(file: ChangedFile | typeof LOG_FILE): Promise<string>;
 }
 
 /** Finds a channel's folder. Throws `NotFound` if it is outside the workspace or not for this user. */
@@ -54,7 +54,7 @@ export async function findChannel({ channelDir, workspaceDir, user }: ChannelFol
     work: join(channel, WORK_FOLDER),
     async path(file) {
       const path = join(channel, file);
-      const real = await realpath(path).catch(() => path);
+      const real = await leadsTo(path);
       if (!isInside(root, real)) throw outside(path);
       return real;
     },
@@ -93,6 +93,7 @@ export async function withChannel<T>(
   await findChannel(folder);
   await mkdir(folder.channelDir, { recursive: true });
   const place = await findChannel(folder);
+  await checkLog(place);
   await mkdir(place.work, { recursive: true, mode: 0o700 });
   if (!(await lstat(place.work)).isDirectory()) throw outside(place.work);
   const path = join(place.work, "lock");
@@ -144,7 +145,7 @@ async function recover(place: ChannelPlace): Promise<void> {
   await rm(join(place.work, "undo"), { recursive: true, force: true });
   const pending = await readPending(place);
   if (pending === undefined) return;
-  const { changes } = await readLog(place.channelDir);
+  const { changes } = await readLog(place);
   const isLogged = changes.some(({ id }) => id === pending.change.id);
   await finish(place, pending, isLogged);
 }
@@ -175,7 +176,7 @@ async function finish(
     undo.push(done.edit);
   }
   const whole: MemoryChange = { ...change, files };
-  if (!isLogged) await appendChange(place.channelDir, keeps ? { ...whole, edits: undo } : whole);
+  if (!isLogged) await appendChange(place, keeps ? { ...whole, edits: undo } : whole);
   await rm(join(place.work, PENDING), { force: true });
   return whole;
 }
@@ -287,8 +288,8 @@ export interface ReadLog<Change = MemoryChange> {
 }
 
 /** All changes, oldest first. A change that two processes logged at once is listed once. */
-export async function readLog(channelDir: string): Promise<ReadLog<LogEntry>> {
-  return readLogText((await readMemoryFile(join(channelDir, LOG_FILE)))?.text ?? "");
+export async function readLog(place: ChannelPlace): Promise<ReadLog<LogEntry>> {
+  return readLogText((await readMemoryFile(await place.path(LOG_FILE)))?.text ?? "");
 }
 
 export function readLogText(text: string): ReadLog<LogEntry> {
@@ -304,12 +305,26 @@ export function readLogText(text: string): ReadLog<LogEntry> {
   return { changes: [...changes.values()], problems };
 }
 
+/** Throws for a log that cannot be appended to: a change that is not logged could not be finished. */
+async function checkLog(place: ChannelPlace): Promise<void> {
+  const path = await place.path(LOG_FILE);
+  const stats = await lstat(path).catch(() => undefined);
+  if (stats === undefined || (stats.isFile() && stats.nlink === 1)) return;
+  const problem = stats.isFile() ? "has another name (a hard link)" : "is not a file";
+  throw new CompactError("StorageFailed", `the log of the memory's changes ${problem}`, {
+    place: path,
+    hint: "Move it away, or put a copy there; without one the next change starts a new log.",
+  });
+}
+
 /** Appends a change to the log; durable when it resolves. A line truncated by a crash stays on its own. */
-async function appendChange(channelDir: string, entry: LogEntry): Promise<void> {
-  const place = { folder: channelDir, shown: channelDir, name: LOG_FILE };
-  await appendDurably({ place, name: LOG_FILE }, `${JSON.stringify(entry)}\n`, () => undefined);
-  const { size } = await lstat(join(channelDir, LOG_FILE));
-  if (size > LONG_LOG) await rewriteLog(channelDir, shortened((await readLog(channelDir)).changes));
+async function appendChange(place: ChannelPlace, entry: LogEntry): Promise<void> {
+  const path = await place.path(LOG_FILE);
+  const folder = { folder: dirname(path), shown: dirname(path), name: LOG_FILE };
+  const file = { place: folder, name: basename(path) };
+  await appendDurably(file, `${JSON.stringify(entry)}\n`, () => undefined);
+  const { size } = await lstat(path);
+  if (size > LONG_LOG) await rewriteLog(place, shortened((await readLog(place)).changes));
 }
 
 /** Above this many bytes the log is cut to this many changes, the newest with this much undo data. */
@@ -332,9 +347,9 @@ function shortened(entries: readonly LogEntry[]): readonly LogEntry[] {
 }
 
 /** Replaces the log's entries; unreadable lines are dropped. */
-export async function rewriteLog(channelDir: string, entries: readonly LogEntry[]): Promise<void> {
+export async function rewriteLog(place: ChannelPlace, entries: readonly LogEntry[]): Promise<void> {
   const text = entries.map((entry) => `${JSON.stringify(entry)}\n`).join("");
-  await writeMemoryFile(join(channelDir, LOG_FILE), text);
+  await writeMemoryFile(await place.path(LOG_FILE), text);
 }
 
 const LONGEST_LOGGED = 1_000;

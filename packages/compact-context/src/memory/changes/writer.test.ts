@@ -69,6 +69,14 @@ it("what was forgotten leaves no text in the list, and comes back by a person on
   expect((await writer.apply([fact("Ana's cat is called Mizzi.")], person)).done.length).toBe(1);
 });
 
+it("why something was forgotten stands on one line without its secrets, by whom too", async () => {
+  const why = "asked\nwith password=hunter2Xy9!";
+  await writer.apply([{ op: "forget", said: "The printer is on floor 2.", why }], person);
+  const entry = (await text("RETIRED.md")).trimEnd().split("\n").at(-1);
+  expect(entry).toMatch(/^- 2026-11-22 forgotten \(asked with password=.*; person\) <!-- m-/);
+  expect(entry).not.toContain("hunter2");
+});
+
 it("MEM-14 forgotten: neither log nor what can be undone holds the text", async () => {
   const secretive = "Bo is getting married in June.";
   const { done } = await writer.apply([fact(secretive), fact("The printer is on floor 2.")], note);
@@ -102,7 +110,9 @@ it("an id that nothing has is refused, and makes no folder", async () => {
   await expect(writer.undo("c-unknown")).rejects.toMatchObject({ code: "NotFound" });
   expect(await readdir(channelDir)).not.toContain(".memory");
   const nowhere = createMemoryWriter({ channelDir: join(workspaceDir, "nowhere") });
-  expect((await nowhere.apply([unknown], person)).done).toEqual([]);
+  const nothing = await nowhere.apply([unknown], person);
+  expect(nothing.done).toEqual([]);
+  expect(Object.keys(nothing)).toEqual(["changeId", "done", "refused", "forgotten", "versions"]);
   await expect(nowhere.undo("c-unknown")).rejects.toMatchObject({ code: "NotFound" });
   expect(await readdir(workspaceDir)).not.toContain("nowhere");
 });

@@ -106,19 +106,22 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
       const place = await findChannel(options);
       // A change without effect must not create the folder.
       if (!(await hasWork(place))) {
-        const plan = planned(await handsAt(place), operations, note);
-        if (plan.done.length === 0) return { ...plan, changeId: undefined, forgotten: [], versions: {} };
+        const { done, refused } = planned(await handsAt(place), operations, note);
+        if (done.length === 0) return { changeId: undefined, done, refused, forgotten: [], versions: {} };
       }
       return alone((hands) => applyAll(hands, operations, note));
     },
     async undo(changeId, { partial = false } = {}) {
-      if (!(await hasWork(await findChannel(options)))) throw notLogged(changeId);
+      const place = await findChannel(options);
+      // The folder is created only for a change that the log has.
+      if (!(await hasWork(place)) && !(await readLog(place)).changes.some(({ id }) => id === changeId))
+        throw notLogged(changeId);
       return alone((hands) => undoOne(hands, changeId, partial));
     },
     forgotten: async () => isForgottenBy((await read(RETIRED_FILE)) ?? ""),
     superseded: async () => supersededIn((await read(RETIRED_FILE)) ?? ""),
     async log() {
-      const { changes, problems } = await readLog((await findChannel(options)).channelDir);
+      const { changes, problems } = await readLog(await findChannel(options));
       return { changes: changes.map(({ edits: _, ...change }) => change), problems };
     },
   };
@@ -196,7 +199,7 @@ function notLogged(changeId: string): CompactError {
 }
 
 async function undoOne(hands: Hands, changeId: string, partial: boolean): Promise<UndoResult> {
-  const { changes } = await readLog(hands.place.channelDir);
+  const { changes } = await readLog(hands.place);
   const index = changes.findIndex(({ id }) => id === changeId);
   const change = changes[index];
   if (change === undefined) throw notLogged(changeId);

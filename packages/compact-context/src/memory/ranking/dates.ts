@@ -72,13 +72,13 @@ const COUNTS: readonly (readonly string[])[] = [
 export const NUMBER_NAMES: string = COUNTS.flatMap((names) => names.slice(1)).join("|");
 const COUNT = `(\\d{1,3}|${COUNTS.flat().join("|")})`;
 
-/** A number of days or weeks before today. */
-const ago = (spaced: string, unspaced: string, length: number): (typeof RELATIVE)[number] => [
+/** A number of days or weeks, one if none is given, from today: `sign` -1 is before it, 1 after it. */
+const away = (spaced: string, unspaced: string, length: number, sign: 1 | -1): (typeof RELATIVE)[number] => [
   words(spaced.replaceAll("#", `${COUNT}\\s`), unspaced.replaceAll("#", `${COUNT}\\s?`)),
   (today, counts) => {
     const count = counts.find((one) => one !== undefined) ?? "";
-    const back = /^\d/.test(count) ? Number(count) : placeIn(COUNTS, count) + 1;
-    return days((length === 1 ? today : weekOf(today)) - back * length * DAY, length);
+    const far = count === "" ? 1 : /^\d/.test(count) ? Number(count) : placeIn(COUNTS, count) + 1;
+    return days((length === 1 ? today : weekOf(today)) + sign * far * length * DAY, length);
   },
 ];
 
@@ -87,32 +87,68 @@ const RELATIVE: readonly (readonly [
   RegExp,
   (today: number, counts: readonly (string | undefined)[]) => TimeSpan,
 ])[] = [
-  ago(
-    "#days? ago|vor #tag(?:en)?|il y a #jours?|hace #días?|há #dias?(?: atrás)?|#dias? atrás|#(?:день|дня|дней) назад",
+  away(
+    "#days? ago|vor #tag(?:en)?|il y a #jours?|hace #días?|há #dias?(?: atrás)?|#dias? atrás|(?:#|)(?:день|дня|дней) (?:тому )?назад",
     "#天(?:之)?前|#日前",
     1,
+    -1,
   ),
-  ago(
-    "#weeks? ago|vor #wochen?|il y a #semaines?|hace #semanas?|há #semanas?(?: atrás)?|#semanas? atrás|(?:#|)недел[юиь] назад",
+  away(
+    "#weeks? ago|vor #wochen?|il y a #semaines?|hace #semanas?|há #semanas?(?: atrás)?|#semanas? atrás|(?:#|)недел[юиь] (?:тому )?назад",
     "#个?(?:周|星期)(?:之)?前|#週間前",
     7,
+    -1,
+  ),
+  away(
+    "in #days?|in #tag(?:en)?|dans #jours?|(?:dentro de|en) #días?|(?:daqui a|em) #dias?|через (?:#|)(?:день|дня|дней)",
+    "#天(?:之)?后|#日後",
+    1,
+    1,
+  ),
+  away(
+    "in #weeks?|in #wochen?|dans #semaines?|(?:dentro de|en|daqui a|em) #semanas?|через (?:#|)недел[юиь]",
+    "#个?(?:周|星期)(?:之)?后|#週間後",
+    7,
+    1,
   ),
   [
     words(
-      "(?:last|over the|on the|at the) weekend|(?:am |letztes |letzten )wochenende|(?:le )?week-?end (?:dernier|passé)|(?:el )?fin de semana pasado|(?:no )?fim de semana(?: passado)?|(?:в|на) (?:прошлые |прошлых )?выходны[ех]",
+      "the weekend before last|vorletzte[sn] wochenende|l['’]avant-dernier week-?end|(?:в|на) позапрошлы[ех] выходны[ех]",
+      "上上个?周末|(?:先々|先先)週末",
+    ),
+    (today) => days(weekOf(today) - 9 * DAY, 2),
+  ],
+  [
+    words(
+      "last weekend|letzte[sn] wochenende|(?:le )?week-?end (?:dernier|passé)|(?:el )?fin de semana pasado|(?:no )?fim de semana passado|(?:в|на) прошлы[ех] выходны[ех]",
       "上个?周末|先週末",
     ),
     (today) => days(weekOf(today) - 2 * DAY, 2),
   ],
   [
     words(
-      "the day before yesterday|vorgestern|avant-hier|anteayer|anteontem|позавчера",
+      "(?:over the|on the|at the|this) weekend|(?:am |dieses )wochenende|(?:ce |le )week-?end|(?:el |este )fin de semana|(?:no |neste |nesse )fim de semana|(?:в|на) (?:эти |этих )?выходны[ех]",
+      "(?:这个?|本)?周末|今?週末",
+    ),
+    // On a Saturday or a Sunday it is the current one.
+    (today) => days(weekOf(today + 2 * DAY) - 2 * DAY, 2),
+  ],
+  [
+    words(
+      "the day before yesterday|a couple of days ago|vorgestern|avant-hier|anteayer|anteontem|позавчера",
       "前天|一昨日|おととい",
     ),
     (today) => days(today - 2 * DAY, 1),
   ],
   [words("yesterday|gestern|hier|ayer|ontem|вчера", "昨天|昨日"), (today) => days(today - DAY, 1)],
   [words("today|heute|aujourd['’]hui|hoy|hoje|сегодня", "今天|今日"), (today) => days(today, 1)],
+  [
+    words(
+      "the week before last|a couple of weeks ago|vorletzten? woche|l['’]avant-dernière semaine|la semana antepasada|на позапрошлой неделе",
+      "上上个?(?:周|星期|礼拜)(?![一二三四五六日天])|(?:先々|先先)週(?!の?[日月火水木金土]曜)",
+    ),
+    (today) => days(weekOf(today) - 14 * DAY, 7),
+  ],
   [
     words(
       "last week|letzte woche|la semaine (?:dernière|passée)|la semana pasada|(?:na |a )?semana passada|на прошлой неделе",
@@ -144,11 +180,19 @@ const WEEKDAY = words(
   `(?:上个?|这个?|本|先週の?|今週の?)?(?:${WEEKDAYS.slice(6).flat().join("|")})`,
 );
 
+/** `9/11` or `9/11/2026`: the month first in English, else the day. */
+const SLASHED = /(?<![\d/.])(\d{1,2})\/(\d{1,2})(?:\/((?:19|20)\d\d))?(?![\d/])/gu;
+const ENGLISH = /\b(?:what|did|we|happened)\b/iu;
+
 /** The first day, week or month that a text names, relative to now or as a date, and the rest of the text. */
 export function spanIn(
-  text: string,
+  asked: string,
   now: number,
 ): { readonly rest: string; readonly span: TimeSpan } | undefined {
+  const text = asked.replace(SLASHED, (_, one: string, other: string, given?: string) => {
+    const isMonthFirst = ENGLISH.test(asked) && Number(one) <= 12;
+    return `${isMonthFirst ? `${other}.${one}` : `${one}.${other}`}.${given ?? ""}`;
+  });
   const today = Math.floor(now / DAY) * DAY;
   for (const [name, spanOf] of RELATIVE) {
     const found = name.exec(text);
