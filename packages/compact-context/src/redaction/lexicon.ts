@@ -10,7 +10,8 @@ export const SECRET_NAME: string = [
   "(?:_|pg|db|sql|user|auth|mail|login|proxy|ftp|smtp|store|key|require|root|admin)pass(?![a-z])",
   "(?:pass|pw)(?=\\\\{0,3}[\"'`]?\\s{0,3}(?:[=:](?![=:])|[,|\\r\\n]))(?<![a-z](?:pass|pw))",
   "pwd",
-  "(?<!existing|pull)secret",
+  // Words behind these are the name of a secret that is kept elsewhere.
+  "(?<!existing|pull|(?:tls|certificates|passwords|scripts|jks)(?=secret[\"']?[:=]\\s?[\"']?[a-z]{1,40}(?:[-.][a-z]{1,40}){0,8}(?![\\w.-])))secret",
   "(?<!(?:public_?key|page|next|continuation|sync|cursor)[_-]?)token",
   "(?<!amz[_-])credentials?",
   "authorization",

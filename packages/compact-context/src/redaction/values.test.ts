@@ -69,6 +69,8 @@ describe("values that look like something else", () => {
     `VAULT_ROLE_ID=${UUID}`,
     `git config user.signingkey=${HEX.slice(0, 16)}`,
     "tlsSecret: shop-tls",
+    'tls.certificatesSecret="shop.local-tls"',
+    "using the explicit credentials AccessKeyID/SecretAccessKey or others",
     "token: 12/34",
     "token: 8080/tcp",
     "lastToken === 46/*.*/ && next",

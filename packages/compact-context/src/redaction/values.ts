@@ -339,7 +339,7 @@ export function isSpoken(value: string): boolean {
     /[()]|\[[^\]]*\]|^[/.~?]|^\d+$|^!(?:[a-z]+$|\d)/.test(value)
   )
     return false;
-  if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$/.test(value)) return false;
+  if (/^[a-z]+(?:_[a-z]+)+\d{0,2}$|^[A-Z][A-Za-z]+Key$/.test(value)) return false;
   if (isFile(value) || OF_CODE.test(value) || isCode(value)) return false;
   if (/^(?=.{0,7}$)\d+[a-z]*$/i.test(value)) return false;
   const marked =
