@@ -77,18 +77,14 @@ function answerOf(entry: JsonRecord, responses: ReadonlyMap<unknown, unknown>): 
       return call.result != null || response === undefined ? call : { ...call, result: [response] };
     });
   const thoughts = parts.flatMap(({ thought, text }) => (thought === true ? [{ description: text }] : []));
-  return {
-    ...entry,
-    ...(Array.isArray(entry.content)
-      ? {
-          content: parts.filter(
-            ({ thought, functionCall }) => thought !== true && functionCall === undefined,
-          ),
-        }
-      : {}),
-    ...(thoughts.length === 0 ? {} : { thoughts }),
-    ...(toolCalls.length === 0 ? {} : { toolCalls }),
-  };
+  const answer: Record<string, unknown> = { ...entry };
+  if (Array.isArray(entry.content))
+    answer.content = parts.filter(
+      ({ thought, functionCall }) => thought !== true && functionCall === undefined,
+    );
+  if (thoughts.length > 0) answer.thoughts = thoughts;
+  if (toolCalls.length > 0) answer.toolCalls = toolCalls;
+  return answer;
 }
 
 /** The entry with parts of text alone as one text. */
