@@ -217,7 +217,7 @@ function* readSteps({ messages, staysOf, typed }: Scene): Steps<Step[]> {
       const told = call === inText[0] && after !== undefined ? { text: after, isError: false } : undefined;
       const answer = results.get(call.id)?.shift();
       const result = answer?.result ?? told;
-      const unanswered = result === undefined && (call !== inText[0] || index === messages.length - 1);
+      const unanswered = result === undefined && (!inText.includes(call) || index === messages.length - 1);
       const action = unanswered ? asRequested(readAction(call)) : readAction(call);
       return {
         message: index,
