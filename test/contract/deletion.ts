@@ -1,10 +1,6 @@
 import { expect } from "vitest";
+import { ownedSession, sessionKey, sessionOfKey } from "../../packages/compact-context/src/core/archive.ts";
 import type { StorageDriver } from "../../packages/compact-context/src/core/ports.ts";
-import {
-  ownedSession,
-  sessionKey,
-  sessionOfKey,
-} from "../../packages/compact-context/src/core/session-key.ts";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";

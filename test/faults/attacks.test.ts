@@ -16,8 +16,8 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { sessionKey } from "../../packages/compact-context/src/core/archive.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
-import { sessionKey } from "../../packages/compact-context/src/core/session-key.ts";
 import { loadState } from "../../packages/compact-context/src/core/store.ts";
 import { createRedactor } from "../../packages/compact-context/src/redaction/redactor.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";

@@ -8,6 +8,7 @@ export {
   planCompaction,
 } from "./compact.ts";
 export { type CompactConfig, type CompactConfigInput, defaultConfig } from "./config/settings.ts";
+export { ownedSession } from "./core/archive.ts";
 export type { Format, Message, Part, Role } from "./core/message.ts";
 export type { CompactionPlan, PlannedMessage } from "./core/plan.ts";
 export type { Policy, TriggerReason } from "./core/policy.ts";
@@ -33,7 +34,6 @@ export type {
   RefusalReason,
   RunningSummary,
 } from "./core/report.ts";
-export { ownedSession } from "./core/session-key.ts";
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";

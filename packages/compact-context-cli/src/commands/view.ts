@@ -2,7 +2,7 @@ import { createReadStream, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { sessionKey } from "compact-context/internal/core/session-key";
+import { sessionKey } from "compact-context/internal/core/archive";
 import { loadState } from "compact-context/internal/core/store";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
 import type { Archive } from "compact-context/internal/search/archive";

@@ -7,8 +7,7 @@ import { deleteSession } from "../search/deletion.ts";
 import { checkKey } from "../storage/keys.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
-import { createArchiveStore } from "./archive.ts";
-import { archiveFiles, ownedSession, sessionKey } from "./session-key.ts";
+import { archiveFiles, createArchiveStore, ownedSession, sessionKey } from "./archive.ts";
 
 const odd = [
   "../../x",

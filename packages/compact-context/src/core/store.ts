@@ -7,12 +7,11 @@ import {
   type KeyedMutex,
   later,
 } from "../errors.ts";
-import { type ArchiveStore, conflict } from "./archive.ts";
+import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
-import { archiveFiles, sessionKey } from "./session-key.ts";
 import { archiveId } from "./transcript.ts";
 import {
   emptyState,

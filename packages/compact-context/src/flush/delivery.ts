@@ -1,8 +1,8 @@
+import { sessionKey } from "../core/archive.ts";
 import type { Message } from "../core/message.ts";
 import { actionsFor, type CompactionPlan } from "../core/plan.ts";
 import type { Claim, ClaimedItem, Outbox, OutboxItem } from "../core/ports.ts";
 import type { Session } from "../core/session.ts";
-import { sessionKey } from "../core/session-key.ts";
 import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.ts";
 import { CompactError, later, sha256Hex } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";

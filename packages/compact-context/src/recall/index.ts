@@ -1,4 +1,4 @@
-export type { SessionOwner } from "../core/session-key.ts";
+export type { SessionOwner } from "../core/archive.ts";
 export type { ArchivedMessage, ArchivedTranscript, ArchiveEntry } from "../core/transcript.ts";
 export type { Archive, SearchOptions, SearchResult } from "../search/archive.ts";
 export type { Deleted, Retention, Swept } from "../search/deletion.ts";

@@ -1,7 +1,12 @@
-import { type ArchiveStore, createArchiveStore, readSessionId } from "../core/archive.ts";
+import {
+  type ArchiveStore,
+  createArchiveStore,
+  readSessionId,
+  type SessionOwner,
+  sessionKey,
+} from "../core/archive.ts";
 import type { Role } from "../core/message.ts";
 import type { Redaction, StorageDriver } from "../core/ports.ts";
-import { type SessionOwner, sessionKey } from "../core/session-key.ts";
 import type { ArchivedMessage } from "../core/transcript.ts";
 import { CompactError, requireOptions } from "../errors.ts";
 import {

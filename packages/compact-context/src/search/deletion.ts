@@ -1,6 +1,12 @@
-import { conflict, keysOf } from "../core/archive.ts";
+import {
+  archiveFiles,
+  conflict,
+  keysOf,
+  ownerFolder,
+  type SessionOwner,
+  sessionOfKey,
+} from "../core/archive.ts";
 import type { StorageDriver, StoredEntry } from "../core/ports.ts";
-import { archiveFiles, ownerFolder, type SessionOwner, sessionOfKey } from "../core/session-key.ts";
 import { CompactError, createLruMap, platform, sha256Hex } from "../errors.ts";
 
 // Deletion and expiry. A deletion leaves a tombstone: a hashed key that contains nothing of the deleted data.

@@ -1,6 +1,5 @@
-import { hasOwner, keysOf, unlessDamaged } from "../core/archive.ts";
+import { hasOwner, keysOf, readTranscriptKey, unlessDamaged } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { readTranscriptKey } from "../core/session-key.ts";
 import { createKeyedMutex } from "../errors.ts";
 import type { BlockPlace, PlacedSegment, StoredText } from "./build.ts";
 import {

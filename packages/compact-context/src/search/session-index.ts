@@ -1,5 +1,5 @@
+import { archiveFiles } from "../core/archive.ts";
 import type { StorageDriver } from "../core/ports.ts";
-import { archiveFiles } from "../core/session-key.ts";
 import {
   type ArchivedMessage,
   type ArchiveProblem,

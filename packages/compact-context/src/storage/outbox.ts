@@ -1,6 +1,5 @@
-import { keysOf, unlessOvertaken } from "../core/archive.ts";
+import { archiveFiles, keysOf, unlessOvertaken } from "../core/archive.ts";
 import type { ClaimedItem, ItemName, Outbox, StorageDriver } from "../core/ports.ts";
-import { archiveFiles } from "../core/session-key.ts";
 
 const ROOT = "~outbox/";
 const BODY = ".jsonl";
