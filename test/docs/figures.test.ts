@@ -21,4 +21,16 @@ describe("the figures of the README", () => {
     expect(figures.length).toBeGreaterThan(0);
     expect(figures.filter((figure) => !known.has(figure))).toEqual([]);
   });
+
+  it("the names that are kept are those of the retention table for a tenth, row by row", () => {
+    const page = pageText("docs/retention.md");
+    const tenth = page.slice(page.indexOf("### 10 % of the prefix"));
+    const kept = (method: string): string | undefined =>
+      tenth
+        .split("\n")
+        .map((line) => line.split("|").map((cell) => cell.trim()))
+        .find(([, name]) => name === method)?.[3];
+    const [, , result = ""] = rows.find(([, measured = ""]) => measured.startsWith("names the agent")) ?? [];
+    expect(figuresIn(result)).toEqual([kept("**built-in summary alone**"), kept("keep last")]);
+  });
 });

@@ -37,7 +37,7 @@ export function createMemoryDriver(now: () => Date = platform.now): StorageDrive
       return inOrder(key, async () => {
         const made: string[] = [];
         for await (const piece of checkedPieces(value, key)) made.push(piece);
-        check(key, options);
+        refuseAborted(options.signal);
         const { ifVersion } = options;
         const current = values.get(key)?.version ?? null;
         if (ifVersion !== undefined && ifVersion !== current) throw conflict(key);
