@@ -151,7 +151,7 @@ describe("output that was emptied in a list that stays", () => {
   };
   const list = [asked, call, result];
   const context = { list, kept: list };
-  const heading = "### From outputs that were cleared, for the request: Which ports are open?";
+  const heading = "### From what left this list, for the request: Which ports are open?";
   const line = "Did: ran `scan harbour`: the north quay listens on 4711 · the south quay is closed";
 
   it("is told below the beginning of its request, the call named once", async () => {

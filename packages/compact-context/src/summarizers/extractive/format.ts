@@ -81,7 +81,7 @@ const TITLES: Readonly<Record<Title, string>> = {
   user: "User",
   none: "Before the first request",
   current: "Current request, see above",
-  staying: "From outputs that were cleared, for the request",
+  staying: "From what left this list, for the request",
 };
 
 /** Maximum characters of a kept request in the heading of its episode. */
