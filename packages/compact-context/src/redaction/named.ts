@@ -197,11 +197,16 @@ export function isUnderHashes(text: string, { start, end }: Span): boolean {
 
 const USER = /user(?:_?name)?["'\])]{0,3}[ \t]{0,4}(?:[=:,(]|=>)[ \t]{0,4}["']?([a-z_-]{2,16})(?![\w-])/gi;
 
-/** True for a value that equals the user name: the default of local databases. */
+/** `POSTGRES_PASSWORD:`, with the program that it belongs to. */
+const OF_PROGRAM = /(?<![a-z])([a-z]{3,16})_(?:root_)?pass(?:word)?["']?[ \t]{0,4}[:=][ \t]{0,4}["']?$/i;
+
+/** True for a value that equals the name of the user or of the program: the default of local databases. */
 function isUsersName(text: string, { start, end }: Span): boolean {
   const value = text.slice(start, end);
+  if (!/^[a-z_-]{2,16}$/.test(value)) return false;
   const around = text.slice(Math.max(0, start - 160), end + 160);
-  return /^[a-z_-]{2,16}$/.test(value) && [...around.matchAll(USER)].some(([, user]) => user === value);
+  const program = OF_PROGRAM.exec(text.slice(Math.max(0, start - 60), start))?.[1];
+  return program?.toLowerCase() === value || [...around.matchAll(USER)].some(([, user]) => user === value);
 }
 
 /** True where what stands before a name says that it is no secret's. */

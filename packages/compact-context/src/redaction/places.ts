@@ -28,7 +28,13 @@ const PLACES = [
     \b(?:postgres(?:ql)?|mysql|mongodb(?:\+srv)?|rediss?|amqps?)\/\/[^\s:@/]{1,64}:~>[^\s@/'"<>]{3,128}~>(?=@)
     jdbc:oracle:\w{2,5}:[^/\s]{1,64}\/~>[^@\s]{1,128}~>(?=@)~>jdbc:oracle`,
   ),
-  ...places("url-password", (value) => /\d/.test(value), raw`:\/\/~>[\w-]{20,256}~>(?=@)~>://`),
+  ...places(
+    "url-password",
+    (value) => /\d/.test(value),
+    raw`
+    // The key in a Sentry DSN is public: https://KEY@host/PROJECT
+    :\/\/~>(?![\da-f]{32}@[\w.-]{1,100}\/\d{1,20}(?![\w/]))[\w-]{20,256}~>(?=@)~>://`,
+  ),
   ...places(
     "connection-string",
     // In a template, braces enclose a variable.
