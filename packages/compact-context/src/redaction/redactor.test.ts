@@ -27,6 +27,8 @@ const tokens = [
   `rk_live_${letters(24)}`,
   `sk_live_${letters(24)}`,
   jwt,
+  "3ac0f7b7-4597-4d49-ad3e-a459370efabd:fx",
+  `s%3A${letters(32)}.${letters(43)}`,
 ];
 
 describe("default patterns", () => {

@@ -258,6 +258,8 @@ X~>AAAAAAAAAAAAAAA~>\bA{15,24}\w{4,30}%[\w%]{50,120}\b
 MySQL~>*~>\*[0-9A-F]{40}\b
 crypt~>$~>\$(?:1\$[./\w]{1,8}\$[./\w]{22}|2[abxy]\$\d\d\$[./\w]{53}|[56]\$(?:rounds=\d{1,9}\$)?[./\w]{1,16}\$[./\w]{43,86}|[89]\$[./\w]{14}\$[./\w]{43}|y\$[./\w]{3,8}\$[./\w]{8,40}\$[./\w]{43}|argon2(?:id|i|d)\$v=\d{1,3}\$m=\d{1,8},t=\d{1,4},p=\d{1,3}\$[\w+/]{8,64}\$[\w+/]{16,128}|krb5(?:asrep|tgs)\$\d\d\$[\w@.*/$:-]{60,4096})
 OpenAI~>T3BlbkFJ~>\b[\w-]{20,80}T3BlbkFJ[\w-]{20,80}
+DeepL~>:fx~>\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}:fx\b
+Express session~>s%3A~>\bs%3A[\w-]{32}\.[\w%]{43,61}
 Sidekiq~>contribsys~>\b[0-9a-f]{8}:[0-9a-f]{8}(?=@(?:gems|enterprise)\.contribsys)
 Sidekiq~>CONTRIBSYS__COM~>(?<=CONTRIBSYS__COM["'\s=:]{1,5})[0-9a-f]{8}:[0-9a-f]{8}\b
 `;
