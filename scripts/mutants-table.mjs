@@ -160,7 +160,7 @@ export const MUTANTS = [
   {
     id: "AGT-1",
     what: "a contextual sub-agent gets the whole channel",
-    file: "packages/compact-context/src/agent/sub-agents/sub-agent.ts",
+    file: "packages/compact-context/src/agent/definitions.ts",
     find: '(memory ?? "relevant")',
     replace: '(memory ?? "channel")',
     test: "test/agents/definitions.test.ts",

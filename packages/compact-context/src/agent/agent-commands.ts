@@ -30,7 +30,7 @@ function requestOf(state: AgentState) {
 export function contextOf(state: AgentState): ContextView {
   const { session, model, managers, recalled } = state;
   const { id: sessionId, messages } = session;
-  const manager = managers.managerFor(model);
+  const { manager } = managers.of(model);
   return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
 }
 
@@ -45,7 +45,7 @@ export async function compactNow(
 ): Promise<CompactionReport> {
   const { session, managers, model } = state;
   const request = { ...requestOf(state), note: instruction || undefined, signal };
-  const manager = managers.managerFor(model);
+  const { manager } = managers.of(model);
   const { messages, report } = await manager.manualCompact(session.id, session.messages, request);
   if (report.compacted) await session.replace(messages);
   return report;
@@ -57,7 +57,7 @@ export async function compactNow(
  */
 export async function undoCompaction(state: AgentState): Promise<boolean> {
   const { session, managers, model } = state;
-  const manager = managers.managerFor(model);
+  const { manager } = managers.of(model);
   const { messages } = await manager.undo(session.id, session.messages, requestOf(state));
   if (messages !== undefined) await session.replace(messages);
   return messages !== undefined;
@@ -148,7 +148,7 @@ async function archived(state: AgentState): Promise<void> {
 /** Switches to another model; the session's state carries over if both managers share their storage. */
 export async function changeModel(state: AgentState, model: AgentModel): Promise<void> {
   await state.managers.flush();
-  state.managers.managerFor(model);
+  state.managers.of(model);
   state.model = model;
 }
 

@@ -22,7 +22,6 @@ import type { AgentOptions } from "./agent-options.ts";
 import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
 import { type ContextView, type MemoryView, memoryView } from "./context-view.ts";
 import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
-import { skillText } from "./skills/skill-session.ts";
 import { runTurn, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
 
@@ -216,7 +215,7 @@ function useSkill(state: AgentState, name: string): readonly Diagnostic[] {
       hint: `There are: ${known.join(", ") || "none"}.`,
     });
   }
-  state.pending = [...state.pending, skillText(begun.skill, begun.problems)];
+  state.pending = [...state.pending, begun.text];
   return begun.problems;
 }
 
