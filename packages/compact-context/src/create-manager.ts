@@ -20,10 +20,10 @@ import {
   refuseUnknown,
   requireOptions,
 } from "./errors.ts";
-import type { MemoryFlushHook } from "./flush/delivery.ts";
 import {
   type BeforeCompaction,
   createManagerFlushing,
+  type MemoryFlushHook,
   type MemoryFlushing,
   type Recovery,
 } from "./flush/flush.ts";

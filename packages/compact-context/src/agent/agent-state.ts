@@ -2,7 +2,7 @@ import type { CompactConfigInput } from "../config/settings.ts";
 import type { CompactionNotice } from "../core/report.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError, requireOptions } from "../errors.ts";
-import type { MemoryFlushHook } from "../flush/delivery.ts";
+import type { MemoryFlushHook } from "../flush/flush.ts";
 import { createHostPreflight, type HostPreflight } from "../host.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
 import { createRedactor } from "../redaction/redactor.ts";
