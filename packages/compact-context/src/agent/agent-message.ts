@@ -89,17 +89,11 @@ export interface AgentModelRequest {
 /** One piece of an answer, in order; the last is `end`. */
 export type AgentModelPart =
   | {
-      readonly type: "text";
+      readonly type: "text" | "reasoning";
       readonly text: string;
       /** Ids or signatures from the provider; can come with any piece of a block, the newest wins. */
       readonly providerOptions?: unknown;
       /** True on the last piece of a block: the next piece starts another one. */
-      readonly ends?: boolean;
-    }
-  | {
-      readonly type: "reasoning";
-      readonly text: string;
-      readonly providerOptions?: unknown;
       readonly ends?: boolean;
     }
   | {

@@ -11,6 +11,8 @@ export interface Claim {
   readonly text: string;
   /** The line attributes this to the user. */
   readonly byUser: boolean;
+  /** What it says of a check, for an `outcome`. */
+  readonly outcome?: OutcomeClaim;
 }
 
 const URL = /[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'`<>)\]}\\|]+/gi;
@@ -44,8 +46,8 @@ const COMMON_NAMES: ReadonlySet<string> = new Set(
 export function claimsIn(line: string): Claim[] {
   const byUser = SAID_BY_USER.test(line);
   const found = new Map<string, Claim>();
-  const add = (kind: ClaimKind, text: string): void => {
-    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser });
+  const add = (kind: ClaimKind, text: string, outcome?: OutcomeClaim): void => {
+    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser, outcome });
   };
   let rest = line.replace(ORDINAL, " ").replace(CITATION, " ");
   const take = (pattern: RegExp, kind: ClaimKind | ((text: string) => ClaimKind)): void => {
@@ -67,7 +69,8 @@ export function claimsIn(line: string): Claim[] {
   for (const name of namesIn(rest)) add("identifier", name);
   for (const [, number = ""] of rest.matchAll(NUMBER)) if (tellsSomething(number)) add("number", number);
   if (byUser) add("attribution", line.trim());
-  else if (quoted === undefined) for (const text of outcomesIn(line)) add("outcome", text);
+  else if (quoted === undefined)
+    for (const [text, outcome] of outcomesIn(line)) add("outcome", text, outcome);
   return [...found.values()];
 }
 
@@ -143,20 +146,17 @@ const CLAUSE_END = /[,;]\s|(?<=[.!?])\s|\s(?:but|while|whereas|although|and then
 const NAMED = /`([^`\n]{1,400})`|(?<![\w/.-])([\w./-]*[\w-]\.[a-z]{1,4}(?:\.[a-z]{1,4})?)(?![\w/])/i;
 
 /** The clauses of a line that state the outcome of checks. */
-function outcomesIn(line: string): string[] {
+function outcomesIn(line: string): [clause: string, outcome: OutcomeClaim][] {
   const mixed = FAILURE.test(line);
-  return line
-    .replace(/^\s{0,8}(?:[-*]\s+)?/, "")
-    .split(CLAUSE_END)
-    .map(trimmed)
-    .filter((clause) => {
-      const claim = readOutcomeClaim(clause);
-      return claim !== undefined && (claim.now || !mixed);
-    });
+  const clauses = line.replace(/^\s{0,8}(?:[-*]\s+)?/, "").split(CLAUSE_END);
+  return clauses.map(trimmed).flatMap((clause) => {
+    const outcome = outcomeOf(clause);
+    return outcome === undefined || (mixed && !outcome.now) ? [] : [[clause, outcome]];
+  });
 }
 
 /** What a clause says about a check; undefined if it makes no plain statement. */
-export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
+function outcomeOf(clause: string): OutcomeClaim | undefined {
   if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
   const [, code, file] = NAMED.exec(clause) ?? [];
   const name = code ?? file ?? "";

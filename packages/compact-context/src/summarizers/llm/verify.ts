@@ -5,7 +5,7 @@ import { type Earlier, readEarlier } from "../extractive/format.ts";
 import type { Reading } from "../extractive/reading.ts";
 import { familiesIn, keyOf, type Step } from "../extractive/steps.ts";
 import { groupBy } from "../extractive/text.ts";
-import { type Claim, claimsIn, KnownText, type OutcomeClaim, readOutcomeClaim } from "./claims.ts";
+import { type Claim, claimsIn, KnownText, type OutcomeClaim } from "./claims.ts";
 import { UNFOUND_HEADING } from "./complete.ts";
 
 // Whether the source of a summary supports its claims.
@@ -157,14 +157,11 @@ function lackOf(claim: Claim, { all, user, checks }: Source): UnfoundClaim["kind
     case "attribution":
       return saidByUser(claim.text, user) ? undefined : "attribution";
     case "outcome":
-      return isContradicted(claim.text, checks) ? "outcome" : undefined;
+      return claim.outcome && isContradicted(claim.outcome, checks) ? "outcome" : undefined;
   }
 }
 
-/** True if the runs contradict a clause. */
-function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
-  const claim = readOutcomeClaim(clause);
-  if (claim === undefined) return false;
+function isContradicted(claim: OutcomeClaim, checks: readonly CheckRun[]): boolean {
   const { name, subjects } = claim;
   const named = name === "" ? [] : checks.filter(({ command }) => command.includes(name));
   if (named.length > 0) return disagree(named, claim);
