@@ -187,10 +187,13 @@ async function* turnEvents(
     },
   });
   const stop = new AbortController();
-  const signal = AbortSignal.any(outer === undefined ? [stop.signal] : [outer, stop.signal]);
-  setMaxListeners(0, signal);
+  setMaxListeners(0, stop.signal);
+  // A listener rather than AbortSignal.any: the host's signal may outlive many turns.
+  const abort = (): void => stop.abort(outer?.reason);
+  outer?.addEventListener("abort", abort, { once: true });
+  if (outer?.aborted === true) abort();
   state.emit = (event) => open?.enqueue(event);
-  const work = turn(state, text, signal)
+  const work = turn(state, text, stop.signal)
     .then((result) => open?.enqueue({ type: "ended", ...result }))
     .finally(() => {
       open?.close();
@@ -204,6 +207,7 @@ async function* turnEvents(
     stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
     await work.catch(() => undefined);
     await state.journal?.settled();
+    outer?.removeEventListener("abort", abort);
     state.emit = (event) => betweenTurns(event, state.options);
   }
 }

@@ -2,7 +2,7 @@ import { type Deadline, orAborted } from "../host.ts";
 import { objectOf, textOf } from "../providers/request.ts";
 import type { Hook, HookEvent, Skill, SkillMemory } from "./definitions.ts";
 import { type AgentEvent, type Diagnostic, diagnosticText, wordsOf } from "./event.ts";
-import { type AgentTool, type PathBound, type Permissions, refusalOf, startShared } from "./tool.ts";
+import { type AgentTool, type Bound, type Permissions, refusalOf, startShared } from "./tool.ts";
 
 /** Argument of a hook. */
 export interface HookContext {
@@ -87,17 +87,12 @@ export class SkillSession {
     return true;
   }
 
-  /** Why a tool cannot be called now; undefined if it can. */
-  refuse(tool: string): string | undefined {
-    const by = this.inUse.find(({ skill }) => skill.allowedTools?.includes(tool) === false)?.skill;
-    if (by === undefined) return undefined;
-    return `Not run: the skill ${by.name} is in use and allows only ${by.allowedTools?.join(", ") || "no tools"}.`;
-  }
-
-  get bounds(): readonly PathBound[] {
-    return this.inUse.flatMap(({ skill: { name, paths } }) =>
-      paths === undefined ? [] : [{ by: `the skill ${name}`, paths }],
-    );
+  get bounds(): readonly Bound[] {
+    return this.inUse.map(({ skill: { name, allowedTools: tools, paths } }) => ({
+      by: `the skill ${name}`,
+      tools,
+      paths,
+    }));
   }
 
   /** The narrowest scope among the skills in use. */

@@ -199,21 +199,25 @@ export function refusalOf(permission: Permission): string | undefined {
   return `The user did not allow this call.${why}`;
 }
 
-/** A restriction to certain paths. */
-export interface PathBound {
-  /** What sets it, for display, such as `skill release`. */
+/** A restriction to certain tools and paths; what is left out does not restrict. */
+export interface Bound {
+  /** What sets it, for display, such as `the skill release`. */
   readonly by: string;
+  /** Names. */
+  readonly tools?: readonly string[];
   /** Globs relative to the workspace. */
-  readonly paths: readonly string[];
+  readonly paths?: readonly string[];
 }
 
 /** Why a call would leave the bound; undefined if it stays inside. Symbolic links are resolved first. */
 export async function outsideOf(
-  { by, paths }: PathBound,
+  { by, tools, paths }: Bound,
   { tool, arguments: args }: { readonly tool: AgentTool; readonly arguments: unknown },
   workspaceDir: string,
 ): Promise<string | undefined> {
-  if (tool.paths === "none") return undefined;
+  if (tools?.includes(tool.name) === false)
+    return `Not run: ${by} is in use and allows only ${tools.join(", ") || "no tools"}.`;
+  if (paths === undefined || tool.paths === "none") return undefined;
   if (tool.paths === undefined)
     return `Not run: ${by} may touch ${paths.join(", ")} only, and ${tool.name} does not say which files it touches.`;
   const patterns = paths.map(globPattern);

@@ -20,7 +20,7 @@ import {
   type TurnEnd,
 } from "./event.ts";
 import { useSkillTool } from "./skills.ts";
-import { type AgentTool, type CallToCheck, outsideOf, type PathBound, refusalOf } from "./tool.ts";
+import { type AgentTool, type CallToCheck, outsideOf, refusalOf } from "./tool.ts";
 import { runTurn, type TurnPorts, type TurnResult } from "./turn.ts";
 
 // What the turns of an agent and of its sub-agents run with.
@@ -147,11 +147,8 @@ async function refusal(
 ): Promise<string | undefined> {
   const { permissions, workspaceDir = "." } = options;
   const { tool, arguments: args, signal } = call;
-  const bySkill = skills.refuse(tool.name);
-  if (bySkill !== undefined) return bySkill;
-  const own: PathBound[] =
-    subAgent?.paths === undefined ? [] : [{ by: `the sub-agent ${subAgent.name}`, paths: subAgent.paths }];
-  for (const bound of [...own, ...skills.bounds]) {
+  const own = subAgent && { by: `the sub-agent ${subAgent.name}`, paths: subAgent.paths };
+  for (const bound of [...skills.bounds, ...(own === undefined ? [] : [own])]) {
     const outside = await outsideOf(bound, call, workspaceDir);
     if (outside !== undefined) return outside;
   }
