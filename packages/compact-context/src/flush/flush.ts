@@ -58,16 +58,6 @@ export interface Recovery {
   readonly failed: number;
 }
 
-/** Queues the messages that compactions discard and delivers them to a hook in the background. */
-export interface MemoryFlushing extends BeforeCommit {
-  /** Starts delivering what earlier processes queued and whatever becomes due later. */
-  start(): void;
-  /** Resolves when every queued and committed flush has been delivered or has failed. */
-  recover(): Promise<Recovery>;
-  /** Resolves when no hook is running, or after `ms`. */
-  settle(ms: number): Promise<void>;
-}
-
 /** The manager ports that concern memory. */
 interface MemoryPorts {
   readonly memoryFlushHook?: MemoryFlushHook;
@@ -90,42 +80,6 @@ interface FlushContext {
 const WAIT_MS = 500;
 const HOOK_TIMEOUT_MS = 60_000;
 
-/** Undefined if the ports set neither `memoryFlushHook` nor `beforeCompaction`. */
-export function createManagerFlushing(ports: MemoryPorts, context: FlushContext): MemoryFlushing | undefined {
-  const { memoryFlushHook, memoryFlushTimeoutMs = HOOK_TIMEOUT_MS } = ports;
-  const { beforeCompaction: look, beforeCompactionWaitMs: waitMs = WAIT_MS } = ports;
-  const flushing = memoryFlushHook && new FlushQueue(memoryFlushHook, memoryFlushTimeoutMs, context);
-  if (look === undefined) return flushing;
-  return {
-    start: () => flushing?.start(),
-    async queue(session, plan, step) {
-      const looking = lookFirst(look, session, plan, { waitMs, warn: context.warn });
-      const [queued] = await Promise.all([flushing?.queue(session, plan, step), looking]);
-      return queued;
-    },
-    recover: async () => (await flushing?.recover()) ?? { handedOn: 0, failed: 0 },
-    settle: async (ms) => flushing?.settle(ms),
-  };
-}
-
-/** Calls `beforeCompaction` before a plan is committed; waits at most `waitMs` and never rejects. */
-async function lookFirst(
-  look: BeforeCompaction,
-  session: Session,
-  plan: CompactionPlan,
-  { waitMs, warn }: { readonly waitMs: number; warn(message: string): void },
-): Promise<void> {
-  if (!plan.entries.some(({ action }) => action === "summarize" || action === "clear")) return;
-  const discarded = discardedMessages(session, plan);
-  await within(waitMs, async (signal) => {
-    try {
-      await look([...session.view], { sessionId: session.id, discarded, signal });
-    } catch (error) {
-      warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
-    }
-  });
-}
-
 /** Maximum number of concurrent hooks; further items wait in the outbox. */
 const AT_ONCE = 8;
 /** Claim lifetime: how long other workers leave an item alone after its worker stops renewing. */
@@ -137,11 +91,10 @@ const UNDECIDED_MS = 60 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
 const LOOK_AGAIN_SOONEST_MS = 100;
 
-/** The outbox of a manager and the running hooks. */
-class FlushQueue implements MemoryFlushing {
+/** Queues the messages that compactions discard and delivers them to a hook in the background. */
+export class MemoryFlushing implements BeforeCommit {
+  readonly #ports: MemoryPorts;
   readonly #context: FlushContext;
-  readonly #hook: MemoryFlushHook;
-  readonly #timeoutMs: number;
   readonly #claim: Claim;
   readonly #running = new Set<Promise<void>>();
   readonly #counted = { handedOn: 0, failed: 0 };
@@ -150,16 +103,39 @@ class FlushQueue implements MemoryFlushing {
   #passing: Promise<void> | undefined;
   #callOff = (): void => undefined;
 
-  constructor(hook: MemoryFlushHook, timeoutMs: number, context: FlushContext) {
+  constructor(ports: MemoryPorts, context: FlushContext) {
+    this.#ports = ports;
     this.#context = context;
-    this.#hook = hook;
-    this.#timeoutMs = timeoutMs;
     this.#claim = { by: context.worker, ms: CLAIM_MS };
   }
 
   async queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined> {
-    const messages = discardedMessages(session, plan);
-    if (messages.length === 0) return undefined;
+    const discarded = discardedMessages(session, plan);
+    const looking = this.#look(session, plan, discarded);
+    const [queued] = await Promise.all([this.#queue(session, discarded, step), looking]);
+    return queued;
+  }
+
+  /** Calls `beforeCompaction` before a plan is committed; waits a limited time and never rejects. */
+  async #look(session: Session, plan: CompactionPlan, discarded: readonly Message[]): Promise<void> {
+    const { beforeCompaction, beforeCompactionWaitMs = WAIT_MS } = this.#ports;
+    const leaves = plan.entries.some(({ action }) => action === "summarize" || action === "clear");
+    if (beforeCompaction === undefined || !leaves) return;
+    await within(beforeCompactionWaitMs, async (signal) => {
+      try {
+        await beforeCompaction([...session.view], { sessionId: session.id, discarded, signal });
+      } catch (error) {
+        this.#context.warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
+      }
+    });
+  }
+
+  async #queue(
+    session: Session,
+    messages: readonly Message[],
+    step: number,
+  ): Promise<QueuedWork | undefined> {
+    if (messages.length === 0 || this.#ports.memoryFlushHook === undefined) return undefined;
     const { redact, now } = this.#context;
     const claim = this.#claim;
     const { outbox } = await this.#context.open(session.urgent ? "patient" : "quick");
@@ -182,11 +158,14 @@ class FlushQueue implements MemoryFlushing {
     };
   }
 
+  /** Starts delivering what earlier processes queued and whatever becomes due later. */
   start(): void {
-    void this.#run();
+    if (this.#ports.memoryFlushHook !== undefined) void this.#run();
   }
 
+  /** Resolves when every queued and committed flush has been delivered or has failed. */
   async recover(): Promise<Recovery> {
+    if (this.#ports.memoryFlushHook === undefined) return { handedOn: 0, failed: 0 };
     const before = { ...this.#counted };
     // Adds up the waits instead of reading the clock, which a test may replace.
     for (let waited = 0; waited <= CLAIM_MS; ) {
@@ -203,6 +182,7 @@ class FlushQueue implements MemoryFlushing {
     return { handedOn: handedOn - before.handedOn, failed: failed - before.failed };
   }
 
+  /** Resolves when no hook is running, or after `ms`. */
   settle(ms: number): Promise<void> {
     return Promise.race([this.#idle(), new Promise<void>((done) => later(ms, done))]);
   }
@@ -236,16 +216,15 @@ class FlushQueue implements MemoryFlushing {
 
   /** Delivers an item and renews the claim on it meanwhile; removes it from the outbox, or rejects. */
   async #deliver(outbox: Outbox, item: ClaimedItem): Promise<void> {
+    const { memoryFlushHook: hook, memoryFlushTimeoutMs: ms = HOOK_TIMEOUT_MS } = this.#ports;
     const { sessionId, step, messages } = decodeFlushItem(item);
     const idempotencyKey = `${item.session}/${item.id}`;
     const about = { sessionId, step, idempotencyKey, attempt: item.attempts + 1 };
     const renew = (): void => void outbox.renew(item, this.#claim).catch(() => undefined);
     const stopRenewing = later(CLAIM_MS / 3, renew, true);
     try {
-      const inTime = await within(this.#timeoutMs, async (signal) =>
-        this.#hook(messages, { ...about, signal }),
-      );
-      if (!inTime) throw new Error(`the hook took longer than ${this.#timeoutMs} ms`);
+      const inTime = await within(ms, async (signal) => hook?.(messages, { ...about, signal }));
+      if (!inTime) throw new Error(`the hook took longer than ${ms} ms`);
     } finally {
       stopRenewing();
     }
