@@ -44,10 +44,10 @@ export const MUTANTS = [
   {
     id: "RUN-5",
     what: "deliveries wait longer and longer without end",
-    file: "packages/compact-context/src/flush/delivery.ts",
+    file: "packages/compact-context/src/flush/flush.ts",
     find: "10 * 60_000",
     replace: "1000 * 60_000",
-    test: "packages/compact-context/src/flush/delivery.test.ts",
+    test: "packages/compact-context/src/flush/retries.test.ts",
     name: "RUN-5 a delivery that fails is repeated after one second, then two, four and so on, up to ten minutes",
   },
   {
@@ -160,7 +160,7 @@ export const MUTANTS = [
   {
     id: "AGT-1",
     what: "a contextual sub-agent gets the whole channel",
-    file: "packages/compact-context/src/agent/sub-agents/sub-agent.ts",
+    file: "packages/compact-context/src/agent/definitions.ts",
     find: '(memory ?? "relevant")',
     replace: '(memory ?? "channel")',
     test: "test/agents/definitions.test.ts",

@@ -1,8 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { loadSkills } from "../../packages/compact-context/src/agent/skills/skill.ts";
-import { loadSubAgents } from "../../packages/compact-context/src/agent/sub-agents/sub-agent.ts";
+import { loadSkills, loadSubAgents } from "../../packages/compact-context/src/agent/definitions.ts";
 import { tempFolder } from "./harness.ts";
 
 const file = (lines: readonly string[], body = "Do it well."): string =>
@@ -146,22 +145,26 @@ describe("sub-agent definitions", () => {
     ]);
   });
 
-  it("AGT-1 leaves out what declares bounds that broken YAML hides: it would have none", async () => {
+  it("AGT-1 reads bounds beside a broken line, and leaves out what declares bounds that stay hidden", async () => {
+    const reader = ["name: reader", "description: Reads: all of it", "paths:", "  [src/**]", "tools:"];
     const folder = folderWith({
-      "reader.md": file([
-        "name: reader",
-        "description: Reads: all of it",
-        "paths:",
-        "  [src/**]",
-        "tools:",
-        "  [read]",
-      ]),
+      "hidden.md": file([...reader, "  [read"]),
+      "reader.md": file([...reader, "  [read]"]),
     });
     const { found, problems } = await loadSubAgents([folder]);
-    expect(found).toEqual([]);
-    expect(placed(folder, problems).slice(1)).toEqual([
-      "reader.md:6 tools: cannot be read",
-      "reader.md:4 paths: cannot be read",
+    expect(found).toMatchObject([
+      {
+        description: "Reads: all of it",
+        paths: ["src/**"],
+        tools: ["read"],
+        place: join(folder, "reader.md"),
+      },
+    ]);
+    expect(placed(folder, problems)).toEqual([
+      expect.stringMatching(/^hidden.md:3 the frontmatter is no valid YAML/),
+      "hidden.md:1 name: is missing",
+      "hidden.md:1 description: is missing",
+      expect.stringMatching(/^reader.md:3 the frontmatter is no valid YAML/),
     ]);
   });
 });
@@ -253,7 +256,7 @@ describe("skill definitions", () => {
     ]);
   });
 
-  it("AGT-2 reads YAML that is broken line by line, tells the line, and runs none of its hooks", async () => {
+  it("AGT-2 reads YAML that is broken with its values in quotes, tells the line, and runs none of its hooks", async () => {
     const folder = folderWith({
       "colon.md": file([
         "name: colon",
@@ -273,6 +276,6 @@ describe("skill definitions", () => {
     const told = placed(folder, problems);
     expect(told[0]).toMatch(/^colon.md:3 the frontmatter is no valid YAML/);
     expect(told[1]).toMatch(/^colon.md:6 hooks: .*none is run/);
-    expect(told.at(-1)).toBe("unbound.md:4 allowed_tools: cannot be read");
+    expect(told.at(-1)).toBe("unbound.md:1 description: is missing");
   });
 });

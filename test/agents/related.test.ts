@@ -1,12 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import {
-  channelRecall,
-  enterSession,
-  openState,
-  relate,
-} from "../../packages/compact-context/src/agent/agent-state.ts";
+import { enterSession, openState, relate } from "../../packages/compact-context/src/agent/agent-state.ts";
+import { channelRecall } from "../../packages/compact-context/src/agent/channel-recall.ts";
 import { createScriptedModel } from "../../packages/compact-context/src/agent/scripted.ts";
 import { createRecall } from "../../packages/compact-context/src/recall/recall.ts";
 import { createArchive } from "../../packages/compact-context/src/search/archive.ts";

@@ -51,10 +51,12 @@ describe("SUM-10 recorded requests and what was made of their answers", () => {
   });
 
   it("a change of a prompt's words changes its version", async () => {
-    const { SHAPES } = await import("../../packages/compact-context/src/summarizers/llm/prompts.ts");
+    const { EXAMPLE_RECORDS, SHAPES } = await import(
+      "../../packages/compact-context/src/summarizers/llm/prompts.ts"
+    );
     const { contentHash } = await import("../../packages/compact-context/src/core/message.ts");
-    const hashes = Object.values(SHAPES).map(({ prompt, form, example }) => {
-      const text = [form, example.records, example.notes].join("\n");
+    const hashes = Object.values(SHAPES).map(({ prompt, form, notes }) => {
+      const text = [form, EXAMPLE_RECORDS, notes].join("\n");
       return `${prompt} ${contentHash({ role: "user", parts: [{ type: "text", text }] })}`;
     });
     await expect(`${hashes.join("\n")}\n`).toMatchFileSnapshot("summaries/versions.txt");

@@ -7,8 +7,8 @@ import { builtinSummarizer } from "../../packages/compact-context/src/summarizer
 import { HEADINGS, readEarlier } from "../../packages/compact-context/src/summarizers/extractive/format.ts";
 import { readConversation } from "../../packages/compact-context/src/summarizers/extractive/reading.ts";
 import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
-import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/fold.ts";
 import type { ModelSummarizerOptions } from "../../packages/compact-context/src/summarizers/llm/options.ts";
+import { recordUnits } from "../../packages/compact-context/src/summarizers/llm/records.ts";
 import { findUnfound, sourceOf } from "../../packages/compact-context/src/summarizers/llm/verify.ts";
 import { readTranscript } from "../../packages/compact-context-cli/src/transcripts/read.ts";
 import { present, read, textOf } from "../transcripts/sessions.ts";

@@ -7,8 +7,12 @@ import type {
   TextModelRequest,
 } from "../../packages/compact-context/src/core/ports.ts";
 import { createModelSummarizer } from "../../packages/compact-context/src/summarizers/llm/create.ts";
-import { recordUnits, splitUnits } from "../../packages/compact-context/src/summarizers/llm/fold.ts";
 import { asData } from "../../packages/compact-context/src/summarizers/llm/prompts.ts";
+import {
+  recordUnits,
+  renderRecord,
+  splitUnits,
+} from "../../packages/compact-context/src/summarizers/llm/records.ts";
 import { HONEST_NOTES, loginSession } from "./conversations.ts";
 
 function watching(window: number, answer = (_: number): string => HONEST_NOTES) {
@@ -109,8 +113,8 @@ describe("SUM-11 an input beyond the model's window", () => {
           );
           const parts = splitUnits(units, room, countText);
           for (const part of parts) expect(part.tokens).toBeLessThanOrEqual(room);
-          const said = units.flat().reduce((total, record) => total + record.text.length, 0);
-          expect(parts.reduce((total, part) => total + part.characters, 0)).toBe(said);
+          const written = parts.map(({ text }) => text).join("\n");
+          expect(unframed(written)).toBe(unframed(units.flat().map(renderRecord).join("\n")));
           expect(parts.reduce((total, part) => total + part.units, 0)).toBe(units.length);
         },
       ),
@@ -118,6 +122,11 @@ describe("SUM-11 an input beyond the model's window", () => {
     );
   });
 });
+
+/** The texts of records, without headers and line breaks. */
+function unframed(records: string): string {
+  return records.replace(/^\[[\d.]+ user\]$/gm, "").replaceAll("\n", "");
+}
 
 describe("records are data", () => {
   const hostile = [

@@ -20,13 +20,7 @@ import {
   refuseUnknown,
   requireOptions,
 } from "./errors.ts";
-import type { MemoryFlushHook } from "./flush/delivery.ts";
-import {
-  type BeforeCompaction,
-  createManagerFlushing,
-  type MemoryFlushing,
-  type Recovery,
-} from "./flush/flush.ts";
+import { type BeforeCompaction, type MemoryFlushHook, MemoryFlushing, type Recovery } from "./flush/flush.ts";
 import { LiveLists } from "./lint/live.ts";
 import { createRecall, type Recall } from "./recall/recall.ts";
 import { createRedactor, REDACTION_OFF_WARNING } from "./redaction/redactor.ts";
@@ -274,7 +268,7 @@ function wire(config: CompactConfig, ports: ManagerPorts): Wired {
   });
   const wantsFlush = ports.memoryFlushHook !== undefined || ports.beforeCompaction !== undefined;
   const flushing = wantsFlush
-    ? createManagerFlushing(ports, { worker, redact: redaction, open: openQueue, now, warn })
+    ? new MemoryFlushing(ports, { worker, redact: redaction, open: openQueue, now, warn })
     : undefined;
   const settings: ManagerSettings = {
     ...sessionSettings(config, warn),

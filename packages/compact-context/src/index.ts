@@ -37,8 +37,7 @@ export type {
 export type { ManualRequest, PreflightRequest } from "./core/usage.ts";
 export { CompactManager, type ManagerPorts } from "./create-manager.ts";
 export { CompactError, type CompactErrorCode } from "./errors.ts";
-export type { MemoryFlushHook } from "./flush/delivery.ts";
-export type { BeforeCompaction } from "./flush/flush.ts";
+export type { BeforeCompaction, MemoryFlushHook } from "./flush/flush.ts";
 export { lint, repair, type Violation } from "./lint/index.ts";
 export type { Recall } from "./recall/recall.ts";
 export {

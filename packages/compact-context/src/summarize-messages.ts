@@ -14,7 +14,7 @@ import {
   requireList,
   requireOptions,
 } from "./errors.ts";
-import type { MemoryFlushHook } from "./flush/delivery.ts";
+import type { MemoryFlushHook } from "./flush/flush.ts";
 import { createRedactor } from "./redaction/redactor.ts";
 import { POLICY, type RunningList, readRunningList } from "./running-list.ts";
 import { createSummarizers, modelSummarizer } from "./summarizers/create-summarizers.ts";

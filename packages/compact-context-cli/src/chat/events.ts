@@ -6,8 +6,8 @@ import {
   diagnosticText,
   type TurnEnd,
 } from "compact-context/internal/agent/event";
-import { USE_SKILL } from "compact-context/internal/agent/skills/skill-session";
-import { SUB_AGENT } from "compact-context/internal/agent/sub-agents/run-sub-agent";
+import { USE_SKILL } from "compact-context/internal/agent/skills";
+import { SUB_AGENT } from "compact-context/internal/agent/turn-ports";
 import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import { typedText } from "compact-context/internal/core/units";
 import { isFailure } from "compact-context/internal/recall/arguments";

@@ -1,4 +1,3 @@
-import { requireOptions } from "../errors.ts";
 import { stripRuntimeContext } from "../memory/pack.ts";
 import { objectsIn, textOf } from "../providers/request.ts";
 
@@ -41,9 +40,7 @@ export type AgentMessage =
   | { readonly role: "tool"; readonly content: readonly AgentToolResultPart[] };
 
 /** The readable text of a message, without recalled context. */
-export function agentMessageText(message: AgentMessage): string {
-  requireOptions(message, "message", "Pass a message of the agent's session.");
-  const { content } = message;
+export function agentMessageText({ content }: AgentMessage): string {
   if (typeof content === "string") return stripRuntimeContext(content);
   const texts = objectsIn(content).map((part) => (part.type === "text" ? textOf(part.text) : ""));
   return stripRuntimeContext(texts.filter((text) => text !== "").join("\n"));
@@ -92,17 +89,11 @@ export interface AgentModelRequest {
 /** One piece of an answer, in order; the last is `end`. */
 export type AgentModelPart =
   | {
-      readonly type: "text";
+      readonly type: "text" | "reasoning";
       readonly text: string;
       /** Ids or signatures from the provider; can come with any piece of a block, the newest wins. */
       readonly providerOptions?: unknown;
       /** True on the last piece of a block: the next piece starts another one. */
-      readonly ends?: boolean;
-    }
-  | {
-      readonly type: "reasoning";
-      readonly text: string;
-      readonly providerOptions?: unknown;
       readonly ends?: boolean;
     }
   | {

@@ -3,10 +3,9 @@ import type { StorageDriver } from "../core/ports.ts";
 import type { CompactManager, ManagerPorts } from "../create-manager.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
 import type { AgentModel } from "./agent-message.ts";
+import type { Skill, SubAgent } from "./definitions.ts";
 import type { Diagnostic } from "./event.ts";
-import type { Skill } from "./skills/skill.ts";
-import type { HookFunction, RunCommand } from "./skills/skill-session.ts";
-import type { SubAgent } from "./sub-agents/sub-agent.ts";
+import type { HookFunction, RunCommand } from "./skills.ts";
 import type { AgentLimits, AgentTool, Permissions } from "./tool.ts";
 
 /**

@@ -1,46 +1,45 @@
 import type { CompactConfigInput } from "../config/settings.ts";
-import type { Role } from "../core/message.ts";
-import type { ManagerPorts } from "../create-manager.ts";
-import { requireOptions } from "../errors.ts";
-import type { MemoryFlushHook } from "../flush/delivery.ts";
-import { buildColdCandidates, type MemoryCandidate } from "../memory/candidates.ts";
+import type { CompactionNotice } from "../core/report.ts";
+import { CompactManager, type ManagerPorts } from "../create-manager.ts";
+import { CompactError, requireOptions } from "../errors.ts";
+import type { MemoryFlushHook } from "../flush/flush.ts";
+import { createHostPreflight, type HostPreflight } from "../host.ts";
 import type { ChannelMemory } from "../memory/channel-memory.ts";
-import { createRecallIndex } from "../memory/ranking/recall-index.ts";
-import { type Expanded, type Recall, readableMessage, within } from "../recall/recall.ts";
-import { recallTools } from "../recall/tools.ts";
 import { createRedactor } from "../redaction/redactor.ts";
-import { o200kBase } from "../tokens/encodings/o200k-base.ts";
-import type { AgentModel } from "./agent-message.ts";
+import { lookUpModel } from "../tokens/models.ts";
+import { type AgentMessage, type AgentModel, bareModelName } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
+import { ChannelJournal, MOST_RELATED, type StoredSession } from "./channel-journal.ts";
 import {
-  type AgentManagers,
-  type AgentSession,
-  createAgentSession,
-  createManagers,
-} from "./agent-session.ts";
-import {
-  type ChannelJournal,
-  createChannelJournal,
-  MOST_RELATED,
-  type StoredSession,
-} from "./channel-journal.ts";
-import { type AgentEvent, compactedText, type Diagnostic, NOTHING_SPENT, type Spent } from "./event.ts";
-import { createSkillSession, type SkillSession } from "./skills/skill-session.ts";
-import { type AgentLimits, type AgentTool, DEFAULT_LIMITS } from "./tool.ts";
+  type AgentEvent,
+  compactedText,
+  type Diagnostic,
+  diagnosticOf,
+  NOTHING_SPENT,
+  type Spent,
+} from "./event.ts";
+import { SkillSession } from "./skills.ts";
+import { type AgentLimits, DEFAULT_LIMITS } from "./tool.ts";
 
 const MODEL_HINT = "Pass the model of the agent: { model }.";
 
 /** The mutable state of an agent, changed as turns run. */
-export interface AgentState {
+export interface AgentState extends SessionParts {
   readonly options: AgentOptions;
   readonly limits: AgentLimits;
   readonly managers: AgentManagers;
   readonly journal: ChannelJournal | undefined;
   readonly clock: () => number;
   readonly newId: () => string;
+  model: AgentModel;
+  /** Emits to the running turn; between turns, warnings go to the host. */
+  emit: (event: AgentEvent) => void;
+}
+
+/** The part of the state that begins anew with a session. */
+interface SessionParts {
   session: AgentSession;
   skills: SkillSession;
-  model: AgentModel;
   /** Sessions whose archives also belong to this one, oldest first. */
   related: readonly string[];
   spent: Spent;
@@ -48,12 +47,7 @@ export interface AgentState {
   recalled: readonly string[];
   /** Instructions of skills that the user activated since the last prompt. */
   pending: readonly string[];
-  /** Emits to the running turn; between turns, warnings go to the host. */
-  emit: (event: AgentEvent) => void;
 }
-
-/** Separates a session's id from the suffix of its sub-agents' sessions. */
-const SUB_SESSION = "--sub-";
 
 /** Opens the channel's session if there is one. If `check` throws, the channel is released. */
 export async function openState(
@@ -62,10 +56,9 @@ export async function openState(
 ): Promise<AgentState> {
   requireOptions(options, "options", MODEL_HINT);
   requireOptions(options.model, "options.model", MODEL_HINT);
-  const { now = () => new Date() } = options;
   const early: Diagnostic[] = [];
   let warn = (diagnostic: Diagnostic): void => void early.push(diagnostic);
-  const journal = journalOf(options, now, (diagnostic) => warn(diagnostic));
+  const journal = journalOf(options, (diagnostic) => warn(diagnostic));
   try {
     const stored = await journal?.load();
     const state = stateOf(options, journal, stored);
@@ -80,6 +73,17 @@ export async function openState(
   }
 }
 
+function journalOf(
+  { channelDir, sessionStorage: driver, config, now = () => new Date() }: AgentOptions,
+  warn: (diagnostic: Diagnostic) => void,
+): ChannelJournal | undefined {
+  if (channelDir === undefined && driver === undefined) return undefined;
+  const redactor = createRedactor(
+    (config as Pick<CompactConfigInput, "redaction"> | undefined)?.redaction as never,
+  );
+  return new ChannelJournal({ channelDir: channelDir ?? "", driver, redactor, now, warn });
+}
+
 function stateOf(
   options: AgentOptions,
   journal: ChannelJournal | undefined,
@@ -91,8 +95,9 @@ function stateOf(
     options,
     managerPorts(options, () => state),
     ({ sessionId, report }) => {
-      if (isOwn(sessionId, state.session.id))
-        state.emit({ type: "compacted", sessionId, report, kept: compactedText(report) });
+      const { id } = state.session;
+      if (sessionId === id || sessionId.startsWith(`${id}${SUB_SESSION}`))
+        emit({ type: "compacted", sessionId, report, kept: compactedText(report) });
     },
   );
   const first = stored ?? { id: newId(), messages: [], related: [] };
@@ -108,7 +113,7 @@ function stateOf(
     ...sessionParts(first, { journal, options, clock, emit }),
   };
   // Fail on an unsuitable manager now, not in the first turn.
-  managers.managerFor(options.model);
+  managers.of(options.model);
   return state;
 }
 
@@ -117,16 +122,14 @@ export function enterSession(state: AgentState, session: StoredSession): void {
   Object.assign(state, sessionParts(session, { ...state, emit: (event) => state.emit(event) }));
 }
 
-type SessionParts = Pick<AgentState, "session" | "skills" | "related" | "spent" | "recalled" | "pending">;
-
 function sessionParts(
   { id, messages, related }: StoredSession,
   { journal, options, clock, emit }: Pick<AgentState, "journal" | "options" | "clock" | "emit">,
 ): SessionParts {
   const warn = (diagnostic: Diagnostic): void => emit({ type: "warning", diagnostic });
   return {
-    session: createAgentSession({ id, messages, journal, warn }),
-    skills: createSkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
+    session: new AgentSession({ id, messages, journal, warn }),
+    skills: new SkillSession({ skills: options.skills ?? [], sessionId: id, ports: options, emit, clock }),
     related: related.slice(-MOST_RELATED),
     spent: NOTHING_SPENT,
     recalled: [],
@@ -146,57 +149,147 @@ export async function relate(state: AgentState, sessionId: string): Promise<void
   await beginInJournal(state);
 }
 
-export function subSessionId(parent: string, name: string, id: string): string {
-  return `${parent}${SUB_SESSION}${name}-${id}`;
-}
-
 /** Reports a warning or error to the host; other events have no reader between turns. */
 export function betweenTurns(event: AgentEvent, { onDiagnostic }: AgentOptions): void {
   if (event.type === "warning" || event.type === "error") onDiagnostic?.(event.diagnostic);
 }
 
-/** The two recall tools: the agent's read its whole channel, a sub-agent's its own session. */
-export function readingTools(
-  state: AgentState,
-  { session, model }: Pick<AgentState, "session" | "model">,
-): AgentTool[] {
-  const manager = state.managers.managerFor(model);
-  const source = {
-    recall: (sessionId: string) => {
-      const live = manager.recall(sessionId);
-      if (sessionId !== state.session.id) return live;
-      const related = (): Recall[] => state.related.toReversed().map((id) => manager.recall(id));
-      return channelRecall({ live, related, channelDir: state.options.channelDir });
+/** Separates a session's id from the suffix of its sub-agents' sessions. */
+const SUB_SESSION = "--sub-";
+
+export function subSessionId(parent: string, name: string, id: string): string {
+  return `${parent}${SUB_SESSION}${name}-${id}`;
+}
+
+// ---- the live list
+
+interface SessionOptions {
+  readonly id: string;
+  readonly messages?: readonly AgentMessage[];
+  readonly journal?: ChannelJournal;
+  /** Called when the journal could not be written; the session continues, and the next write catches up. */
+  readonly warn?: (diagnostic: Diagnostic) => void;
+}
+
+/** The live list of one session. */
+export class AgentSession {
+  readonly id: string;
+  messages: readonly AgentMessage[];
+  /** The provider's usage record of the newest request, until a preflight consumes it. */
+  usage: unknown;
+  readonly #options: SessionOptions;
+  #behind = false;
+
+  constructor(options: SessionOptions) {
+    this.#options = options;
+    this.id = options.id;
+    this.messages = options.messages ?? [];
+  }
+
+  async add(message: AgentMessage): Promise<void> {
+    this.messages = [...this.messages, message];
+    this.#options.journal?.log(message);
+    await this.#keep((journal) => journal.add(message));
+  }
+
+  async replace(messages: readonly AgentMessage[]): Promise<void> {
+    this.messages = messages;
+    await this.#keep((journal) => journal.replace(messages));
+  }
+
+  async #keep(write: (journal: ChannelJournal) => Promise<void>): Promise<void> {
+    const { journal, warn } = this.#options;
+    if (journal === undefined) return;
+    try {
+      await (this.#behind ? journal.replace(this.messages) : write(journal));
+      this.#behind = false;
+    } catch (error) {
+      if (!this.#behind) warn?.({ ...diagnosticOf(error), code: "session-not-saved" });
+      this.#behind = true;
+    }
+  }
+}
+
+// ---- the managers
+
+/** Default token limit of a tool's output as sent to a model. */
+const TOOL_RESULT_TOKENS = 8000;
+
+interface Managed {
+  readonly manager: CompactManager;
+  readonly preflight: HostPreflight;
+  /** Stops hearing of its compactions. */
+  readonly end: () => void;
+}
+
+/** The managers of the models that an agent and its sub-agents use. */
+export interface AgentManagers {
+  of(model: AgentModel): Managed;
+  flush(): Promise<void>;
+  /** Releases a session that is no longer used, once none of its calls is running. */
+  release(sessionId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+/** Managers by window and model name; `compacted` is called for every compaction. */
+function createManagers(
+  { manager: given, config = {} }: Pick<AgentOptions, "manager" | "config">,
+  ports: ManagerPorts,
+  compacted: (notice: CompactionNotice) => void,
+): AgentManagers {
+  const made = new Map<string, Managed>();
+  // One manager can serve several models.
+  const all = (): Managed[] => [...new Set(made.values())];
+  const make = (model: AgentModel): CompactManager => {
+    if (given instanceof CompactManager) return given;
+    if (given !== undefined) return given(model, ports);
+    const name = config.model ?? bareModelName(model.name);
+    const window =
+      config.maxContextTokens ?? model.window ?? lookUpModel(name, config.models as never).window;
+    const policy = { maxToolResultTokens: TOOL_RESULT_TOKENS, ...config.policy };
+    return new CompactManager({ ...config, model: name, maxContextTokens: window, policy }, ports);
+  };
+  const flush = async (): Promise<void> => {
+    await Promise.all(all().map(({ manager }) => manager.flush()));
+  };
+  return {
+    of(model) {
+      const key = `${model.name} ${model.window ?? ""}`;
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const manager = make(model);
+      requireOutputLimit(manager);
+      const managed = all().find((one) => one.manager === manager) ?? {
+        manager,
+        preflight: createHostPreflight(manager),
+        end: manager.onCompaction(compacted),
+      };
+      made.set(key, managed);
+      return managed;
+    },
+    flush,
+    async release(sessionId) {
+      await Promise.all(all().map(({ manager }) => manager.release(sessionId)));
+    },
+    async close() {
+      for (const { end } of all()) end();
+      await flush();
     },
   };
-  return recallTools(source, session.id).map(({ name, description, parameters, execute }) => ({
-    name,
-    description,
-    schema: parameters,
-    paths: "none",
-    concurrent: true,
-    execute: async (args) => execute(args),
-  }));
+}
+
+/**
+ * Tool output can be huge: what is sent must be limited, and the whole archived, before the first request.
+ */
+function requireOutputLimit({ config }: CompactManager): void {
+  if (config.policy.maxToolResultTokens !== undefined) return;
+  throw new CompactError("InvalidConfig", "an agent's manager needs policy.maxToolResultTokens", {
+    place: "policy.maxToolResultTokens",
+    hint: `Set it, to ${TOOL_RESULT_TOKENS} for instance: longer tool output keeps head and tail, and the whole is archived.`,
+  });
 }
 
 type AgentManagerPorts = ManagerPorts & Pick<ChannelMemory["ports"], "beforeCompaction">;
-
-function isOwn(sessionId: string, own: string): boolean {
-  return sessionId === own || sessionId.startsWith(`${own}${SUB_SESSION}`);
-}
-
-function journalOf(
-  options: AgentOptions,
-  now: () => Date,
-  warn: (diagnostic: Diagnostic) => void,
-): ChannelJournal | undefined {
-  const { channelDir, sessionStorage, config } = options;
-  if (channelDir === undefined && sessionStorage === undefined) return undefined;
-  const redactor = createRedactor(
-    (config as Pick<CompactConfigInput, "redaction"> | undefined)?.redaction as never,
-  );
-  return createChannelJournal({ channelDir: channelDir ?? "", driver: sessionStorage, redactor, now, warn });
-}
 
 /**
  * Ports of managers created here: the host's own, skill hooks, and memory except for sub-agents' sessions.
@@ -228,105 +321,4 @@ type Work = () => void | Promise<void>;
 async function both(one: Work, other: Work): Promise<void> {
   const ended = await Promise.allSettled([one, other].map(async (work) => work()));
   for (const end of ended) if (end.status === "rejected") throw end.reason;
-}
-
-interface ChannelRecallOptions {
-  /** Of the live session. */
-  readonly live: Recall;
-  /** Of the related sessions, newest first: earlier ones and those of sub-agents. */
-  readonly related: () => readonly Recall[];
-  /**
-   * Folder whose `log.jsonl` is also searched, for earlier sessions that were never compacted. If omitted, no
-   * log is searched.
-   */
-  readonly channelDir?: string;
-}
-
-type Hits = Awaited<ReturnType<Recall["search"]>>;
-
-const LOG_ID = /^log-(\d{1,9})$/;
-const SNIPPET = 200;
-/** Minimum number of hits taken from each source before they are ranked together. */
-const LEAST_EACH = 8;
-const EXPAND_TOKENS = 2000;
-
-/** Recall over the session and those before it: from their archives, and from the log if they have none. */
-export function channelRecall(options: ChannelRecallOptions): Recall {
-  const { live, related } = options;
-  return {
-    ...live,
-    async expand(id, given) {
-      const line = LOG_ID.exec(id)?.[1];
-      if (line !== undefined) return expandLine(options, Number(line), given ?? {});
-      for (const recall of [live, ...related()]) {
-        const found = await recall.expand(id, given);
-        if (found !== undefined) return found;
-      }
-      return undefined;
-    },
-    async search(text, { limit = LEAST_EACH } = {}) {
-      const before = related();
-      const each = { limit: Math.max(limit, LEAST_EACH) };
-      const places = await Promise.all([live, ...before].map((recall) => recall.search(text, each)));
-      const steps = await Promise.all(before.map((recall) => recall.steps()));
-      const isWhole = before.length < MOST_RELATED && steps.every((found) => found.length > 0);
-      if (!isWhole) places.push(await searchLog(options, text, each.limit));
-      const [only = []] = places;
-      return places.length === 1 ? only.slice(0, limit) : ranked(places.flat(), text, limit);
-    },
-  };
-}
-
-/**
- * Scores of different sources are not comparable: their snippets are ranked against each other; the rest
- * follows in order.
- */
-function ranked(hits: Hits, text: string, limit: number): Hits {
-  const found = [...new Map(hits.map((hit) => [hit.archiveId, hit])).values()];
-  const index = createRecallIndex(
-    found.map(({ archiveId: id, snippet: content }) => ({ id, title: "", content })),
-  );
-  const byId = new Map(found.map((hit) => [hit.archiveId, hit]));
-  const best = index.search(text, { limit }).flatMap(({ id }) => byId.get(id) ?? []);
-  const rest = found.filter((hit) => !best.includes(hit));
-  return [...best, ...rest].slice(0, limit);
-}
-
-async function searchLog(
-  { channelDir, live }: ChannelRecallOptions,
-  text: string,
-  limit: number,
-): Promise<Hits> {
-  if (channelDir === undefined) return [];
-  const lines = await buildColdCandidates({ channelDir }, ["channel-log"]);
-  const byId = new Map(lines.map((line) => [line.id, line]));
-  return createRecallIndex(lines)
-    .search(text, { limit })
-    .flatMap(({ id, score }) => {
-      const line = byId.get(id);
-      if (line === undefined) return [];
-      const [n, role, snippet] = [line.line, roleOf(line), line.content.slice(0, SNIPPET)];
-      return [{ archiveId: `log-${n}`, id, role, sessionId: live.sessionId, step: 0, n, score, snippet }];
-    });
-}
-
-function roleOf({ author }: Pick<MemoryCandidate, "author">): Role {
-  return author === "user" || author === "tool" ? author : "assistant";
-}
-
-async function expandLine(
-  { channelDir, live }: ChannelRecallOptions,
-  n: number,
-  { maxTokens = EXPAND_TOKENS, offset = 0 }: { readonly maxTokens?: number; readonly offset?: number },
-): Promise<Expanded | undefined> {
-  if (channelDir === undefined) return undefined;
-  const lines: readonly MemoryCandidate[] = await buildColdCandidates({ channelDir }, ["channel-log"]);
-  const line = lines.find((one) => one.line === n);
-  if (line === undefined) return undefined;
-  const message = { id: line.id, role: roleOf(line), parts: [{ type: "text" as const, text: line.content }] };
-  const whole = readableMessage(message);
-  const text = within(whole.slice(offset), maxTokens, o200kBase.count);
-  const end = offset + text.length;
-  const found = { message, archiveId: `log-${n}`, sessionId: live.sessionId, step: 0, n, redacted: false };
-  return { found, text, offset, characters: whole.length, next: end < whole.length ? end : undefined };
 }

@@ -2,33 +2,43 @@ import { setMaxListeners } from "node:events";
 import { decode } from "../codecs/formats.ts";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
+import { typedText } from "../core/units.ts";
 import { CompactError } from "../errors.ts";
+import type { MemoryBoundary } from "../memory/channel-memory.ts";
 import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/pack.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
-import {
-  busyError,
-  changeModel,
-  compactNow,
-  contextOf,
-  type ListedSession,
-  listSessions,
-  type NewSession,
-  resumeSession,
-  startNewSession,
-  undoCompaction,
-} from "./agent-commands.ts";
-import type { AgentMessage, AgentModel } from "./agent-message.ts";
+import { type AgentMessage, type AgentModel, agentMessageText } from "./agent-message.ts";
 import type { AgentOptions } from "./agent-options.ts";
-import { type AgentState, betweenTurns, openState } from "./agent-state.ts";
-import { type ContextView, type MemoryView, memoryView } from "./context-view.ts";
+import { type AgentState, beginInJournal, betweenTurns, enterSession, openState } from "./agent-state.ts";
+import { answered } from "./channel-journal.ts";
+import { type ContextView, contextView, type MemoryView, memoryView } from "./context-view.ts";
 import { type AgentEvent, type Diagnostic, diagnosticOf, type Spent } from "./event.ts";
-import { skillText } from "./skills/skill-session.ts";
-import { runTurn, type TurnResult } from "./turn.ts";
+import { runTurn, shapesOf, type TurnResult } from "./turn.ts";
 import { agentPorts, askModel, checkToolNames } from "./turn-ports.ts";
 
 export interface SendOptions {
   /** Interrupts the turn; the session stays usable. */
   readonly signal?: AbortSignal;
+}
+
+/** Result of starting a new session. */
+export interface NewSession {
+  readonly sessionId: string;
+  /** The session before it; its archive stays searchable. */
+  readonly previous: string;
+  /** What the memory recorded of it; undefined without a memory. */
+  readonly memory: MemoryBoundary | undefined;
+}
+
+/** A session of the channel, as shown in a list. */
+export interface ListedSession {
+  readonly id: string;
+  /** Time of the last message, ISO 8601. */
+  readonly at: string;
+  readonly messages: number;
+  /** First and latest user message. */
+  readonly firstAsk: string;
+  readonly lastAsk: string;
 }
 
 /**
@@ -72,7 +82,7 @@ export interface Agent {
    * For work outside of turns, such as a memory's: asks the agent's model; the cost is counted in `spent`.
    */
   ask(request: TextModelRequest): Promise<TextModelAnswer>;
-  /** For `/model`: switches to another model. */
+  /** For `/model`: switches to another model; the session's state carries over if both managers share their storage. */
   useModel(model: AgentModel): Promise<void>;
   /**
    * Activates a skill for the user; returns what part of it cannot run. Throws `NotFound` for an unknown
@@ -95,7 +105,10 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
   const state = await openState(options, checkToolNames);
   let busy = false;
   const begin = async (): Promise<() => void> => {
-    if (busy) throw busyError();
+    if (busy)
+      throw new CompactError("InvalidUsage", "the agent is at work on another turn", {
+        hint: "Read that turn to its end, or interrupt it with its signal, before the next one.",
+      });
     busy = true;
     try {
       const rest = await state.journal?.atWork();
@@ -143,43 +156,49 @@ export async function createAgent(options: AgentOptions): Promise<Agent> {
     context: () => contextOf(state),
     compact: (instruction, { signal } = {}) => alone(() => compactNow(state, instruction, signal)),
     undo: () => alone(() => undoCompaction(state)),
-    startNew: () => alone(() => startNewSession(state)),
+    startNew: () => alone(() => leaveFor(state, state.newId(), [])),
     sessions: () => listSessions(state),
     resume: (id) => alone(() => resumeSession(state, id)),
     memory: (query) => memoryView(options, query),
     ask: (request) => askModel(state, request),
-    useModel: (model) => alone(() => changeModel(state, model)),
+    useModel: (model) =>
+      alone(async () => {
+        await state.managers.flush();
+        state.managers.of(model);
+        state.model = model;
+      }),
     useSkill: (name) => useSkill(state, name),
     endSkill: (name) => state.skills.end(name, "user"),
     close: () => close(state),
   };
 }
 
+// ---- a turn
+
 async function* turnEvents(
   state: AgentState,
   text: string,
-  signal: AbortSignal | undefined,
+  outer: AbortSignal | undefined,
 ): AsyncGenerator<AgentEvent> {
-  let push: AgentState["emit"] = () => undefined;
-  let end = (): void => undefined;
+  let open: ReadableStreamDefaultController<AgentEvent> | undefined;
   const events = new ReadableStream<AgentEvent>({
     start(controller) {
-      push = (event) => controller.enqueue(event);
-      end = () => {
-        controller.close();
-        push = () => undefined;
-      };
+      open = controller;
     },
   });
   const stop = new AbortController();
   setMaxListeners(0, stop.signal);
-  const abort = (): void => stop.abort(signal?.reason);
-  signal?.addEventListener("abort", abort, { once: true });
-  if (signal?.aborted === true) abort();
-  state.emit = (event) => push(event);
+  // A listener rather than AbortSignal.any: the host's signal may outlive many turns.
+  const abort = (): void => stop.abort(outer?.reason);
+  outer?.addEventListener("abort", abort, { once: true });
+  if (outer?.aborted === true) abort();
+  state.emit = (event) => open?.enqueue(event);
   const work = turn(state, text, stop.signal)
-    .then((result) => push({ type: "ended", ...result }))
-    .finally(() => end());
+    .then((result) => open?.enqueue({ type: "ended", ...result }))
+    .finally(() => {
+      open?.close();
+      open = undefined;
+    });
   try {
     // If the reader stops, the remaining events stay unread.
     yield* events.values({ preventCancel: true });
@@ -188,7 +207,7 @@ async function* turnEvents(
     stop.abort(new CompactError("Aborted", "nobody reads the turn any more"));
     await work.catch(() => undefined);
     await state.journal?.settled();
-    signal?.removeEventListener("abort", abort);
+    outer?.removeEventListener("abort", abort);
     state.emit = (event) => betweenTurns(event, state.options);
   }
 }
@@ -216,7 +235,7 @@ function useSkill(state: AgentState, name: string): readonly Diagnostic[] {
       hint: `There are: ${known.join(", ") || "none"}.`,
     });
   }
-  state.pending = [...state.pending, skillText(begun.skill, begun.problems)];
+  state.pending = [...state.pending, begun.text];
   return begun.problems;
 }
 
@@ -248,16 +267,23 @@ async function recall(state: AgentState, text: string): Promise<string> {
   const scope = state.skills.memoryScope;
   state.recalled = [];
   if (memory === undefined || scope === "none") return "";
+  const only = scope === "session" ? { sources: ["channel-session" as const] } : {};
+  const found = await orWarn(state, "recall-failed", () => memory.recall(text, only));
+  if (found === undefined) return "";
+  const { items, renderedText } = found;
+  state.recalled = recalledWords(items);
+  if (renderedText !== "")
+    state.emit({ type: "recalled", items: state.recalled, characters: renderedText.length });
+  return renderedText;
+}
+
+/** The result of work that the session can do without; undefined, with a warning, if it fails. */
+async function orWarn<T>(state: AgentState, code: string, work: () => Promise<T>): Promise<T | undefined> {
   try {
-    const only = scope === "session" ? { sources: ["channel-session" as const] } : {};
-    const { items, renderedText } = await memory.recall(text, only);
-    state.recalled = recalledWords(items);
-    if (renderedText !== "")
-      state.emit({ type: "recalled", items: state.recalled, characters: renderedText.length });
-    return renderedText;
+    return await work();
   } catch (error) {
-    state.emit({ type: "warning", diagnostic: diagnosticOf(error, "recall-failed") });
-    return "";
+    state.emit({ type: "warning", diagnostic: diagnosticOf(error, code) });
+    return undefined;
   }
 }
 
@@ -282,4 +308,100 @@ function gistOf(line: string): string {
     .split(/\s+/)
     .filter((word) => word !== "");
   return words.length > GIST_WORDS ? `${words.slice(0, GIST_WORDS).join(" ")} …` : words.join(" ");
+}
+
+// ---- between turns
+
+/** The parts of a request other than the messages. */
+function requestOf(state: AgentState) {
+  const tools = shapesOf(agentPorts(state).tools);
+  return { format: "ai-sdk" as const, system: state.options.system ?? "", tools };
+}
+
+function contextOf(state: AgentState): ContextView {
+  const { session, model, managers, recalled } = state;
+  const { id: sessionId, messages } = session;
+  const { manager } = managers.of(model);
+  return contextView({ ...requestOf(state), manager, sessionId, messages, recalled });
+}
+
+/**
+ * Compacts now, whatever the size; the instruction is passed to the summarizer. Rejects on failure, with
+ * nothing changed.
+ */
+async function compactNow(
+  state: AgentState,
+  instruction: string | undefined,
+  signal: AbortSignal | undefined,
+): Promise<CompactionReport> {
+  const { session, managers, model } = state;
+  const request = { ...requestOf(state), note: instruction || undefined, signal };
+  const { manager } = managers.of(model);
+  const { messages, report } = await manager.manualCompact(session.id, session.messages, request);
+  if (report.compacted) await session.replace(messages);
+  return report;
+}
+
+/**
+ * Undoes the newest compaction: restores the list before it and keeps what was added since. False if its
+ * originals are not in the archive.
+ */
+async function undoCompaction(state: AgentState): Promise<boolean> {
+  const { session, managers, model } = state;
+  const { manager } = managers.of(model);
+  const { messages } = await manager.undo(session.id, session.messages, requestOf(state));
+  if (messages !== undefined) await session.replace(messages);
+  return messages !== undefined;
+}
+
+/** The sessions in the channel's log, newest first; empty for an agent without a channel. */
+async function listSessions({ journal }: AgentState): Promise<readonly ListedSession[]> {
+  const found = new Map<string, ListedSession>();
+  for await (const { session: id, at, message } of journal?.logged() ?? []) {
+    const known = found.get(id);
+    const ask = message.role === "user" ? typedText(agentMessageText(message)).trim() : "";
+    const firstAsk = known?.firstAsk || ask;
+    const messages = (known?.messages ?? 0) + 1;
+    found.set(id, { id, at, messages, firstAsk, lastAsk: ask || (known?.lastAsk ?? "") });
+  }
+  return [...found.values()].toSorted((a, b) => b.at.localeCompare(a.at));
+}
+
+/** Resumes an earlier session of the channel from its log. Rejects with `NotFound` for an unknown session. */
+async function resumeSession(state: AgentState, id: string): Promise<void> {
+  if (id === state.session.id) return;
+  const messages: AgentMessage[] = [];
+  for await (const { session, message } of state.journal?.logged() ?? [])
+    if (session === id) messages.push(message);
+  if (messages.length === 0)
+    throw new CompactError("NotFound", `the channel has no session ${id}`, {
+      hint: "Agent.sessions() names those that it has.",
+    });
+  await leaveFor(state, id, answered(messages));
+}
+
+/**
+ * Ends the session and makes another one the live one. The memory records the old session first, and its list
+ * is archived by compacting it; one too short for that is still in the log.
+ */
+async function leaveFor(
+  state: AgentState,
+  id: string,
+  messages: readonly AgentMessage[],
+): Promise<NewSession> {
+  const { session, options } = state;
+  const { id: previous, messages: left } = session;
+  let memory: MemoryBoundary | undefined;
+  if (left.length > 0) {
+    memory = await orWarn(state, "memory-failed", async () =>
+      options.memory?.beforeNewSession(decode(left, "ai-sdk"), { sessionId: previous }),
+    );
+    await orWarn(state, "archive-failed", () => compactNow(state, undefined, undefined));
+  }
+  const related = [...state.related.filter((one) => one !== id), previous];
+  enterSession(state, { id, messages, related });
+  await beginInJournal(state);
+  await state.managers.release(previous);
+  await options.memory?.settled();
+  return { sessionId: id, previous, memory };
 }

@@ -2,7 +2,7 @@ import { expect, it } from "vitest";
 import { createRedactor } from "../redaction/redactor.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import type { AgentMessage } from "./agent-message.ts";
-import { createChannelJournal } from "./channel-journal.ts";
+import { ChannelJournal } from "./channel-journal.ts";
 
 const SECRET = "ghp_abcdefghijklmnopqrstuvwxyz0123456789";
 const named = (itemId: string): object => ({
@@ -19,11 +19,11 @@ async function reopened(...messages: readonly AgentMessage[]): Promise<readonly 
     now: () => new Date(0),
     warn: () => undefined,
   };
-  const journal = createChannelJournal(options);
+  const journal = new ChannelJournal(options);
   journal.begin({ id: "s", related: [] });
   await journal.replace([]);
   for (const message of messages) await journal.add(message);
-  return (await createChannelJournal(options).load())?.messages ?? [];
+  return (await new ChannelJournal(options).load())?.messages ?? [];
 }
 
 it("RED-1 reasoning that holds a secret leaves with all reasoning of its message, and with the ids that ask for it", async () => {

@@ -4,12 +4,12 @@ import { copyWith } from "../codecs/native.ts";
 import type { StorageDriver } from "../core/ports.ts";
 import { CompactError, createKeyedMutex, hasCode } from "../errors.ts";
 import { CHANNEL_FILES, ensureChannel } from "../memory/files/folders.ts";
-import { CLAIM_LEASE_MS, type ClaimOwner, takeClaim } from "../memory/files/write-file.ts";
+import { CLAIM_LEASE_MS, type Claim, type ClaimOwner, takeClaim } from "../memory/files/write-file.ts";
 import { objectOf, textOf } from "../providers/request.ts";
 import type { Redactor } from "../redaction/redactor.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
+import { parsedJson } from "../summarizers/extractive/text.ts";
 import { type AgentMessage, answerAll, callsOf } from "./agent-message.ts";
-import type { Journal } from "./agent-session.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
 /** A channel's newest session, as stored. */
@@ -31,28 +31,7 @@ export interface LoggedMessage {
   readonly message: AgentMessage;
 }
 
-export interface ChannelJournal extends Journal {
-  /**
-   * The stored session, claimed for one agent; undefined for a channel without one. Rejects with `Conflict`
-   * if an agent of another process has the folder.
-   */
-  load(): Promise<StoredSession | undefined>;
-  /** The next stored list belongs to this session; earlier sessions stay in the log. */
-  begin(session: Omit<StoredSession, "messages">): void;
-  /** Every message of this channel, oldest first; lines that are not messages are skipped. */
-  logged(): AsyncIterable<LoggedMessage>;
-  /** Resolves when the log contains everything that was added. */
-  settled(): Promise<void>;
-  /**
-   * Marks the agent as working until the returned function is called; rejects with `Conflict` if another
-   * agent has taken the folder.
-   */
-  atWork(): Promise<() => void>;
-  /** Releases the folder; nothing is written afterwards. */
-  release(): Promise<void>;
-}
-
-export interface ChannelJournalOptions {
+interface ChannelJournalOptions {
   readonly channelDir: string;
   /** Storage used instead of the folder; the host must ensure that only one agent writes there. */
   readonly driver?: StorageDriver;
@@ -73,104 +52,193 @@ const NO_MESSAGE = {
   hint: "The rest of the session goes on; log.jsonl has what was said.",
 };
 const CUT_OFF = "The process ended before this call was finished. What it had done by then is not known.";
+const HOLD_FILE = "agent.lock";
+
+/** Serializes writes and claims of a channel in this process: a new claim waits for the running write. */
+const inTurn = createKeyedMutex();
 
 /**
  * A session in a channel's files: `context.jsonl` holds the live list, rewritten as a whole and appended to
  * line by line; `log.jsonl` holds every message ever added. Both stay well-formed after a crash at any time.
+ * One agent has the folder at a time: after another has taken it, writes reject with `Conflict`.
  */
-export function createChannelJournal(options: ChannelJournalOptions): ChannelJournal {
-  const { channelDir, redactor, now, warn } = options;
-  const contextPath = join(channelDir, CHANNEL_FILES.context);
-  const tell = (message: string): void => warn({ code: "session-file", message, place: contextPath });
-  const files = options.driver ?? createFsDriver({ root: channelDir, warn: tell });
-  let header: Omit<StoredSession, "messages"> = { id: "", related: [] };
-  let hold: ChannelHold | undefined;
-  const write = (work: () => Promise<void>): Promise<void> =>
-    hold === undefined ? work() : hold.write(work);
-
+export class ChannelJournal {
+  readonly #options: ChannelJournalOptions;
+  readonly #files: StorageDriver;
+  readonly #contextPath: string;
+  #header: Omit<StoredSession, "messages"> = { id: "", related: [] };
+  #hold: { readonly path: string; readonly claim: Claim; released: boolean } | undefined;
   // A list is stored repeatedly: each message is redacted only once.
-  const safe = new WeakMap<AgentMessage, string>();
-  const safeText = (message: AgentMessage): string => {
-    const known = safe.get(message);
-    if (known !== undefined) return known;
-    const text = JSON.stringify(withoutSecrets(message, redactor));
-    safe.set(message, text);
-    return text;
-  };
-  const contextLine = (message: AgentMessage): string =>
-    `{"type":"message","message":${safeText(message)}}\n`;
-  const logLine = (message: AgentMessage): string => {
-    const about = JSON.stringify({ timestamp: now().toISOString(), session: header.id });
-    return `${about.slice(0, -1)},"message":${safeText(message)}}\n`;
-  };
-  const rewrite = async (messages: readonly AgentMessage[]): Promise<void> => {
-    const first = lineOf({ type: "session", format: 1, ...header });
-    const rest = messages.map(contextLine);
-    await write(async () => void (await files.put(CHANNEL_FILES.context, [first, ...rest].join(""))));
-  };
+  readonly #safe = new WeakMap<AgentMessage, string>();
   // The log is written in the background; failures are reported with the next message.
-  let logged: Promise<void> = Promise.resolve();
-  let logFailure: unknown;
+  #logged: Promise<void> = Promise.resolve();
+  #logFailure: unknown;
 
-  return {
-    async load() {
-      if (options.driver === undefined) {
-        await ensureChannel(channelDir);
-        hold = await holdChannel(channelDir);
-      }
-      const text = (await files.get(CHANNEL_FILES.context))?.value ?? "";
-      const stored = readSession(text, (line) =>
-        warn({
-          code: "session-file",
-          place: `${contextPath}:${line}`,
-          ...(line === 1 ? NO_SESSION : NO_MESSAGE),
-        }),
-      );
-      if (stored === undefined) return undefined;
-      header = { id: stored.id, related: stored.related };
-      // New lines must follow the repaired ones.
-      if (stored.mended) await rewrite(stored.messages);
-      return stored;
-    },
-    begin({ id, related }) {
-      header = { id, related };
-    },
-    log(message) {
-      const line = logLine(message);
-      logged = logged
-        .then(() => files.append(CHANNEL_FILES.log, line))
-        .catch((error: unknown) => {
-          logFailure = error;
-        });
-    },
-    async add(message) {
-      await write(() => files.append(CHANNEL_FILES.context, contextLine(message)));
-      const failure = logFailure;
-      logFailure = undefined;
-      if (failure !== undefined) warn({ ...diagnosticOf(failure), code: "log-not-written" });
-    },
-    async *logged() {
-      await logged;
-      let rest = "";
-      try {
-        for await (const piece of files.stream(CHANNEL_FILES.log)) {
-          const lines = (rest + piece).split("\n");
-          rest = lines.pop() ?? "";
-          for (const line of lines) yield* loggedIn(line);
+  constructor(options: ChannelJournalOptions) {
+    const { channelDir, driver, warn } = options;
+    this.#options = options;
+    this.#contextPath = join(channelDir, CHANNEL_FILES.context);
+    const tell = (message: string): void => warn({ code: "session-file", message, place: this.#contextPath });
+    this.#files = driver ?? createFsDriver({ root: channelDir, warn: tell });
+  }
+
+  /**
+   * The stored session, claimed for one agent; undefined for a channel without one. Rejects with `Conflict`
+   * if an agent of another process has the folder.
+   */
+  async load(): Promise<StoredSession | undefined> {
+    const { driver, channelDir, warn } = this.#options;
+    if (driver === undefined) {
+      await ensureChannel(channelDir);
+      await this.#claimFolder();
+    }
+    const text = (await this.#files.get(CHANNEL_FILES.context))?.value ?? "";
+    const stored = readSession(text, (line) => {
+      const place = `${this.#contextPath}:${line}`;
+      warn({ code: "session-file", place, ...(line === 1 ? NO_SESSION : NO_MESSAGE) });
+    });
+    if (stored === undefined) return undefined;
+    this.begin(stored);
+    // New lines must follow the repaired ones.
+    if (stored.mended) await this.replace(stored.messages);
+    return stored;
+  }
+
+  /** The next stored list belongs to this session; earlier sessions stay in the log. */
+  begin({ id, related }: Omit<StoredSession, "messages">): void {
+    this.#header = { id, related };
+  }
+
+  /** Logs a message, whatever later happens to the list. */
+  log(message: AgentMessage): void {
+    const timestamp = this.#options.now().toISOString();
+    const about = JSON.stringify({ timestamp, session: this.#header.id }).slice(0, -1);
+    const line = `${about},"message":${this.#safeText(message)}}\n`;
+    this.#logged = this.#logged
+      .then(() => this.#files.append(CHANNEL_FILES.log, line))
+      .catch((error: unknown) => {
+        this.#logFailure = error;
+      });
+  }
+
+  /** Appends a message to the list; durable when it resolves. */
+  async add(message: AgentMessage): Promise<void> {
+    await this.#write(() => this.#files.append(CHANNEL_FILES.context, this.#contextLine(message)));
+    const failure = this.#logFailure;
+    this.#logFailure = undefined;
+    if (failure !== undefined) this.#options.warn({ ...diagnosticOf(failure), code: "log-not-written" });
+  }
+
+  /** Replaces the list; earlier messages stay in the log. */
+  async replace(messages: readonly AgentMessage[]): Promise<void> {
+    const first = `${JSON.stringify({ type: "session", format: 1, ...this.#header })}\n`;
+    const rest = messages.map((message) => this.#contextLine(message));
+    await this.#write(() => this.#files.put(CHANNEL_FILES.context, [first, ...rest].join("")));
+  }
+
+  /** Every message of this channel, oldest first; lines that are not messages are skipped. */
+  async *logged(): AsyncIterable<LoggedMessage> {
+    await this.#logged;
+    let rest = "";
+    try {
+      for await (const piece of this.#files.stream(CHANNEL_FILES.log)) {
+        const lines = (rest + piece).split("\n");
+        rest = lines.pop() ?? "";
+        for (const line of lines) {
+          const { session, timestamp, message } = objectOf(parsedJson(line));
+          if (isMessage(message)) yield { session: textOf(session), at: textOf(timestamp), message };
         }
-      } catch (error) {
-        if (!hasCode(error, "NotFound")) throw error;
       }
-    },
-    settled: () => logged,
-    replace: rewrite,
-    atWork: async () => (await hold?.atWork()) ?? (() => undefined),
-    release: async () => hold?.release(),
-  };
+    } catch (error) {
+      if (!hasCode(error, "NotFound")) throw error;
+    }
+  }
+
+  /** Resolves when the log contains everything that was added. */
+  settled(): Promise<void> {
+    return this.#logged;
+  }
+
+  /**
+   * Marks the agent as working until the returned function is called; rejects with `Conflict` if another
+   * agent has taken the folder.
+   */
+  async atWork(): Promise<() => void> {
+    if (this.#hold === undefined) return () => undefined;
+    const { path, claim } = this.#hold;
+    await inTurn(path, () => this.#requireOwn()).catch((error: unknown) => {
+      // A failing disk does not stop the work: write errors are reported by the write itself.
+      if (CompactError.isInstance(error)) throw error;
+    });
+    return claim.keep();
+  }
+
+  /** Releases the folder; nothing is written afterwards. */
+  async release(): Promise<void> {
+    const hold = this.#hold;
+    if (hold === undefined) return;
+    await inTurn(hold.path, async () => {
+      hold.released = true;
+      await hold.claim.release();
+    });
+  }
+
+  /**
+   * Claims the folder for an agent of this process: if it is free, held by an earlier agent of the same
+   * process (which can no longer write), or by a process that has ended.
+   */
+  async #claimFolder(): Promise<void> {
+    const { channelDir } = this.#options;
+    const path = join(await realpath(channelDir), HOLD_FILE);
+    const taken = await inTurn(path, () => takeClaim(path, { fromItself: true }));
+    if ("owner" in taken) throw heldElsewhere(channelDir, taken.owner);
+    this.#hold = { path, claim: taken.claim, released: false };
+  }
+
+  async #write(work: () => Promise<unknown>): Promise<void> {
+    if (this.#hold === undefined) await work();
+    else
+      await inTurn(this.#hold.path, async () => {
+        await this.#requireOwn();
+        await work();
+      });
+  }
+
+  async #requireOwn(): Promise<void> {
+    const { channelDir: place } = this.#options;
+    if (this.#hold?.released === true)
+      throw new CompactError("Conflict", "this agent was closed, and its channel given back", {
+        place,
+        hint: "Create an agent again: it goes on with the session.",
+      });
+    if ((await this.#hold?.claim.renew()) === false)
+      throw new CompactError("Conflict", "this channel is another agent's by now, or its lock was removed", {
+        place,
+        hint: "Go on with that one, or close it and create an agent again.",
+      });
+  }
+
+  #contextLine(message: AgentMessage): string {
+    return `{"type":"message","message":${this.#safeText(message)}}\n`;
+  }
+
+  #safeText(message: AgentMessage): string {
+    const known = this.#safe.get(message);
+    if (known !== undefined) return known;
+    const text = JSON.stringify(withoutSecrets(message, this.#options.redactor));
+    this.#safe.set(message, text);
+    return text;
+  }
 }
 
-function lineOf(value: object): string {
-  return `${JSON.stringify(value)}\n`;
+function heldElsewhere(place: string, { pid, onThisMachine }: ClaimOwner): CompactError {
+  const where = onThisMachine ? `process ${pid}` : `process ${pid} of another machine`;
+  const seconds = CLAIM_LEASE_MS / 1000;
+  const wait = onThisMachine ? "" : ` One that has ended there lets go within ${seconds} seconds.`;
+  return new CompactError("Conflict", `another agent (${where}) has this channel open`, {
+    place,
+    hint: `Close that one first, or use another channel folder (compact chat: --channel).${wait}`,
+  });
 }
 
 /**
@@ -213,7 +281,7 @@ function readSession(
     tell(line);
   };
   const lines = text.split("\n");
-  const head = objectOf(parse(lines[0] ?? ""));
+  const head = objectOf(parsedJson(lines[0] ?? ""));
   if (head.type !== "session" || textOf(head.id) === "") {
     if (text.trim() !== "") bad(1);
     return undefined;
@@ -221,7 +289,7 @@ function readSession(
   const messages: AgentMessage[] = [];
   lines.forEach((line, index) => {
     if (index === 0 || line.trim() === "") return;
-    const { message } = objectOf(parse(line));
+    const { message } = objectOf(parsedJson(line));
     if (isMessage(message)) messages.push(message);
     else bad(index + 1);
   });
@@ -229,19 +297,6 @@ function readSession(
   const whole = answered(messages);
   const mended = broken || JSON.stringify(whole) !== JSON.stringify(messages);
   return { id: textOf(head.id), related, messages: whole, mended };
-}
-
-function loggedIn(line: string): LoggedMessage[] {
-  const { session, timestamp, message } = objectOf(parse(line));
-  return isMessage(message) ? [{ session: textOf(session), at: textOf(timestamp), message }] : [];
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) as unknown;
-  } catch {
-    return undefined;
-  }
 }
 
 function isMessage(value: unknown): value is AgentMessage {
@@ -278,76 +333,3 @@ function answersTo(
   const missing = calls.filter(({ toolCallId }) => !given.has(toolCallId));
   return [{ role: "tool", content: [...results, ...answerAll(missing, CUT_OFF).content] }];
 }
-
-/** The exclusive right of one agent to write a channel's session. */
-interface ChannelHold {
-  /**
-   * Runs a write; rejects with `Conflict`, without writing, if the channel was released or taken by another
-   * agent.
-   */
-  write(work: () => Promise<void>): Promise<void>;
-  /**
-   * Marks the agent as working, for other machines, until the returned function is called; rejects in the
-   * same cases as `write`.
-   */
-  atWork(): Promise<() => void>;
-  release(): Promise<void>;
-}
-
-const HOLD_FILE = "agent.lock";
-
-/** Serializes writes and claims of a channel in this process: a new claim waits for the running write. */
-const inTurn = createKeyedMutex();
-
-/**
- * Claims a channel for an agent of this process: if it is free, held by an earlier agent of the same process
- * (which can no longer write), or by a process that has ended. Rejects with `Conflict` if another process
- * holds it.
- */
-async function holdChannel(channelDir: string): Promise<ChannelHold> {
-  const path = join(await realpath(channelDir), HOLD_FILE);
-  const taken = await inTurn(path, () => takeClaim(path, { fromItself: true }));
-  if ("owner" in taken) throw heldElsewhere(channelDir, taken.owner);
-  const { claim } = taken;
-  let released = false;
-  const requireOwn = async (): Promise<void> => {
-    if (released)
-      throw conflictOver(channelDir, GIVEN_BACK, "Create an agent again: it goes on with the session.");
-    if (await claim.renew()) return;
-    throw conflictOver(channelDir, TAKEN_OVER, "Go on with that one, or close it and create an agent again.");
-  };
-  return {
-    write: (work) =>
-      inTurn(path, async () => {
-        await requireOwn();
-        await work();
-      }),
-    async atWork() {
-      await inTurn(path, requireOwn).catch((error: unknown) => {
-        // A failing disk does not stop the work: write errors are reported by the write itself.
-        if (CompactError.isInstance(error)) throw error;
-      });
-      return claim.keep();
-    },
-    release: () =>
-      inTurn(path, async () => {
-        released = true;
-        await claim.release();
-      }),
-  };
-}
-
-function conflictOver(place: string, message: string, hint: string): CompactError {
-  return new CompactError("Conflict", message, { place, hint });
-}
-
-function heldElsewhere(channelDir: string, { pid, onThisMachine }: ClaimOwner): CompactError {
-  const where = onThisMachine ? `process ${pid}` : `process ${pid} of another machine`;
-  const seconds = CLAIM_LEASE_MS / 1000;
-  const wait = onThisMachine ? "" : ` One that has ended there lets go within ${seconds} seconds.`;
-  const hint = `Close that one first, or use another channel folder (compact chat: --channel).${wait}`;
-  return conflictOver(channelDir, `another agent (${where}) has this channel open`, hint);
-}
-
-const TAKEN_OVER = "this channel is another agent's by now, or its lock was removed";
-const GIVEN_BACK = "this agent was closed, and its channel given back";

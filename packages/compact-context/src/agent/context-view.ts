@@ -4,7 +4,6 @@ import { type Format, type Message, messageText } from "../core/message.ts";
 import { availableOf } from "../core/policy.ts";
 import { type LayerName, type LayerSize, layersOf } from "../core/report.ts";
 import type { CompactManager } from "../create-manager.ts";
-import { requireList, requireOptions, requireText } from "../errors.ts";
 import { CHANNEL_FILES, checkUser, WORKSPACE_FILES } from "../memory/files/folders.ts";
 import { readMemoryFile } from "../memory/files/write-file.ts";
 import type { RecalledMemory } from "../memory/recall.ts";
@@ -48,10 +47,6 @@ const GIST = 100;
 
 /** Counts the live list by layer. */
 export function contextView(input: ContextInput): ContextView {
-  requireOptions(input, "input", "Pass { manager, sessionId, messages, format }.");
-  requireOptions(input.manager, "input.manager", "Pass the CompactManager of the session.");
-  requireList(input.messages, "input.messages");
-  requireOptions(input.manager.config, "input.manager.config", "Pass a CompactManager.");
   const { manager, sessionId, messages, format, system, tools, recalled } = input;
   const { model, models, policy } = manager.config;
   const counter = createTokenCounter({ models, format, model });
@@ -107,8 +102,6 @@ export async function memoryView(
   options: Pick<AgentOptions, "memory" | "channelDir" | "workspaceDir">,
   query: string | undefined,
 ): Promise<MemoryView> {
-  requireOptions(options, "options", "Pass { memory?, channelDir?, workspaceDir? }.");
-  if (query !== undefined) requireText(query, "query", "Pass the question as text, or leave it out.");
   const { memory, channelDir, workspaceDir } = options;
   if (channelDir !== undefined) await checkUser(channelDir, memory?.user);
   const channel = [CHANNEL_FILES.session, CHANNEL_FILES.memory, CHANNEL_FILES.history];

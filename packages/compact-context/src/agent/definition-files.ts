@@ -4,70 +4,66 @@ import { isMap, isScalar, LineCounter, parseDocument } from "yaml";
 import { systemCode } from "../storage/fs/folders.ts";
 import { type Diagnostic, diagnosticOf } from "./event.ts";
 
-/** Definitions read from folders; for duplicate names, the later folder wins. */
+// Folders of markdown files with YAML frontmatter, and the fields of one such file.
+
+/** Definitions read from folders. */
 export interface Loaded<T> {
   readonly found: readonly T[];
   readonly problems: readonly Diagnostic[];
 }
 
-/** Result of reading one file; `made` is undefined if it defines nothing usable. */
-export interface Read<T> {
-  readonly made: T | undefined;
-  readonly problems: readonly Diagnostic[];
+/** How one kind of definition is read. */
+export interface DefinitionKind<T> {
+  /** A definition can also be a folder with a file of this name. */
+  readonly index?: string;
+  /** Our name of a field that other programs spell differently. */
+  readonly spelled?: (field: string) => string;
+  /** The definition; not used if a field is wrong. */
+  read(file: Frontmatter, path: string): T;
 }
 
-const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
-
 /**
- * Reads every `name.md` of the folders, and `name/<index>` if `index` is given. A missing folder is treated
- * as empty.
+ * Reads every `name.md` of the folders, and `name/<index>` if there is one; for duplicate names, the later
+ * folder wins. A missing folder is treated as empty.
  */
 export async function readDefinitions<T extends { readonly name: string }>(
   folders: readonly string[],
-  read: (text: string, path: string) => Read<T>,
-  index?: string,
+  { index, spelled, read }: DefinitionKind<T>,
 ): Promise<Loaded<T>> {
   const found = new Map<string, T>();
   const problems: Diagnostic[] = [];
+  /** Undefined if it cannot be read; a missing file is no problem: its folder belongs to something else. */
+  const orProblem = async <R>(place: string, work: () => Promise<R>): Promise<R | undefined> => {
+    try {
+      return await work();
+    } catch (error) {
+      const hint = "Make it something that can be read, or take it away.";
+      if (!["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? ""))
+        problems.push({ ...diagnosticOf(error, "unreadable"), place, hint });
+      return undefined;
+    }
+  };
   for (const folder of folders) {
-    const { made: paths = [], problems: unlisted } = await orProblem(folder, () => filesIn(folder, index));
-    problems.push(...unlisted);
     const places = new Map<string, string>();
-    for (const path of paths) {
-      const { made, problems: more } = await readFrom(path, read);
-      problems.push(...more);
+    for (const path of (await orProblem(folder, () => filesIn(folder, index))) ?? []) {
+      const made = await orProblem(path, async () => {
+        const file = new Frontmatter(await readFile(path, "utf8"), path, spelled);
+        return { file, definition: read(file, path) };
+      });
       if (made === undefined) continue;
-      const before = places.get(made.name);
-      if (before !== undefined) problems.push(sameName(made.name, path, before));
-      places.set(made.name, path);
-      found.set(made.name, made);
+      const { file, definition } = made;
+      problems.push(...file.problems);
+      if (file.problems.some(({ code }) => code === BAD || code === NONE)) continue;
+      const { name } = definition;
+      const before = places.get(name);
+      const message = `name: "${name}" stands in ${before} as well, which is not used`;
+      const hint = "Give each definition of a folder a name of its own.";
+      if (before !== undefined) problems.push({ code: "same-name", message, place: path, hint });
+      places.set(name, path);
+      found.set(name, definition);
     }
   }
   return { found: [...found.values()], problems };
-}
-
-function sameName(name: string, place: string, before: string): Diagnostic {
-  const message = `name: "${name}" stands in ${before} as well, which is not used`;
-  return { code: "same-name", message, place, hint: "Give each definition of a folder a name of its own." };
-}
-
-async function readFrom<T>(path: string, read: (text: string, path: string) => Read<T>): Promise<Read<T>> {
-  const { made, problems } = await orProblem(path, async () => read(await readFile(path, "utf8"), path));
-  return made ?? { made: undefined, problems };
-}
-
-/**
- * The result, or why it cannot be read; nothing if the file is missing: a folder without an index file
- * belongs to something else.
- */
-async function orProblem<T>(path: string, work: () => Promise<T>): Promise<Read<T>> {
-  try {
-    return { made: await work(), problems: [] };
-  } catch (error) {
-    if (["ENOENT", "ENOTDIR"].includes(systemCode(error) ?? "")) return { made: undefined, problems: [] };
-    const hint = "Make it something that can be read, or take it away.";
-    return { made: undefined, problems: [{ ...diagnosticOf(error, "unreadable"), place: path, hint }] };
-  }
 }
 
 async function filesIn(folder: string, index: string | undefined): Promise<string[]> {
@@ -80,236 +76,156 @@ async function filesIn(folder: string, index: string | undefined): Promise<strin
   });
 }
 
+const NAME = /^[A-Za-z0-9][\w.-]{0,63}$/;
+
 /** True for a valid name: a letter or digit, then letters, digits, `_`, `.` and `-`. */
 export function isDefinitionName(name: string): boolean {
   return NAME.test(name);
 }
 
-/** Name and description, required in every definition; `hint` is shown if the description is missing. */
-export function readIdentity(
-  fields: FieldReader,
-  hint: string,
-): { readonly name: string; readonly description: string } {
-  const name = fields.text("name") ?? "";
-  const description = fields.text("description") ?? "";
-  if (!isDefinitionName(name)) {
-    const problem = name === "" ? "is missing" : `"${name}" is no name`;
-    fields.wrong("name", problem, "Use letters, digits, - and _.");
-  }
-  if (description === "") fields.wrong("description", "is missing", hint);
-  return { name, description };
-}
+/** Codes of problems that make a definition unusable. */
+const BAD = "bad-frontmatter";
+const NONE = "no-frontmatter";
+const FENCE = /^---[ \t]*$/;
+/** A field on one line: a list of plain texts, such as globs with braces, or a text. */
+const PLAIN_FIELD = /^([A-Za-z_][\w-]*[ \t]*:[ \t]+)(?:\[([^"']*)\]|(?!["'[{|>&*!#])(.*\S))[ \t]*$/;
 
-/** A markdown file with YAML frontmatter. */
-export interface FrontmatterFile {
-  readonly fields: Readonly<Record<string, unknown>>;
+/** A markdown file with YAML frontmatter; collects the problems of its fields. */
+export class Frontmatter {
   /** The markdown after the frontmatter, trimmed. */
   readonly body: string;
-  readonly problems: readonly Diagnostic[];
-  /** True if YAML failed and the lines were read individually. */
-  readonly lenient: boolean;
-  /** `file:line` of a field, or of the frontmatter if the field is missing. */
-  placeOf(field: string): string;
-}
+  readonly problems: Diagnostic[] = [];
+  /** True if the YAML is invalid, and was read once more with its plain values in quotes. */
+  isBroken = false;
+  /** A field without a value is left out. */
+  readonly fields: Map<string, unknown> = new Map();
+  readonly #path: string;
+  readonly #lines = new Map<string, number>();
+  readonly #spelled: (field: string) => string;
 
-const FENCE = /^---[ \t]*$/;
-const FIELD = /^([A-Za-z_][\w-]*)[ \t]*:[ \t]*(.*)$/;
-const LARGEST = 64 * 1024;
-
-/**
- * Reads frontmatter strictly. If YAML fails, reports the line and falls back to line-by-line reading: `name:
- * value`, lists in brackets or with dashes.
- */
-export function readFrontmatter(text: string, path: string): FrontmatterFile {
-  const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
-  const none = (message: string, hint: string, line: number): FrontmatterFile => ({
-    fields: {},
-    body: text.trim(),
-    problems: [{ code: "no-frontmatter", message, place: `${path}:${line}`, hint }],
-    lenient: false,
-    placeOf: () => `${path}:1`,
-  });
-  const hint = "Begin the file with a line ---, then name: and description:, then a line ---.";
-  if (!FENCE.test(lines[0] ?? "")) return none("the file has no frontmatter", hint, 1);
-  const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line));
-  if (end === -1) return none("the frontmatter is not closed", "End it with a line of three dashes.", 1);
-  const source = lines.slice(1, end);
-  const body = lines
-    .slice(end + 1)
-    .join("\n")
-    .trim();
-  const yaml = source.join("\n");
-  if (yaml.length > LARGEST) return none("the frontmatter is over 64 KB", "Move text behind it.", 1);
-  return { body, ...readYaml(yaml, source, path) };
-}
-
-type Fields = Omit<FrontmatterFile, "body">;
-
-function readYaml(yaml: string, source: readonly string[], path: string): Fields {
-  const counter = new LineCounter();
-  const document = parseDocument(yaml, { lineCounter: counter, prettyErrors: false, uniqueKeys: true });
-  const lineAt = (offset: number): number => counter.linePos(offset).line + 1;
-  const [error] = document.errors;
-  const { contents } = document;
-  if (error !== undefined) {
-    const said = error.message.split("\n", 1)[0] ?? "";
-    return readLeniently(source, path, { line: lineAt(error.pos[0]), said });
+  constructor(text: string, path: string, spelled: (field: string) => string = (field) => field) {
+    this.#path = path;
+    this.#spelled = spelled;
+    const lines = text.replace(/^\uFEFF/, "").split(/\r?\n/);
+    const opens = FENCE.test(lines[0] ?? "");
+    const end = lines.findIndex((line, index) => index > 0 && FENCE.test(line));
+    const isWhole = opens && end > 0;
+    this.body = (isWhole ? lines.slice(end + 1).join("\n") : text).trim();
+    if (isWhole) this.#readYaml(lines.slice(1, end));
+    else {
+      const message = opens ? "the frontmatter is not closed" : "the file has no frontmatter";
+      const hint = opens
+        ? "End it with a line of three dashes."
+        : "Begin the file with a line ---, then name: and description:, then a line ---.";
+      this.problems.push({ code: NONE, message, place: `${path}:1`, hint });
+    }
   }
-  if (contents !== null && !isMap(contents)) {
-    return readLeniently(source, path, { line: 2, said: "it is no list of fields" });
-  }
-  const places = new Map(
-    (contents?.items ?? []).flatMap(({ key }) =>
-      isScalar(key) ? [[String(key.value), lineAt(key.range?.[0] ?? 0)] as const] : [],
-    ),
-  );
-  const fields = (document.toJS({ maxAliasCount: 0 }) ?? {}) as Record<string, unknown>;
-  return { fields, problems: [], lenient: false, placeOf: (field) => `${path}:${places.get(field) ?? 1}` };
-}
 
-function readLeniently(
-  source: readonly string[],
-  path: string,
-  { line, said }: { readonly line: number; readonly said: string },
-): Fields {
-  const { fields, places } = readLines(source);
-  const problem: Diagnostic = {
-    code: "bad-yaml",
-    message: `the frontmatter is no valid YAML: ${said}`,
-    place: `${path}:${line}`,
-    hint: "It was read line by line instead. Put values with colons, brackets or # in double quotes.",
-  };
-  return {
-    fields,
-    problems: [problem],
-    lenient: true,
-    placeOf: (field) => `${path}:${places.get(field) ?? 1}`,
-  };
-}
-
-interface ReadLines {
-  readonly fields: Record<string, unknown>;
-  readonly places: ReadonlyMap<string, number>;
-}
-
-/** One-line fields, and lists below a field without a value. No nesting. */
-function readLines(source: readonly string[]): ReadLines {
-  const fields: Record<string, unknown> = {};
-  const places = new Map<string, number>();
-  let open: string[] = [];
-  source.forEach((line, index) => {
-    const item = /^[ \t]*-[ \t]+(.*)$/.exec(line)?.[1];
-    if (item !== undefined) {
-      open.push(plain(item));
+  #readYaml(source: readonly string[]): void {
+    const counter = new LineCounter();
+    const document = parseDocument(source.join("\n"), { lineCounter: counter, prettyErrors: false });
+    const lineAt = (offset = 0): number => counter.linePos(offset).line + 1;
+    const [error] = document.errors;
+    const { contents } = document;
+    const isFields = contents === null || isMap(contents);
+    if (error !== undefined || !isFields) {
+      this.#readQuoted(source, lineAt(error?.pos[0]), error?.message ?? "it is no list of fields");
       return;
     }
-    const [, name, value = ""] = FIELD.exec(line) ?? [];
-    if (name === undefined) return;
-    open = [];
-    fields[name] = value === "" ? open : listOrPlain(value);
-    places.set(name, index + 2);
-  });
-  for (const [name, value] of Object.entries(fields)) {
-    if (Array.isArray(value) && value.length === 0) fields[name] = undefined;
+    for (const { key } of contents?.items ?? [])
+      if (isScalar(key)) this.#lines.set(this.#spelled(String(key.value)), lineAt(key.range?.[0]));
+    const values = (document.toJS({ maxAliasCount: 0 }) ?? {}) as Readonly<Record<string, unknown>>;
+    for (const [name, value] of Object.entries(values)) {
+      const own = this.#spelled(name);
+      if (this.fields.has(own)) this.wrong(own, "stands there twice, in two spellings", "Keep one of them.");
+      if (value !== null) this.fields.set(own, value);
+    }
   }
-  return { fields, places };
-}
 
-function listOrPlain(value: string): unknown {
-  const inner = /^\[(.*)\]$/.exec(value.trim())?.[1];
-  return inner === undefined ? plain(value) : splitList(inner).map(plain);
-}
+  /** Fields that cannot be read this way either are missing: what needs them is not used. */
+  #readQuoted(source: readonly string[], line: number, said: string): void {
+    if (this.isBroken) return;
+    this.isBroken = true;
+    this.problems.push({
+      code: "bad-yaml",
+      message: `the frontmatter is no valid YAML: ${said.split("\n", 1)[0]}`,
+      place: `${this.#path}:${line}`,
+      hint: "It was read with its values in quotes. Put values with colons, brackets or # in double quotes.",
+    });
+    const quoted = (_: string, field: string, list?: string, text?: string): string =>
+      `${field}${JSON.stringify(list ?? text)}`;
+    this.#readYaml(source.map((one) => one.replace(PLAIN_FIELD, quoted)));
+  }
 
-/** Splits at commas, except those in the braces of a glob. */
-function splitList(text: string): string[] {
-  return text
-    .split(/,(?![^{}]*\})/)
-    .map((one) => one.trim())
-    .filter((one) => one !== "");
-}
+  /** `file:line` of a field, or of the file if the field is missing. */
+  placeOf(field: string): string {
+    return `${this.#path}:${this.#lines.get(field) ?? 1}`;
+  }
 
-function plain(value: string): string {
-  const text = value.trim();
-  return /^(["'])(.*)\1$/.exec(text)?.[2] ?? text;
-}
+  /** Makes the definition unusable, unless the code says otherwise. */
+  wrong(field: string, message: string, hint: string, code: string = BAD): void {
+    this.problems.push({ code, message: `${field}: ${message}`, place: this.placeOf(field), hint });
+  }
 
-/** Reads frontmatter fields and collects their problems. */
-export interface FieldReader {
-  readonly problems: Diagnostic[];
-  readonly raw: FrontmatterFile["fields"];
-  placeOf(field: string): string;
-  /** Text of a field; undefined if missing. */
-  text(field: string): string | undefined;
-  /** A list of texts, or one comma-separated text. */
-  list(field: string): readonly string[] | undefined;
-  choice<T extends string>(field: string, choices: readonly T[]): T | undefined;
-  /** A positive number, at most `most`. */
-  amount(field: string, most: number): number | undefined;
-  wrong(field: string, message: string, hint: string): void;
   /** Reports something that has no effect on the result. */
-  remark(field: string, message: string, hint: string): void;
-  /** Reports unknown fields; they have no effect. */
-  tellOthers(known: readonly string[]): void;
-}
+  remark(field: string, message: string, hint: string): void {
+    this.wrong(field, message, hint, "remark");
+  }
 
-export function readFields({ fields, placeOf, problems: found, lenient }: FrontmatterFile): FieldReader {
-  const problems: Diagnostic[] = [...found];
-  const telling =
-    (code: string) =>
-    (field: string, message: string, hint: string): void => {
-      problems.push({ code, message: `${field}: ${message}`, place: placeOf(field), hint });
-    };
-  const wrong = telling("bad-frontmatter");
-  const remark = telling("remark");
-  /** A field that is present but unreadable is not treated as omitted: its value is unknown. */
-  const isSet = (field: string): boolean => {
-    const value = fields[field];
-    if (lenient && field in fields && value === undefined)
-      wrong(field, "cannot be read", "Write it on one line, a list in brackets.");
-    return value !== undefined && value !== null;
-  };
-  return {
-    problems,
-    raw: fields,
-    placeOf,
-    wrong,
-    remark,
-    text(field) {
-      const value = fields[field];
-      if (!isSet(field)) return undefined;
-      if (typeof value === "string" || typeof value === "number") return String(value).trim();
-      wrong(field, "a text is expected", "Write it on one line.");
-      return undefined;
-    },
-    list(field) {
-      const value = fields[field];
-      if (!isSet(field)) return undefined;
-      if (typeof value === "string") return splitList(value);
-      if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value as string[];
-      wrong(field, "a list of texts is expected", `Write ${field}: [one, two].`);
-      return undefined;
-    },
-    choice(field, choices) {
-      const value = fields[field];
-      if (!isSet(field)) return undefined;
-      const known = choices.find((choice) => choice === value);
-      const all = choices.join(", ");
-      if (known === undefined) wrong(field, `"${String(value)}" is none of ${all}`, `Use one of ${all}.`);
-      return known;
-    },
-    amount(field, most) {
-      if (!isSet(field)) return undefined;
-      const value = Number(fields[field]);
-      if (Number.isFinite(value) && value > 0 && value <= most) return value;
-      const problem = `"${String(fields[field])}" is no number over 0, up to ${most}`;
-      wrong(field, problem, `Leave ${field} out for its default.`);
-      return undefined;
-    },
-    tellOthers(known) {
-      for (const field of Object.keys(fields)) {
-        if (!known.includes(field))
-          remark(field, "is no field that is known here", `The fields are ${known.join(", ")}.`);
-      }
-    },
-  };
+  /** Reports unknown fields; they have no effect. */
+  tellOthers(known: readonly string[]): void {
+    for (const field of this.fields.keys())
+      if (!known.includes(field))
+        this.remark(field, "is no field that is known here", `The fields are ${known.join(", ")}.`);
+  }
+
+  /** Name and description, required in every definition; `hint` is shown if the description is missing. */
+  identity(hint: string): { readonly name: string; readonly description: string } {
+    const name = this.text("name") ?? "";
+    const description = this.text("description") ?? "";
+    const problem = name === "" ? "is missing" : `"${name}" is no name`;
+    if (!isDefinitionName(name)) this.wrong("name", problem, "Use letters, digits, - and _.");
+    if (description === "") this.wrong("description", "is missing", hint);
+    return { name, description };
+  }
+
+  /** Text of a field; undefined if missing. */
+  text(field: string): string | undefined {
+    const value = this.fields.get(field);
+    if (typeof value === "string" || typeof value === "number") return String(value).trim();
+    if (value !== undefined) this.wrong(field, "a text is expected", "Write it on one line.");
+    return undefined;
+  }
+
+  /** A list of texts, or one comma-separated text; commas in the braces of a glob do not separate. */
+  list(field: string): readonly string[] | undefined {
+    const value = this.fields.get(field);
+    if (typeof value === "string") {
+      const items = value.split(/,(?![^{}]*\})/).map((one) => one.trim());
+      return items.filter((one) => one !== "");
+    }
+    if (Array.isArray(value) && value.every((one) => typeof one === "string")) return value as string[];
+    if (value !== undefined) this.wrong(field, "a list of texts is expected", `Write ${field}: [one, two].`);
+    return undefined;
+  }
+
+  choice<T extends string>(field: string, choices: readonly T[]): T | undefined {
+    const value = this.fields.get(field);
+    const known = choices.find((choice) => choice === value);
+    const all = choices.join(", ");
+    if (value !== undefined && known === undefined)
+      this.wrong(field, `"${String(value)}" is none of ${all}`, `Use one of ${all}.`);
+    return known;
+  }
+
+  /** A positive number, at most `most`. */
+  amount(field: string, most: number): number | undefined {
+    const given = this.fields.get(field);
+    if (given === undefined) return undefined;
+    const value = Number(given);
+    if (Number.isFinite(value) && value > 0 && value <= most) return value;
+    const problem = `"${String(given)}" is no number over 0, up to ${most}`;
+    this.wrong(field, problem, `Leave ${field} out for its default.`);
+    return undefined;
+  }
 }

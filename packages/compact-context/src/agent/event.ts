@@ -1,5 +1,5 @@
 import type { CompactionReport } from "../core/report.ts";
-import { CompactError, errorMessage, readArgument, requireOptions } from "../errors.ts";
+import { CompactError, errorMessage } from "../errors.ts";
 import { dollarsOf, lookUpModel, type ModelOverrides } from "../tokens/models.ts";
 import { normalizeUsage } from "../tokens/usage.ts";
 
@@ -148,9 +148,7 @@ export function diagnosticOf(error: unknown, code = "failed"): Diagnostic {
 }
 
 /** The diagnostic as one line. */
-export function diagnosticText(diagnostic: Diagnostic): string {
-  requireOptions(diagnostic, "diagnostic", "Pass one of the problems that loadDefinitions gives.");
-  const { message, place, hint } = diagnostic;
+export function diagnosticText({ message, place, hint }: Diagnostic): string {
   return `${place === undefined ? "" : `${place}: `}${message}${hint === undefined ? "" : `. ${hint}`}`;
 }
 
@@ -163,11 +161,6 @@ const number = (value: number): string => value.toLocaleString("en-US");
 
 /** One line that announces a compaction: its effect, what was kept and where the rest is. */
 export function compactedText(report: CompactionReport): string {
-  requireOptions(report, "report", "Pass the report of a compaction.");
-  return readArgument("report", "Pass the report of a compaction as it was given.", () => wordsFor(report));
-}
-
-function wordsFor(report: CompactionReport): string {
   const { tokensBefore, tokensAfter, prunedCount, clearedCount, archive, layers, reason } = report;
   const place = archive === undefined ? "" : `; originals in ${archive.location}`;
   const size = `${number(tokensBefore)} to ${number(tokensAfter)} tokens`;

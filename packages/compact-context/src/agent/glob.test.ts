@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { globPattern } from "./tool-runs.ts";
+import { globPattern } from "./tool.ts";
 
 describe("globs", () => {
   it.each([

@@ -1,4 +1,3 @@
-import { requireFunction, requireOptions } from "../errors.ts";
 import type { AgentModel, AgentModelPart, AgentModelRequest } from "./agent-message.ts";
 
 /** A scripted model's answer to one request. */
@@ -29,8 +28,6 @@ export function createScriptedModel(
   answer: (request: AgentModelRequest, turn: number) => ScriptedAnswer | Promise<ScriptedAnswer>,
   options: ScriptedModelOptions = {},
 ): AgentModel {
-  requireFunction(answer, "answer", "Pass a function from a request to an answer.");
-  requireOptions(options);
   const { name = "scripted:demo", window, pieceLength = 24, idPrefix = "call", pause } = options;
   let requests = 0;
   return {

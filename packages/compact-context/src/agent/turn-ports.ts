@@ -1,16 +1,29 @@
 import { setTimeout } from "node:timers/promises";
 import type { TextModelAnswer, TextModelRequest } from "../core/ports.ts";
 import { CompactError } from "../errors.ts";
+import { checkUser, readChannelSession } from "../memory/files/folders.ts";
+import { escapeRuntimeTags, injectRuntimeContext, renderRuntimeContext } from "../memory/pack.ts";
+import { objectOf, textOf } from "../providers/request.ts";
+import type { Recall } from "../recall/recall.ts";
+import { recallTools } from "../recall/tools.ts";
 import { type AgentMessage, type AgentModel, bareModelName } from "./agent-message.ts";
-import type { AgentSession } from "./agent-session.ts";
-import { type AgentState, readingTools, relate, subSessionId } from "./agent-state.ts";
-import { addSpent, type Diagnostic, NOTHING_SPENT, type Spent, spentOn } from "./event.ts";
-import { useSkillTool } from "./skills/skill-session.ts";
-import { SUB_AGENT, type SubAgentHost, subAgentTool } from "./sub-agents/run-sub-agent.ts";
-import type { SubAgent } from "./sub-agents/sub-agent.ts";
-import type { AgentTool } from "./tool.ts";
-import { type CallToCheck, outsideOf, type PathBound, refusalOf } from "./tool-runs.ts";
-import type { TurnPorts } from "./turn.ts";
+import { AgentSession, type AgentState, relate, subSessionId } from "./agent-state.ts";
+import { channelRecall } from "./channel-recall.ts";
+import type { SubAgent, SubAgentMemory } from "./definitions.ts";
+import {
+  addSpent,
+  type Diagnostic,
+  diagnosticOf,
+  NOTHING_SPENT,
+  type Spent,
+  spentOn,
+  type TurnEnd,
+} from "./event.ts";
+import { useSkillTool } from "./skills.ts";
+import { type AgentTool, type CallToCheck, outsideOf, refusalOf } from "./tool.ts";
+import { runTurn, type TurnPorts, type TurnResult } from "./turn.ts";
+
+// What the turns of an agent and of its sub-agents run with.
 
 /** Resolves after the time, or early if interrupted. */
 const pause = (milliseconds: number, signal: AbortSignal): Promise<void> =>
@@ -32,13 +45,12 @@ export function checkToolNames(state: AgentState): void {
 export function agentPorts(state: AgentState): TurnPorts {
   const { options, session, model } = state;
   const own = ownTools(state);
-  const tools = toolBox([...(options.tools ?? []), ...own]);
-  const free = new Set(own.filter(({ name }) => name !== SUB_AGENT));
+  const free = own.filter(({ name }) => name !== SUB_AGENT);
   return {
     ...commonPorts(state, session, model),
     system: options.system ?? "",
-    tools,
-    refuse: async (call) => (free.has(call.tool) ? undefined : refusal(call, state, {})),
+    tools: toolBox([...(options.tools ?? []), ...own]),
+    refuse: async (call) => (free.includes(call.tool) ? undefined : refusal(call, state)),
   };
 }
 
@@ -50,8 +62,31 @@ function ownTools(state: AgentState): AgentTool[] {
     const warn = (diagnostic: Diagnostic): void => state.emit({ type: "warning", diagnostic });
     tools.push(useSkillTool(skills, () => state.skills, warn));
   }
-  if (subAgents.length > 0) tools.push(subAgentTool(subAgentHost(state)));
+  if (subAgents.length > 0) tools.push(subAgentTool(state, subAgents));
   return tools;
+}
+
+/** The two recall tools: the agent's read its whole channel, a sub-agent's its own session. */
+function readingTools(
+  state: AgentState,
+  { session, model }: Pick<AgentState, "session" | "model">,
+): AgentTool[] {
+  const { manager } = state.managers.of(model);
+  const source = {
+    recall: (sessionId: string) => {
+      const live = manager.recall(sessionId);
+      if (sessionId !== state.session.id) return live;
+      const related = (): Recall[] => state.related.toReversed().map((id) => manager.recall(id));
+      return channelRecall({ live, related, channelDir: state.options.channelDir });
+    },
+  };
+  return recallTools(source, session.id).map(({ parameters: schema, execute, ...tool }) => ({
+    ...tool,
+    schema,
+    paths: "none",
+    concurrent: true,
+    execute: (args) => execute(args),
+  }));
 }
 
 function toolBox(tools: readonly AgentTool[]): ReadonlyMap<string, AgentTool> {
@@ -63,11 +98,11 @@ function commonPorts(
   session: AgentSession,
   model: AgentModel,
 ): Omit<TurnPorts, "system" | "tools" | "refuse"> {
-  const manager = state.managers.managerFor(model);
+  const { manager, preflight } = state.managers.of(model);
   return {
     session,
     model,
-    preflight: state.managers.preflightFor(model),
+    preflight,
     limits: state.limits,
     emit: (event) => state.emit(event),
     clock: state.clock,
@@ -101,26 +136,19 @@ export async function askModel(
   return { text, stop: "other" };
 }
 
-interface Bounds {
-  readonly subAgent?: SubAgent;
-}
-
 /**
  * Why a call is refused: checks the bounds of the sub-agent and of the skills in use, then asks for
  * permission.
  */
 async function refusal(
   call: CallToCheck,
-  state: AgentState,
-  { subAgent }: Bounds,
+  { options, skills }: AgentState,
+  subAgent?: SubAgent,
 ): Promise<string | undefined> {
-  const { permissions, workspaceDir = "." } = state.options;
+  const { permissions, workspaceDir = "." } = options;
   const { tool, arguments: args, signal } = call;
-  const bySkill = state.skills.refuse(tool.name);
-  if (bySkill !== undefined) return bySkill;
-  const own: PathBound[] =
-    subAgent?.paths === undefined ? [] : [{ by: `the sub-agent ${subAgent.name}`, paths: subAgent.paths }];
-  for (const bound of [...own, ...state.skills.bounds]) {
+  const own = subAgent && { by: `the sub-agent ${subAgent.name}`, paths: subAgent.paths };
+  for (const bound of [...skills.bounds, ...(own === undefined ? [] : [own])]) {
     const outside = await outsideOf(bound, call, workspaceDir);
     if (outside !== undefined) return outside;
   }
@@ -128,73 +156,172 @@ async function refusal(
   return refusalOf(await permissions({ tool: tool.name, arguments: args, signal, subAgent: subAgent?.name }));
 }
 
-function subAgentHost(state: AgentState): SubAgentHost {
-  const { options } = state;
+// ---- sub-agents
+
+export const SUB_AGENT = "sub_agent";
+
+/**
+ * The tool with which an agent delegates a task to a sub-agent; the answer is limited like any tool output.
+ */
+function subAgentTool(state: AgentState, subAgents: readonly SubAgent[]): AgentTool {
+  const names = subAgents.map(({ name }) => name);
+  const list = subAgents.map(({ name, description }) => `- ${name}: ${description}`);
   return {
-    subAgents: options.subAgents ?? [],
-    memory: options.memory,
-    channelDir: options.channelDir,
-    clock: state.clock,
-    emit: (event) => state.emit(event),
-    newSessionId: ({ name }) => subSessionId(state.session.id, name, state.newId()),
-    portsFor: (subAgent, session) => subAgentPorts(state, subAgent, session),
-    async ended(subAgent, sessionId, text, signal) {
-      const model = modelOf(subAgent, state) ?? state.model;
-      const { archiveSteps } = state.managers.managerFor(model).getState(sessionId);
-      if (archiveSteps > 0) await relate(state, sessionId);
-      await state.skills.run("after_subagent", text, signal);
+    name: SUB_AGENT,
+    description: `Hands a task to a sub-agent, which works by itself and answers once. It knows only what the task says.\n${list.join("\n")}`,
+    schema: {
+      type: "object",
+      properties: {
+        agent: { type: "string", description: "The sub-agent.", enum: names },
+        task: { type: "string", description: "What to do, with everything that it must know." },
+      },
+      required: ["agent", "task"],
+      additionalProperties: false,
     },
-    release: state.managers.release,
+    paths: "none",
+    concurrent: true,
+    // The sub-agent has its own limits; the tool deadline does not apply.
+    deadlineMs: 24 * 60 * 60_000,
+    async execute(args, { signal }) {
+      const { agent, task } = objectOf(args);
+      const subAgent = subAgents.find(({ name }) => name === agent);
+      if (subAgent === undefined)
+        throw new Error(`there is no sub-agent "${textOf(agent)}"; there are ${names.join(", ")}`);
+      if (textOf(task).trim() === "") throw new Error("the task is empty");
+      return runSubAgent(state, subAgent, textOf(task), signal);
+    },
   };
 }
 
-/** Undefined if it names an unknown model. */
-function modelOf({ model }: SubAgent, state: AgentState): AgentModel | undefined {
-  return model === undefined ? state.model : state.options.models?.(model);
+async function runSubAgent(
+  state: AgentState,
+  subAgent: SubAgent,
+  task: string,
+  signal: AbortSignal,
+): Promise<string> {
+  const { name } = subAgent;
+  const session = new AgentSession({ id: subSessionId(state.session.id, name, state.newId()) });
+  const sessionId = session.id;
+  const { ports, spent } = subAgentPorts(state, subAgent, session);
+  const started = state.clock();
+  state.emit({ type: "subAgentStarted", name, sessionId, task });
+  let end: TurnEnd = "failed";
+  try {
+    const text = injectRuntimeContext(task, await preamble(state, subAgent, task));
+    const result = await runTurn({ role: "user", content: [{ type: "text", text }] }, ports, signal);
+    end = result.end;
+    const { archiveSteps } = state.managers.of(ports.model).manager.getState(sessionId);
+    if (archiveSteps > 0) await relate(state, sessionId);
+    await state.skills.run("after_subagent", result.text, signal);
+    return answerOf(name, result);
+  } finally {
+    await state.managers.release(sessionId);
+    const elapsedMs = state.clock() - started;
+    state.emit({ type: "subAgentEnded", name, sessionId, end, spent: spent(), elapsedMs });
+  }
 }
 
 /**
  * Its tools are those of the parent's tools that it names; it reads its own session and starts no sub-agents
- * or skills.
+ * or skills. `spent` returns its total cost. Throws if its model or a tool is unknown.
  */
 function subAgentPorts(
   state: AgentState,
   subAgent: SubAgent,
   session: AgentSession,
 ): { readonly ports: TurnPorts; spent(): Spent } {
-  const { options } = state;
-  const model = modelOf(subAgent, state);
+  const { tools: given = [], models } = state.options;
+  const { name, place } = subAgent;
+  const model = subAgent.model === undefined ? state.model : models?.(subAgent.model);
   if (model === undefined)
-    throw new Error(
-      `the model "${subAgent.model}" of the sub-agent ${subAgent.name} is not known (${subAgent.place})`,
-    );
-  const given = options.tools ?? [];
-  const unknown = (subAgent.tools ?? []).filter((name) => !given.some((tool) => tool.name === name));
+    throw new Error(`the model "${subAgent.model}" of the sub-agent ${name} is not known (${place})`);
+  const unknown = (subAgent.tools ?? []).filter((wanted) => !given.some((tool) => tool.name === wanted));
   if (unknown.length > 0)
-    throw new Error(
-      `the sub-agent ${subAgent.name} names tools that do not exist: ${unknown.join(", ")} (${subAgent.place})`,
-    );
-  const lent = given.filter(({ name }) => subAgent.tools?.includes(name) ?? true);
+    throw new Error(`the sub-agent ${name} names tools that do not exist: ${unknown.join(", ")} (${place})`);
+  const lent = given.filter((tool) => subAgent.tools?.includes(tool.name) ?? true);
   const reading = readingTools(state, { session, model });
-  let spent = NOTHING_SPENT;
   const common = commonPorts(state, session, model);
-  const manager = state.managers.managerFor(model);
-  const free = new Set(reading);
+  const { models: prices } = state.managers.of(model).manager.config;
+  let spent = NOTHING_SPENT;
   const ports: TurnPorts = {
     ...common,
-    thinkingLevel: subAgent.thinkingLevel ?? common.thinkingLevel,
+    thinkingLevel: subAgent.thinkingLevel,
     system: subAgent.prompt,
     tools: toolBox([...lent, ...reading]),
     limits: { ...state.limits, ...subAgent.limits },
-    refuse: async (call) => (free.has(call.tool) ? undefined : refusal(call, state, { subAgent })),
+    refuse: async (call) => (reading.includes(call.tool) ? undefined : refusal(call, state, subAgent)),
     // Its text and reasoning are not forwarded; its actions are.
     emit: (event) => {
       if (event.type !== "text" && event.type !== "reasoning") state.emit(event);
     },
     metered(usage) {
-      spent = addSpent(spent, spentOn(usage, bareModelName(model.name), manager.config.models));
+      spent = addSpent(spent, spentOn(usage, bareModelName(model.name), prices));
       common.metered(usage);
     },
   };
   return { ports, spent: () => spent };
+}
+
+const ENDS: Readonly<Record<TurnEnd, string>> = {
+  answered: "",
+  interrupted: "was interrupted",
+  refused: "was refused an answer by its model",
+  "request-limit": "reached its limit of requests",
+  "call-limit": "reached its limit of tool calls",
+  "time-limit": "ran out of time",
+  failed: "failed",
+};
+
+/**
+ * The answer; if there is none, throws with the cause and the last text, so that the parent sees a failed
+ * call.
+ */
+function answerOf(name: string, { end, text, cause }: TurnResult): string {
+  if (end === "answered") return text === "" ? `The sub-agent ${name} gave no answer.` : text;
+  const said = text === "" ? "It said nothing before." : `What it said last:\n${text}`;
+  const why = cause === undefined ? "" : `: ${cause.replace(/[.\s]+$/, "")}`;
+  throw new Error(`The sub-agent ${name} ${ENDS[end]}${why}. It was not done. ${said}`);
+}
+
+/** Maximum characters of memory before a task, including tags. */
+const PREAMBLE: Readonly<Record<SubAgentMemory, number>> = {
+  none: 0,
+  relevant: 2000,
+  session: 3000,
+  channel: 5000,
+};
+
+/** Sources to use if the session state already precedes the task. */
+const BESIDE_SESSION = ["channel-memory", "workspace-memory", "channel-history"] as const;
+
+/** The channel memory that a contextual sub-agent reads before its task; always empty for an isolated one. */
+async function preamble(
+  state: AgentState,
+  { contextMode, memory: scope }: SubAgent,
+  task: string,
+): Promise<string> {
+  if (contextMode === "isolated" || scope === "none") return "";
+  const most = PREAMBLE[scope];
+  const session = scope === "relevant" ? "" : await sessionText(state, scope === "session" ? most : most / 2);
+  if (scope === "session") return session;
+  const sources = session === "" ? undefined : BESIDE_SESSION;
+  const found = await state.options.memory?.recall(task, { maxChars: most - session.length, sources });
+  return [session, found?.renderedText ?? ""].filter((block) => block !== "").join("\n");
+}
+
+async function sessionText({ options, emit }: AgentState, most: number): Promise<string> {
+  const { channelDir, memory } = options;
+  if (channelDir === undefined) return "";
+  try {
+    await checkUser(channelDir, memory?.user);
+  } catch (error) {
+    emit({ type: "warning", diagnostic: diagnosticOf(error, "memory-failed") });
+    return "";
+  }
+  const written = await readChannelSession(channelDir);
+  const text = escapeRuntimeTags(written.replace(/<!--[\s\S]*?-->/g, "").trim());
+  const room = Math.floor(most) - renderRuntimeContext("x").length + 1;
+  const cut = text.length <= room ? text : `${text.slice(0, room - 2)} …`;
+  const isTemplate = cut.split("\n").every((line) => line.trim() === "" || line.startsWith("#"));
+  return isTemplate ? "" : renderRuntimeContext(cut);
 }

@@ -1,4 +1,3 @@
-import { defined } from "../errors.ts";
 import { type HostPreflight, orAborted } from "../host.ts";
 import { NO_ANSWER } from "../memory/memory-task.ts";
 import { objectOf } from "../providers/request.ts";
@@ -14,10 +13,9 @@ import {
   answerAll,
   type ThinkingLevel,
 } from "./agent-message.ts";
-import type { AgentSession } from "./agent-session.ts";
+import type { AgentSession } from "./agent-state.ts";
 import { type AgentEvent, diagnosticOf, type TurnEnd, wordsOf } from "./event.ts";
-import type { AgentLimits } from "./tool.ts";
-import { argumentsOf, runCalls, startShared, type ToolRunOptions } from "./tool-runs.ts";
+import { type AgentLimits, argumentsOf, runCalls, startShared, type ToolRunOptions } from "./tool.ts";
 
 /** Everything that a turn needs; the same for an agent and its sub-agents. */
 export interface TurnPorts {
@@ -50,15 +48,16 @@ export async function runTurn(
   ports: TurnPorts,
   outer: AbortSignal,
 ): Promise<TurnResult> {
-  const { limits, session, emit } = ports;
-  const deadline = startShared(limits.wallMs, outer);
+  const deadline = startShared(ports.limits.wallMs, outer);
+  const { signal } = deadline;
+  const stopped = (): TurnEnd => (deadline.passed() ? "time-limit" : "interrupted");
   try {
-    await session.add(message);
-    return await steps(ports, deadline.signal, () => (deadline.passed() ? "time-limit" : "interrupted"));
+    await ports.session.add(message);
+    return await steps(ports, signal, stopped);
   } catch (error) {
-    if (deadline.signal.aborted) return { end: deadline.passed() ? "time-limit" : "interrupted", text: "" };
+    if (signal.aborted) return { end: stopped(), text: "" };
     const diagnostic = diagnosticOf(error);
-    emit({ type: "error", diagnostic });
+    ports.emit({ type: "error", diagnostic });
     return { end: "failed", text: "", cause: diagnostic.message };
   } finally {
     deadline.stop();
@@ -67,47 +66,36 @@ export async function runTurn(
 
 async function steps(ports: TurnPorts, signal: AbortSignal, stopped: () => TurnEnd): Promise<TurnResult> {
   const { limits, session } = ports;
-  let calls = 0;
+  let made = 0;
   for (let requests = 1; ; requests += 1) {
-    const answer = await request(ports, signal);
+    await fitRequest(ports, signal, false);
+    const answer = await askFitting(ports, signal);
     if ("error" in answer) return broken(answer, ports, signal.aborted ? stopped() : "failed");
-    if (answer.calls.length === 0) return endOf(answer, ports);
-    calls += answer.calls.length;
-    const over = limitReached({ requests, calls }, limits);
+    const { calls, text, usage, message } = answer;
+    session.usage = usage;
+    ports.metered(usage);
+    if (message !== undefined) await session.add(message);
+    if (calls.length === 0) return endOf(answer, ports);
+    made += calls.length;
+    const over = limitReached(requests, made, limits);
     if (over !== undefined) {
-      await session.add(answerAll(answer.calls, LIMIT_WORDS[over](limits)));
-      return { end: over, text: answer.text };
+      await session.add(answerAll(calls, `Not run: a turn may ${over.words}.`));
+      return { end: over.end, text };
     }
-    await session.add(await runCalls(answer.calls, { ...ports, signal }));
-    if (signal.aborted) return { end: stopped(), text: answer.text };
+    await session.add(await runCalls(calls, { ...ports, signal }));
+    if (signal.aborted) return { end: stopped(), text };
   }
 }
 
-async function request(ports: TurnPorts, signal: AbortSignal): Promise<ModelAnswer | BrokenAnswer> {
-  const { session } = ports;
-  await fitRequest(ports, signal, false);
-  const answer = await askFitting(ports, signal);
-  if ("error" in answer) return answer;
-  session.usage = answer.usage;
-  ports.metered(answer.usage);
-  if (answer.message !== undefined) await session.add(answer.message);
-  return answer;
-}
-
-type Limit = "call-limit" | "request-limit";
-
 function limitReached(
-  { requests, calls }: { readonly requests: number; readonly calls: number },
+  requests: number,
+  calls: number,
   limits: AgentLimits,
-): Limit | undefined {
-  if (calls > limits.calls) return "call-limit";
-  return requests >= limits.requests ? "request-limit" : undefined;
+): { readonly end: TurnEnd; readonly words: string } | undefined {
+  if (calls > limits.calls) return { end: "call-limit", words: `make ${limits.calls} tool calls` };
+  if (requests < limits.requests) return undefined;
+  return { end: "request-limit", words: `take ${limits.requests} requests to the model` };
 }
-
-const LIMIT_WORDS: Readonly<Record<Limit, (limits: AgentLimits) => string>> = {
-  "call-limit": ({ calls }) => `Not run: a turn may make ${calls} tool calls.`,
-  "request-limit": ({ requests }) => `Not run: a turn may take ${requests} requests to the model.`,
-};
 
 /** Runs the preflight; the session continues with its list. False if the list is unchanged. */
 async function fitRequest(
@@ -194,7 +182,7 @@ interface ModelAnswer {
   /** The message to add to the list; undefined for an empty answer. */
   readonly message: AgentMessage | undefined;
   readonly calls: readonly AgentToolCallPart[];
-  readonly stop: Extract<AgentModelPart, { type: "end" }>["stop"];
+  readonly stop: End["stop"];
   readonly usage: unknown;
 }
 
@@ -206,7 +194,7 @@ interface BrokenAnswer {
 }
 
 type Piece = AgentTextPart | AgentReasoningPart | AgentToolCallPart;
-type Words = Extract<AgentModelPart, { type: "text" | "reasoning" }>;
+type End = Extract<AgentModelPart, { type: "end" }>;
 
 /** Streams one request; an error is returned as a value, with the text before it. */
 async function callModel(
@@ -214,35 +202,26 @@ async function callModel(
   request: AgentModelRequest,
   { emit, silenceMs }: { readonly emit: (event: AgentEvent) => void; readonly silenceMs: number },
 ): Promise<ModelAnswer | BrokenAnswer> {
-  const gathered = createGathering();
+  const pieces: Piece[] = [];
   const stop = new AbortController();
   const signal = AbortSignal.any([request.signal, stop.signal]);
   let parts: AsyncIterator<AgentModelPart> | undefined;
   try {
     parts = model.stream({ ...request, signal })[Symbol.asyncIterator]();
-    for (;;) {
-      const next = await timely(parts, signal, silenceMs);
-      if (next.done === true) throw new Error("the model's answer broke off before its end");
-      if (next.value.type === "end") return gathered.answer(next.value);
-      gathered.take(next.value);
-      tell(next.value, emit);
+    for (let open = false; ; ) {
+      const { done, value: part } = await timely(parts, signal, silenceMs);
+      if (done === true) throw new Error("the model's answer broke off before its end");
+      if (part.type === "end") return answerOf(pieces, part);
+      open = take(part, pieces, open);
+      if (part.type !== "toolCall" && part.text !== "") emit({ type: part.type, text: part.text });
     }
   } catch (error) {
-    return { error: request.signal.aborted ? request.signal.reason : error, text: gathered.text() };
+    return { error: request.signal.aborted ? request.signal.reason : error, text: textIn(pieces) };
   } finally {
-    leave(parts).catch(() => undefined);
+    // Lets the stream release its resources; a hanging stream is not awaited.
+    (async () => parts?.return?.())().catch(() => undefined);
     stop.abort();
   }
-}
-
-/** Lets the stream release its resources; a hanging stream is not awaited. */
-async function leave(parts: AsyncIterator<AgentModelPart> | undefined): Promise<void> {
-  await parts?.return?.();
-}
-
-function tell(part: AgentModelPart, emit: (event: AgentEvent) => void): void {
-  if ((part.type === "text" || part.type === "reasoning") && part.text !== "")
-    emit({ type: part.type, text: part.text });
 }
 
 async function timely<T>(
@@ -261,42 +240,35 @@ async function timely<T>(
   }
 }
 
-interface Gathering {
-  take(part: Exclude<AgentModelPart, { type: "end" }>): void;
-  text(): string;
-  answer(end: Extract<AgentModelPart, { type: "end" }>): ModelAnswer;
+/** Adds a part; returns whether the newest text or reasoning block can be continued. */
+function take(part: Exclude<AgentModelPart, End>, pieces: Piece[], open: boolean): boolean {
+  const { type, providerOptions } = part;
+  const options = providerOptions === undefined ? {} : { providerOptions };
+  if (type === "toolCall") {
+    const { id: toolCallId, name: toolName, arguments: input } = part;
+    pieces.push({ type: "tool-call", toolCallId, toolName, input, ...options });
+    return false;
+  }
+  const { text, ends } = part;
+  const last = pieces.at(-1);
+  if (open && last?.type === type) {
+    pieces[pieces.length - 1] = { ...last, text: last.text + text, ...options };
+  } else if (text !== "" || providerOptions !== undefined) {
+    pieces.push({ type, text, ...options });
+  } else return open;
+  return ends !== true;
 }
 
-function createGathering(): Gathering {
-  const pieces: Piece[] = [];
-  // Whether the newest text or reasoning block can be continued.
-  let open = false;
-  const text = (): string => pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
-  return {
-    take(part) {
-      if (part.type === "toolCall") pieces.push(callPiece(part));
-      else takeWords(part);
-    },
-    text,
-    answer({ stop, usage }) {
-      const content = pieces.filter((piece) => piece.type !== "text" || piece.text !== "");
-      const calls = content.filter((piece) => piece.type === "tool-call");
-      const said = content.some((piece) => piece.type !== "reasoning");
-      const message: AgentMessage = { role: "assistant", content: content.map(storable) };
-      return { text: text(), message: said ? message : undefined, calls, stop, usage };
-    },
-  };
+function textIn(pieces: readonly Piece[]): string {
+  return pieces.map((piece) => (piece.type === "text" ? piece.text : "")).join("");
+}
 
-  function takeWords({ type, text: words, providerOptions, ends }: Words): void {
-    const options = providerOptions === undefined ? {} : { providerOptions };
-    const last = pieces.at(-1);
-    if (open && last?.type === type) {
-      pieces[pieces.length - 1] = { ...last, text: last.text + words, ...options };
-    } else if (words !== "" || providerOptions !== undefined) {
-      pieces.push({ type, text: words, ...options });
-    } else return;
-    open = ends !== true;
-  }
+function answerOf(pieces: readonly Piece[], { stop, usage }: End): ModelAnswer {
+  const content = pieces.filter((piece) => piece.type !== "text" || piece.text !== "");
+  const calls = content.filter((piece) => piece.type === "tool-call");
+  const said = content.some((piece) => piece.type !== "reasoning");
+  const message: AgentMessage = { role: "assistant", content: content.map(storable) };
+  return { text: textIn(pieces), message: said ? message : undefined, calls, stop, usage };
 }
 
 /** Providers accept only parsed arguments; unparsable text was reported to the model as an error. */
@@ -304,15 +276,6 @@ function storable(piece: Piece): Piece {
   if (piece.type !== "tool-call") return piece;
   const { value, problem } = argumentsOf(piece);
   return { ...piece, input: problem === undefined ? value : { unreadable: value } };
-}
-
-function callPiece({
-  id,
-  name,
-  arguments: input,
-  providerOptions,
-}: Extract<AgentModelPart, { type: "toolCall" }>): AgentToolCallPart {
-  return defined({ type: "tool-call", toolCallId: id, toolName: name, input, providerOptions });
 }
 
 /** Transient statuses: too many requests, timeouts, provider-side errors. */

@@ -3,7 +3,7 @@ import type { StorageDriver } from "../core/ports.ts";
 import { CompactManager, type ManagerPorts } from "../create-manager.ts";
 import { CompactError } from "../errors.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import type { MemoryFlush, MemoryFlushHook } from "./delivery.ts";
+import type { MemoryFlush, MemoryFlushHook } from "./flush.ts";
 
 interface Entry {
   readonly role: string;

@@ -1,20 +1,13 @@
+import { sessionKey } from "../core/archive.ts";
 import type { Message } from "../core/message.ts";
-import type { CompactionPlan } from "../core/plan.ts";
-import type { ClaimedItem, Outbox, OutboxItem, StorageDriver } from "../core/ports.ts";
+import { actionsFor, type CompactionPlan } from "../core/plan.ts";
+import type { Claim, ClaimedItem, Outbox, OutboxItem, StorageDriver } from "../core/ports.ts";
 import type { BeforeCommit, QueuedWork } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
 import { loadState } from "../core/store.ts";
-import { errorMessage, later } from "../errors.ts";
+import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.ts";
+import { CompactError, errorMessage, later, sha256Hex } from "../errors.ts";
 import type { Redactor } from "../redaction/redactor.ts";
-import {
-  decodeFlushItem,
-  deliver,
-  discardedMessages,
-  encodeFlushItem,
-  type MemoryFlushHook,
-  retryAfter,
-  within,
-} from "./delivery.ts";
 
 // Handling of the messages that a compaction discards: they are shown to the `beforeCompaction` hook, and
 // queued durably for the memory flush hook, which receives them at least once after the compaction is
@@ -38,22 +31,31 @@ export type BeforeCompaction = (
   moment: CompactionMoment,
 ) => void | Promise<void>;
 
+/** Second argument of a memory flush hook. */
+export interface MemoryFlush {
+  readonly sessionId: string;
+  /** The archive step whose compaction discards the messages. */
+  readonly step: number;
+  /** Identical for every delivery of the same messages: skip the flush if this key was already processed. */
+  readonly idempotencyKey: string;
+  /** Starts at 1. */
+  readonly attempt: number;
+  /** Aborted when the hook times out; the flush is retried later. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Receives the messages that leave the list, with secrets redacted. Delivery is at least once: if the hook
+ * throws or rejects, it is called again later.
+ */
+export type MemoryFlushHook = (messages: readonly Message[], flush: MemoryFlush) => void | Promise<void>;
+
 /** Outcome of `recover`. */
 export interface Recovery {
   /** Flushes that the hook accepted. */
   readonly handedOn: number;
   /** Failed attempts; those flushes are retried later. */
   readonly failed: number;
-}
-
-/** Queues the messages that compactions discard and delivers them to a hook in the background. */
-export interface MemoryFlushing extends BeforeCommit {
-  /** Starts delivering what earlier processes queued and whatever becomes due later. */
-  start(): void;
-  /** Resolves when every queued and committed flush has been delivered or has failed. */
-  recover(): Promise<Recovery>;
-  /** Resolves when no hook is running, or after `ms`. */
-  settle(ms: number): Promise<void>;
 }
 
 /** The manager ports that concern memory. */
@@ -78,42 +80,6 @@ interface FlushContext {
 const WAIT_MS = 500;
 const HOOK_TIMEOUT_MS = 60_000;
 
-/** Undefined if the ports set neither `memoryFlushHook` nor `beforeCompaction`. */
-export function createManagerFlushing(ports: MemoryPorts, context: FlushContext): MemoryFlushing | undefined {
-  const { memoryFlushHook, memoryFlushTimeoutMs = HOOK_TIMEOUT_MS } = ports;
-  const { beforeCompaction: look, beforeCompactionWaitMs: waitMs = WAIT_MS } = ports;
-  const flushing = memoryFlushHook && new FlushQueue(memoryFlushHook, memoryFlushTimeoutMs, context);
-  if (look === undefined) return flushing;
-  return {
-    start: () => flushing?.start(),
-    async queue(session, plan, step) {
-      const looking = lookFirst(look, session, plan, { waitMs, warn: context.warn });
-      const [queued] = await Promise.all([flushing?.queue(session, plan, step), looking]);
-      return queued;
-    },
-    recover: async () => (await flushing?.recover()) ?? { handedOn: 0, failed: 0 },
-    settle: async (ms) => flushing?.settle(ms),
-  };
-}
-
-/** Calls `beforeCompaction` before a plan is committed; waits at most `waitMs` and never rejects. */
-async function lookFirst(
-  look: BeforeCompaction,
-  session: Session,
-  plan: CompactionPlan,
-  { waitMs, warn }: { readonly waitMs: number; warn(message: string): void },
-): Promise<void> {
-  if (!plan.entries.some(({ action }) => action === "summarize" || action === "clear")) return;
-  const discarded = discardedMessages(session, plan);
-  await within(waitMs, async (signal) => {
-    try {
-      await look([...session.view], { sessionId: session.id, discarded, signal });
-    } catch (error) {
-      warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
-    }
-  });
-}
-
 /** Maximum number of concurrent hooks; further items wait in the outbox. */
 const AT_ONCE = 8;
 /** Claim lifetime: how long other workers leave an item alone after its worker stops renewing. */
@@ -125,10 +91,11 @@ const UNDECIDED_MS = 60 * 60_000;
 const LOOK_AGAIN_MS = 30_000;
 const LOOK_AGAIN_SOONEST_MS = 100;
 
-/** The outbox of a manager and the running hooks. */
-class FlushQueue implements MemoryFlushing {
+/** Queues the messages that compactions discard and delivers them to a hook in the background. */
+export class MemoryFlushing implements BeforeCommit {
+  readonly #ports: MemoryPorts;
   readonly #context: FlushContext;
-  readonly #delivery: Parameters<typeof deliver>[2];
+  readonly #claim: Claim;
   readonly #running = new Set<Promise<void>>();
   readonly #counted = { handedOn: 0, failed: 0 };
   /** A problem was reported and nothing has succeeded since. */
@@ -136,16 +103,41 @@ class FlushQueue implements MemoryFlushing {
   #passing: Promise<void> | undefined;
   #callOff = (): void => undefined;
 
-  constructor(hook: MemoryFlushHook, timeoutMs: number, context: FlushContext) {
+  constructor(ports: MemoryPorts, context: FlushContext) {
+    this.#ports = ports;
     this.#context = context;
-    this.#delivery = { hook, timeoutMs, claim: { by: context.worker, ms: CLAIM_MS } };
+    this.#claim = { by: context.worker, ms: CLAIM_MS };
   }
 
   async queue(session: Session, plan: CompactionPlan, step: number): Promise<QueuedWork | undefined> {
-    const messages = discardedMessages(session, plan);
-    if (messages.length === 0) return undefined;
+    const discarded = discardedMessages(session, plan);
+    const looking = this.#look(session, plan, discarded);
+    const [queued] = await Promise.all([this.#queue(session, discarded, step), looking]);
+    return queued;
+  }
+
+  /** Calls `beforeCompaction` before a plan is committed; waits a limited time and never rejects. */
+  async #look(session: Session, plan: CompactionPlan, discarded: readonly Message[]): Promise<void> {
+    const { beforeCompaction, beforeCompactionWaitMs = WAIT_MS } = this.#ports;
+    const leaves = plan.entries.some(({ action }) => action === "summarize" || action === "clear");
+    if (beforeCompaction === undefined || !leaves) return;
+    await within(beforeCompactionWaitMs, async (signal) => {
+      try {
+        await beforeCompaction([...session.view], { sessionId: session.id, discarded, signal });
+      } catch (error) {
+        this.#context.warn(`what was to come before a compaction failed: ${errorMessage(error)}`);
+      }
+    });
+  }
+
+  async #queue(
+    session: Session,
+    messages: readonly Message[],
+    step: number,
+  ): Promise<QueuedWork | undefined> {
+    if (messages.length === 0 || this.#ports.memoryFlushHook === undefined) return undefined;
     const { redact, now } = this.#context;
-    const { claim } = this.#delivery;
+    const claim = this.#claim;
     const { outbox } = await this.#context.open(session.urgent ? "patient" : "quick");
     // Delivery runs outside the call, so it uses the patient outbox.
     const { outbox: beside } = await this.#context.open();
@@ -166,11 +158,14 @@ class FlushQueue implements MemoryFlushing {
     };
   }
 
+  /** Starts delivering what earlier processes queued and whatever becomes due later. */
   start(): void {
-    void this.#run();
+    if (this.#ports.memoryFlushHook !== undefined) void this.#run();
   }
 
+  /** Resolves when every queued and committed flush has been delivered or has failed. */
   async recover(): Promise<Recovery> {
+    if (this.#ports.memoryFlushHook === undefined) return { handedOn: 0, failed: 0 };
     const before = { ...this.#counted };
     // Adds up the waits instead of reading the clock, which a test may replace.
     for (let waited = 0; waited <= CLAIM_MS; ) {
@@ -187,6 +182,7 @@ class FlushQueue implements MemoryFlushing {
     return { handedOn: handedOn - before.handedOn, failed: failed - before.failed };
   }
 
+  /** Resolves when no hook is running, or after `ms`. */
   settle(ms: number): Promise<void> {
     return Promise.race([this.#idle(), new Promise<void>((done) => later(ms, done))]);
   }
@@ -207,15 +203,32 @@ class FlushQueue implements MemoryFlushing {
 
   async #attempt(outbox: Outbox, item: ClaimedItem): Promise<void> {
     try {
-      await deliver(outbox, item, this.#delivery);
+      await this.#deliver(outbox, item);
       this.#counted.handedOn += 1;
       this.#told = false;
     } catch (error) {
       this.#counted.failed += 1;
       this.#tell(`messages of the session ${item.session} could not be handed to memory`, error);
       const later = { inMs: retryAfter(item.attempts), attempts: item.attempts + 1 };
-      await outbox.retry(item, this.#delivery.claim.by, later).catch(() => undefined);
+      await outbox.retry(item, this.#claim.by, later).catch(() => undefined);
     }
+  }
+
+  /** Delivers an item and renews the claim on it meanwhile; removes it from the outbox, or rejects. */
+  async #deliver(outbox: Outbox, item: ClaimedItem): Promise<void> {
+    const { memoryFlushHook: hook, memoryFlushTimeoutMs: ms = HOOK_TIMEOUT_MS } = this.#ports;
+    const { sessionId, step, messages } = decodeFlushItem(item);
+    const idempotencyKey = `${item.session}/${item.id}`;
+    const about = { sessionId, step, idempotencyKey, attempt: item.attempts + 1 };
+    const renew = (): void => void outbox.renew(item, this.#claim).catch(() => undefined);
+    const stopRenewing = later(CLAIM_MS / 3, renew, true);
+    try {
+      const inTime = await within(ms, async (signal) => hook?.(messages, { ...about, signal }));
+      if (!inTime) throw new Error(`the hook took longer than ${ms} ms`);
+    } finally {
+      stopRenewing();
+    }
+    await outbox.remove(item);
   }
 
   async #idle(): Promise<void> {
@@ -243,7 +256,7 @@ class FlushQueue implements MemoryFlushing {
     try {
       const { outbox } = await this.#context.open();
       while (this.#free > 0) {
-        const items = await outbox.claim(this.#delivery.claim, this.#free);
+        const items = await outbox.claim(this.#claim, this.#free);
         if (items.length === 0) break;
         for (const item of items) await this.#decide(outbox, item);
       }
@@ -261,11 +274,10 @@ class FlushQueue implements MemoryFlushing {
   }
 
   async #decide(outbox: Outbox, item: ClaimedItem): Promise<void> {
-    const { by } = this.#delivery.claim;
     const fate = await this.#fateOf(item);
     if (fate === "committed") this.#begin(outbox, item);
     else if (fate === "overtaken") await outbox.remove(item);
-    else await outbox.retry(item, by, { inMs: LOOK_AGAIN_MS, attempts: item.attempts });
+    else await outbox.retry(item, this.#claim.by, { inMs: LOOK_AGAIN_MS, attempts: item.attempts });
   }
 
   /**
@@ -275,9 +287,14 @@ class FlushQueue implements MemoryFlushing {
    */
   async #fateOf(item: OutboxItem): Promise<"committed" | "overtaken" | "undecided"> {
     const { open, now } = this.#context;
-    const { sessionId, base, at } = headOf(item) ?? {};
-    // Unreadable items fail with their own error on delivery.
-    if (sessionId === undefined || base === undefined) return "committed";
+    let head: Header;
+    try {
+      head = decodeFlushItem(item);
+    } catch {
+      // Unreadable items fail with their own error on delivery.
+      return "committed";
+    }
+    const { sessionId, base, at } = head;
     const stored = await open()
       .then(({ stateDriver }) => loadState(stateDriver, sessionId))
       .catch(() => null);
@@ -286,14 +303,94 @@ class FlushQueue implements MemoryFlushing {
     if (stored === undefined && base !== null) return "committed";
     if (stored?.value.flushes?.includes(item.id) === true) return "committed";
     if ((stored?.version ?? null) !== base) return "overtaken";
-    return now().getTime() - Date.parse(at ?? "") > UNDECIDED_MS ? "committed" : "undecided";
+    return now().getTime() - Date.parse(at) > UNDECIDED_MS ? "committed" : "undecided";
   }
 }
 
-function headOf(item: OutboxItem): Partial<ReturnType<typeof decodeFlushItem>> | undefined {
+const FIRST_RETRY_MS = 1000;
+const LONGEST_RETRY_MS = 10 * 60_000;
+
+/** Exponential backoff: doubles after each failure, capped at ten minutes. */
+export function retryAfter(attempts: number): number {
+  return Math.min(LONGEST_RETRY_MS, FIRST_RETRY_MS * 2 ** Math.min(attempts, 20));
+}
+
+/** Resolves to false if `work` exceeds `ms`: its signal is aborted and its later outcome is ignored. */
+async function within(ms: number, work: (signal: AbortSignal) => Promise<void>): Promise<boolean> {
+  const controller = new AbortController();
+  let callOff = (): void => undefined;
+  const late = new Promise<boolean>((resolve) => {
+    callOff = later(ms, () => {
+      controller.abort(new Error(`it took longer than ${ms} ms`));
+      resolve(false);
+    });
+  });
   try {
-    return decodeFlushItem(item);
-  } catch {
-    return undefined;
+    return await Promise.race([work(controller.signal).then(() => true), late]);
+  } finally {
+    callOff();
   }
+}
+
+// ---- an item
+
+/** The messages that a compaction discards, as stored in the outbox. */
+interface FlushItem {
+  readonly sessionId: string;
+  /** The archive step of that compaction. */
+  readonly step: number;
+  /** Version of the stored state that the compaction started from; null if the session had none. */
+  readonly base: string | null;
+  /** ISO 8601. */
+  readonly at: string;
+  readonly messages: readonly Message[];
+}
+
+type Header = Omit<FlushItem, "messages">;
+
+/**
+ * The messages whose content leaves the list: summarized, cleared or truncated for the first time. Messages
+ * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
+ */
+function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
+  const fates = actionsFor(plan, session.entries);
+  return session.entries.flatMap(({ message, edit }, index) => {
+    const leaves = (fates[index]?.action ?? "keep") !== "keep";
+    const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
+    return leaves && !left && message.meta?.summaryVersion === undefined ? [message] : [];
+  });
+}
+
+/**
+ * Encodes the item with secrets redacted. The id is the same whenever the same messages are queued in the
+ * same step.
+ */
+function encodeFlushItem(
+  { messages, ...header }: FlushItem,
+  redact: Pick<Redactor, "redactText" | "redactValue">,
+): OutboxItem {
+  const { sessionId, step, base, at } = header;
+  const key = { session_id: sessionId, step, base, at };
+  const lines = messages.map((message, index) => archiveLine(message, index + 1, messages.length, redact));
+  const content = sha256Hex(messages.map((message) => `${message.id} ${archiveId(message)}`).join("\n"));
+  return {
+    session: sessionKey(sessionId),
+    id: `${String(step).padStart(3, "0")}-${content.slice(0, 20)}`,
+    body: `${JSON.stringify(key)}\n${lines.join("")}`,
+  };
+}
+
+/** Throws `StorageFailed` for a damaged item. */
+function decodeFlushItem({ session, id, body }: OutboxItem): FlushItem {
+  const end = body.indexOf("\n");
+  const { messages, problems } = readTranscriptText(body.slice(end + 1));
+  if (end === -1 || problems.length > 0) {
+    throw new CompactError("StorageFailed", "a queued memory flush is damaged", {
+      place: `${session}/${id}`,
+      hint: "The messages are in the session's archive as well.",
+    });
+  }
+  const header = JSON.parse(body.slice(0, end)) as { session_id: string } & Omit<Header, "sessionId">;
+  const { session_id, step, base, at } = header;
+  return { sessionId: session_id, step, base, at, messages: messages.map(({ message }) => message) };
 }

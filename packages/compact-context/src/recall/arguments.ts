@@ -1,4 +1,5 @@
-import { CompactError } from "../errors.ts";
+import { CompactError, isObject } from "../errors.ts";
+import { parsedJson } from "../summarizers/extractive/text.ts";
 
 /** Arguments of a tool call made by a model. */
 export type Arguments = Readonly<Record<string, unknown>>;
@@ -8,17 +9,9 @@ const MOST_CHARACTERS = 10_000;
 
 /** Arguments as an object, from a value or JSON text. Throws `InvalidArgument`, worded for the model. */
 function readArguments(args: unknown): Arguments {
-  const value = typeof args === "string" ? parsed(args) : args;
-  if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as Arguments;
+  const value = typeof args === "string" ? parsedJson(args) : args;
+  if (isObject(value)) return value;
   throw refused("the arguments must be a JSON object");
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown;
-  } catch {
-    throw refused("the arguments are no JSON");
-  }
 }
 
 export function textIn(given: Arguments, name: string): string {
@@ -45,13 +38,6 @@ export function numberIn(
 /** Prefix of every failed tool answer, and of no other. */
 export const FAILED = "Error: ";
 
-/** The error as a message for the model. */
-function wordsOfError(error: unknown): string {
-  if (!CompactError.isInstance(error)) return "the archive could not be read.";
-  const hint = error.hint === "" ? "" : ` ${error.hint}`;
-  return `${error.message}.${hint}`;
-}
-
 function refused(message: string): CompactError {
   return new CompactError("InvalidArgument", message, {
     hint: "Call the tool again with corrected arguments.",
@@ -63,7 +49,8 @@ export async function safely(args: unknown, work: (given: Arguments) => Promise<
   try {
     return await work(readArguments(args));
   } catch (error) {
-    return `${FAILED}${wordsOfError(error)}`;
+    if (!CompactError.isInstance(error)) return `${FAILED}the archive could not be read.`;
+    return `${FAILED}${error.message}. ${error.hint}`.trimEnd();
   }
 }
 

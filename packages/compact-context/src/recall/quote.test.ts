@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { problemsText } from "./answers.ts";
+import { problemsText } from "./tools.ts";
 
 it("tells how many lines of the archive could not be read, and nothing where all could", () => {
   expect([0, 1, 2].map(problemsText)).toEqual([

@@ -225,7 +225,7 @@ describe("recallTools", () => {
   it.each([
     [EXPAND_TOOL, {}, "id must be a non-empty string"],
     [EXPAND_TOOL, null, "must be a JSON object"],
-    [EXPAND_TOOL, "{broken", "no JSON"],
+    [EXPAND_TOOL, "{broken", "must be a JSON object"],
     [EXPAND_TOOL, { id: "step 99" }, "no transcript of step 99"],
     [EXPAND_TOOL, { id: "0123456789" }, "has no message"],
     [EXPAND_TOOL, { id: "x\n\u001b[2Jy" }, "has no message"],

@@ -60,11 +60,7 @@ export function createRecall(ports: RecallPorts): Recall {
       requireWhole("offset", offset, 0);
       const found = await (await archive()).findMessage(sessionId, id);
       if (found === undefined) return undefined;
-      const whole = readableMessage(found.message);
-      const text = within(whole.slice(offset), maxTokens, countText);
-      const end = Math.min(whole.length, offset + text.length);
-      const next = end < whole.length ? end : undefined;
-      return { found, text, offset, characters: whole.length, next };
+      return expandedPiece(found, { maxTokens, offset }, countText);
     },
     async search(text, { limit } = {}) {
       return (await (await archive()).search(text, { sessionId, limit })).hits;
@@ -72,6 +68,19 @@ export function createRecall(ports: RecallPorts): Recall {
     steps: async () => (await archive()).steps(sessionId),
     restore: async (step, options) => restoreStep(await archive(), sessionId, { step, ...options }),
   };
+}
+
+/** A piece of a message's readable text. */
+export function expandedPiece(
+  found: FoundMessage,
+  { maxTokens = RECALL_TOKENS, offset = 0 }: ExpandOptions = {},
+  countText: (text: string) => number = o200kBase.count,
+): Expanded {
+  const whole = readableMessage(found.message);
+  const text = within(whole.slice(offset), maxTokens, countText);
+  const end = Math.min(whole.length, offset + text.length);
+  const next = end < whole.length ? end : undefined;
+  return { found, text, offset, characters: whole.length, next };
 }
 
 function requireWhole(name: string, value: number, least: number): void {

@@ -12,26 +12,28 @@ export type SummarizerSettings = Partial<
   >
 >;
 
-/** What summarizers need besides their settings. */
-interface SummarizerPorts {
-  readonly redact?: (text: string) => string;
-  /** Called when the given summarizer fails; not again until it has succeeded. */
-  readonly warn?: (message: string) => void;
-}
-
 /**
  * The summarizers to try in order: the one passed by the caller (a bare model is wrapped in a summarizer) or
- * named in the settings, then the built-in one, unless the settings fall back to pruning only. Create them
- * once: a model summarizer remembers which models fail.
+ * named in the settings (the provider's), then the built-in one, unless the settings fall back to pruning
+ * only. Create them once: a model summarizer remembers which models fail. `warn` is called when the first one
+ * fails; not again until it has succeeded.
  */
 export function createSummarizers(
   given: Summarizer | TextModel | undefined,
   settings: SummarizerSettings = {},
-  { redact, warn }: SummarizerPorts = {},
+  {
+    redact,
+    warn,
+  }: { readonly redact?: (text: string) => string; readonly warn?: (message: string) => void } = {},
 ): Summarizer[] {
   const { kind = "builtin", fallback = "builtin" } = settings;
   if (given === undefined && kind === "builtin") return [builtinSummarizer];
-  const asked = given === undefined ? providerSummarizer(redact) : summarizerOf(given, settings, redact);
+  const asked =
+    given === undefined
+      ? loadedLate("provider", true, async () =>
+          (await import("./llm/provider.ts")).createProviderSummarizer(redact),
+        )
+      : summarizerOf(given, settings, redact);
   const first = warn === undefined ? asked : warningOnce(asked, fallback, warn);
   return fallback === "pruning-only" ? [first] : [first, builtinSummarizer];
 }
@@ -43,11 +45,12 @@ function warningOnce(
   warn: (message: string) => void,
 ): Summarizer {
   const instead = fallback === "builtin" ? "the built-in summarizer writes instead" : "there is no summary";
+  const { name, usesLivePrefix, deterministic } = summarizer;
   let told = false;
   return {
-    name: summarizer.name,
-    usesLivePrefix: summarizer.usesLivePrefix,
-    deterministic: summarizer.deterministic,
+    name,
+    usesLivePrefix,
+    deterministic,
     summarize: async (messages, options) => {
       try {
         const summary = await summarizer.summarize(messages, options);
@@ -57,7 +60,7 @@ function warningOnce(
         if (!told && options.signal?.aborted !== true && !hasCode(error, "Aborted")) {
           told = true;
           const hint = CompactError.isInstance(error) ? ` ${error.hint}` : "";
-          warn(`the summarizer ${summarizer.name} failed, ${instead}: ${errorMessage(error)}.${hint}`);
+          warn(`the summarizer ${name} failed, ${instead}: ${errorMessage(error)}.${hint}`);
         }
         throw error;
       }
@@ -68,7 +71,7 @@ function warningOnce(
 function summarizerOf(
   given: Summarizer | TextModel,
   settings: SummarizerSettings,
-  redact: SummarizerPorts["redact"],
+  redact: ModelSummarizerOptions["redact"],
 ): Summarizer {
   if ("summarize" in given && typeof given.summarize === "function") return given;
   if ("generate" in given && typeof given.generate === "function") {
@@ -80,13 +83,6 @@ function summarizerOf(
     place: "summarizer",
     hint: "Pass a Summarizer, or a model { name, generate(request) } that is asked for summaries.",
   });
-}
-
-/** Lets the provider compact. */
-function providerSummarizer(redact: SummarizerPorts["redact"]): Summarizer {
-  return loadedLate("provider", true, async () =>
-    (await import("./llm/provider.ts")).createProviderSummarizer(redact),
-  );
 }
 
 /** Same as `createModelSummarizer`. */

@@ -3,7 +3,7 @@ import type { Message } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
 import { CompactError, errorMessage, refuseUnknown, requireFunction, requireOptions } from "../../errors.ts";
-import type { MemoryFlushHook } from "../../flush/delivery.ts";
+import type { MemoryFlushHook } from "../../flush/flush.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
 import type { RecallSource } from "../../recall/tools.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Message } from "../../core/message.ts";
 import { createKeyedMutex, createLruMap, errorMessage, hasCode, later } from "../../errors.ts";
-import { retryAfter } from "../../flush/delivery.ts";
+import { retryAfter } from "../../flush/flush.ts";
 import type { Redactor } from "../../redaction/redactor.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { WORK_FOLDER } from "../changes/store.ts";

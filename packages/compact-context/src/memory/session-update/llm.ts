@@ -1,6 +1,6 @@
 import type { Message } from "../../core/message.ts";
 import { readConversation } from "../../summarizers/extractive/reading.ts";
-import { recordUnits, renderRecord } from "../../summarizers/llm/fold.ts";
+import { recordUnits, renderRecord } from "../../summarizers/llm/records.ts";
 import { asData } from "../../summarizers/llm/prompts.ts";
 import { findUnfound, sourceOf } from "../../summarizers/llm/verify.ts";
 import { sayTheSame } from "../learning/relation.ts";

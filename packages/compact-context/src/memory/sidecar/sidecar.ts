@@ -1,7 +1,7 @@
 import type { TextModel, TextModelAnswer, TextModelMessage } from "../../core/ports.ts";
 import { CompactError, errorMessage, platform, requireOptions } from "../../errors.ts";
 import { redact as redactBuiltIn } from "../../redaction/redactor.ts";
-import { ask, createBreaker } from "../../summarizers/llm/run.ts";
+import { ask, createBreaker } from "../../summarizers/llm/asking.ts";
 import { fallbackTokens, normalizeUsage } from "../../tokens/usage.ts";
 import { answerJson, type JsonShape } from "./answer-json.ts";
 

@@ -1,6 +1,6 @@
 import { type Message, messageText, readSummary } from "../../core/message.ts";
 import type { SummarizeOptions, Summarizer, Summary, SummaryStrategy } from "../../core/ports.ts";
-import { CompactError, requireList, requireOptions, runInSteps } from "../../errors.ts";
+import { CompactError, refuseAborted, requireList, requireOptions, runInSteps } from "../../errors.ts";
 import { o200kBase } from "../../tokens/encodings/o200k-base.ts";
 import type { Reading } from "./reading.ts";
 
@@ -45,7 +45,7 @@ export interface Input {
 export async function readInput(messages: readonly Message[], options: SummarizeOptions): Promise<Input> {
   requireList(messages);
   requireOptions(options);
-  throwIfAborted(options.signal);
+  refuseAborted(options.signal);
   if (typeof options.maxTokens !== "number" || Number.isNaN(options.maxTokens)) {
     throw new CompactError("InvalidArgument", "maxTokens must be a number.", {
       hint: "Give the most tokens that the summary may have, such as 2000.",
@@ -61,18 +61,6 @@ export async function readInput(messages: readonly Message[], options: Summarize
     strategy: options.strategy ?? "task_state",
     countText: options.countText ?? ((text) => o200kBase.count(text)),
   };
-}
-
-/** Throws `Aborted` if the signal is aborted. */
-export function throwIfAborted(signal: AbortSignal | undefined): void {
-  if (signal?.aborted === true) throw abortError(signal);
-}
-
-export function abortError(signal: AbortSignal | undefined): CompactError {
-  return new CompactError("Aborted", "The summary was aborted by its caller.", {
-    hint: "The history is as it was; call again to compact it.",
-    cause: signal?.reason,
-  });
 }
 
 /**

@@ -11,6 +11,8 @@ export interface Claim {
   readonly text: string;
   /** The line attributes this to the user. */
   readonly byUser: boolean;
+  /** What it says of a check, for an `outcome`. */
+  readonly outcome?: OutcomeClaim;
 }
 
 const URL = /[a-z][a-z0-9+.-]{1,15}:\/\/[^\s"'`<>)\]}\\|]+/gi;
@@ -44,8 +46,8 @@ const COMMON_NAMES: ReadonlySet<string> = new Set(
 export function claimsIn(line: string): Claim[] {
   const byUser = SAID_BY_USER.test(line);
   const found = new Map<string, Claim>();
-  const add = (kind: ClaimKind, text: string): void => {
-    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser });
+  const add = (kind: ClaimKind, text: string, outcome?: OutcomeClaim): void => {
+    if (text !== "" && !found.has(text)) found.set(text, { kind, text, byUser, outcome });
   };
   let rest = line.replace(ORDINAL, " ").replace(CITATION, " ");
   const take = (pattern: RegExp, kind: ClaimKind | ((text: string) => ClaimKind)): void => {
@@ -67,7 +69,8 @@ export function claimsIn(line: string): Claim[] {
   for (const name of namesIn(rest)) add("identifier", name);
   for (const [, number = ""] of rest.matchAll(NUMBER)) if (tellsSomething(number)) add("number", number);
   if (byUser) add("attribution", line.trim());
-  else if (quoted === undefined) for (const text of outcomesIn(line)) add("outcome", text);
+  else if (quoted === undefined)
+    for (const [text, outcome] of outcomesIn(line)) add("outcome", text, outcome);
   return [...found.values()];
 }
 
@@ -143,20 +146,17 @@ const CLAUSE_END = /[,;]\s|(?<=[.!?])\s|\s(?:but|while|whereas|although|and then
 const NAMED = /`([^`\n]{1,400})`|(?<![\w/.-])([\w./-]*[\w-]\.[a-z]{1,4}(?:\.[a-z]{1,4})?)(?![\w/])/i;
 
 /** The clauses of a line that state the outcome of checks. */
-function outcomesIn(line: string): string[] {
+function outcomesIn(line: string): [clause: string, outcome: OutcomeClaim][] {
   const mixed = FAILURE.test(line);
-  return line
-    .replace(/^\s{0,8}(?:[-*]\s+)?/, "")
-    .split(CLAUSE_END)
-    .map(trimmed)
-    .filter((clause) => {
-      const claim = readOutcomeClaim(clause);
-      return claim !== undefined && (claim.now || !mixed);
-    });
+  const clauses = line.replace(/^\s{0,8}(?:[-*]\s+)?/, "").split(CLAUSE_END);
+  return clauses.map(trimmed).flatMap((clause) => {
+    const outcome = outcomeOf(clause);
+    return outcome === undefined || (mixed && !outcome.now) ? [] : [[clause, outcome]];
+  });
 }
 
 /** What a clause says about a check; undefined if it makes no plain statement. */
-export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
+function outcomeOf(clause: string): OutcomeClaim | undefined {
   if (/["“«„「]/.test(clause) || UNDECIDED.test(clause)) return undefined;
   const [, code, file] = NAMED.exec(clause) ?? [];
   const name = code ?? file ?? "";
@@ -171,55 +171,53 @@ export function readOutcomeClaim(clause: string): OutcomeClaim | undefined {
 
 // ---- lookup
 
-/** The source texts of a summary, indexed once for many lookups. */
-export interface KnownText {
-  /** True if the text occurs, not as part of a longer word. */
-  has(text: string): boolean;
-  /** True if the text occurs without a path continuing in front of it. */
-  startsPath(text: string): boolean;
-  /** True if the number occurs, with or without thousands separators. */
-  hasNumber(digits: string): boolean;
-  /** True if the words occur in this order, ignoring whitespace, case and quotes. */
-  hasWords(text: string): boolean;
-  /** True if any word starts with this one, ignoring case. */
-  hasStem(word: string): boolean;
-}
-
 const STEM = 5;
 const QUANTITY = /\d[\d,_]*(?:\.\d+)*/g;
 
-/** Indexes texts in linear time. */
-export function knownText(texts: readonly string[]): KnownText {
-  const all = texts.join("\n");
-  const lower = once(() => all.toLowerCase());
-  const numbers = once(() => numbersIn(all));
-  const words = once(() => runOfWords(all));
-  const stems = once(
-    () =>
-      new Set(
-        all
-          .toLowerCase()
-          .match(/[\p{L}\p{N}]{4,}/gu)
-          ?.map(stemOf),
-      ),
-  );
-  return {
-    has: (text) => standsIn(all, text) || standsIn(lower(), text.toLowerCase()),
-    startsPath: (text) => standsIn(all, text, startsThere),
-    hasNumber: (digits) => numbers().has(normalizedNumber(digits)),
-    hasWords: (text) => !/[\p{L}\p{N}_]/u.test(text) || words().includes(runOfWords(text)),
-    hasStem: (word) => stems().has(stemOf(word.toLowerCase())),
-  };
-}
+/** The source texts of a summary, each index built once, when it is first needed. */
+export class KnownText {
+  readonly #all: string;
+  #lower: string | undefined;
+  #numbers: ReadonlySet<string> | undefined;
+  #words: string | undefined;
+  #stems: ReadonlySet<string> | undefined;
 
-/** All numbers of a text, normalized for `hasNumber`. */
-function numbersIn(text: string): Set<string> {
-  const found = new Set<string>();
-  for (const [number] of text.matchAll(QUANTITY)) {
-    found.add(normalizedNumber(number));
-    for (const digits of number.split(/[.,_]/)) found.add(normalizedNumber(digits));
+  constructor(texts: readonly string[]) {
+    this.#all = texts.join("\n");
   }
-  return found;
+
+  /** True if the text occurs, not as part of a longer word. */
+  has(text: string): boolean {
+    this.#lower ??= this.#all.toLowerCase();
+    return standsIn(this.#all, text) || standsIn(this.#lower, text.toLowerCase());
+  }
+
+  /** True if the text occurs without a path continuing in front of it. */
+  startsPath(text: string): boolean {
+    return standsIn(this.#all, text, /[^\w/\\~.-]|^$/);
+  }
+
+  /** True if the number occurs, with or without thousands separators. */
+  hasNumber(digits: string): boolean {
+    this.#numbers ??= new Set(
+      (this.#all.match(QUANTITY) ?? []).flatMap((number) =>
+        [number, ...number.split(/[.,_]/)].map(normalizedNumber),
+      ),
+    );
+    return this.#numbers.has(normalizedNumber(digits));
+  }
+
+  /** True if the words occur in this order, ignoring whitespace, case and quotes. */
+  hasWords(text: string): boolean {
+    this.#words ??= runOfWords(this.#all);
+    return !/[\p{L}\p{N}_]/u.test(text) || this.#words.includes(runOfWords(text));
+  }
+
+  /** True if any word starts with this one, ignoring case. */
+  hasStem(word: string): boolean {
+    this.#stems ??= new Set((this.#all.toLowerCase().match(/[\p{L}\p{N}]{4,}/gu) ?? []).map(stemOf));
+    return this.#stems.has(stemOf(word.toLowerCase()));
+  }
 }
 
 function normalizedNumber(digits: string): string {
@@ -230,29 +228,18 @@ function stemOf(word: string): string {
   return [...word].slice(0, STEM).join("");
 }
 
-function standsIn(all: string, text: string, startsHere: (before: string) => boolean = anywhere): boolean {
+/** True if the text occurs as whole words, behind a character that `behind` matches. */
+function standsIn(all: string, text: string, behind?: RegExp): boolean {
   if (text === "") return true;
   for (let at = all.indexOf(text); at >= 0; at = all.indexOf(text, at + 1)) {
-    const before = all.charAt(at - 1);
-    const behind = all.charAt(at + text.length);
-    const whole = !joins(before, text.charAt(0)) && !joins(text.charAt(text.length - 1), behind);
-    if (whole && startsHere(before)) return true;
+    const [before, after] = [all.charAt(at - 1), all.charAt(at + text.length)];
+    const whole = !joins(before, text.charAt(0)) && !joins(text.charAt(text.length - 1), after);
+    if (whole && behind?.test(before) !== false) return true;
   }
   return false;
 }
 
-const anywhere = (): boolean => true;
-const startsThere = (before: string): boolean => !/[\w/\\~.-]/.test(before);
-
 /** True if two characters belong to one word. */
 function joins(left: string, right: string): boolean {
   return /[\p{L}\p{N}_]/u.test(left) && /[\p{L}\p{N}_]/u.test(right);
-}
-
-function once<T>(make: () => T): () => T {
-  let made: { readonly value: T } | undefined;
-  return () => {
-    made ??= { value: make() };
-    return made.value;
-  };
 }

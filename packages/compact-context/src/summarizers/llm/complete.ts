@@ -1,6 +1,7 @@
 import { escapeSummaryTags } from "../../core/message.ts";
-import type { SummaryStrategy, UnfoundClaim } from "../../core/ports.ts";
+import type { UnfoundClaim } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
+import type { Input } from "../extractive/builtin.ts";
 import { earlierItems, goesOn, openScene, storyLines } from "../extractive/compose.ts";
 import {
   HEADINGS,
@@ -11,12 +12,9 @@ import {
   WRITTEN_INTRODUCTION,
 } from "../extractive/format.ts";
 import { itemsOf } from "../extractive/items.ts";
-import type { Reading } from "../extractive/reading.ts";
 import { type Scene, sectionLines } from "../extractive/sections.ts";
 import type { Item } from "../extractive/select.ts";
 import { clipLine, groupBy, pathKey, unsaidFirst } from "../extractive/text.ts";
-
-type CountText = (text: string) => number;
 
 // ---- extracted facts, next to a model's prose
 
@@ -25,14 +23,6 @@ type CountText = (text: string) => number;
  * little, what the prose omits comes first.
  */
 export type Facts = (room: number, prose: string) => string[];
-
-interface FactsOptions {
-  readonly strategy: SummaryStrategy;
-  /** False: user requests are left to the prose. */
-  readonly requests: boolean;
-  readonly previous: string | undefined;
-  readonly countText: CountText;
-}
 
 /** Sections in print order, each with its share of the total room. */
 const SECTIONS: readonly (readonly [SectionKey, number])[] = [
@@ -46,8 +36,11 @@ const SECTIONS: readonly (readonly [SectionKey, number])[] = [
 ];
 const BRIEF: ReadonlySet<SectionKey> = new Set(["request", "rules"]);
 
-/** Built once from one reading; cheap to lay out again for another room. */
-export function factsOf(reading: Reading, { strategy, requests, previous, countText }: FactsOptions): Facts {
+/**
+ * Built once from one reading; cheap to lay out again for another room. Without `requests`, user requests are
+ * left to the prose.
+ */
+export function factsOf({ reading, strategy, previous, countText }: Input, requests: boolean): Facts {
   const opened = openScene(reading, {
     maxTokens: Number.POSITIVE_INFINITY,
     strategy: "task_state",
@@ -136,7 +129,8 @@ function pathOf(change: string): string {
 // ---- prose, facts and warnings in one text
 
 /** Below this, a summary is the model's prose alone. */
-const LEAST_FOR_FACTS = 160;
+export const LEAST_FOR_FACTS = 160;
+/** Below this, introduction and facts are reduced to the essentials. */
 const ROOMY = 300;
 /** Maximum share of the room that facts and warnings may reserve before the prose is written. */
 const FACTS_SHARE = 0.4;
@@ -146,48 +140,36 @@ const LEAST_FOR_WARNINGS = 24;
 /** The separator between texts. */
 const SLACK = 6;
 
-/** False if there is room for prose only. */
-export function hasRoomForFacts(maxTokens: number): boolean {
-  return maxTokens >= LEAST_FOR_FACTS;
+/** What stands around a model's prose in a summary. */
+export interface Surroundings {
+  /** Maximum tokens of the prose: what the facts leave. */
+  readonly room: number;
+  /** Prose, facts, and a warning about unsupported claims; at most `maxTokens` tokens. */
+  complete(prose: string, unfound: readonly UnfoundClaim[]): string;
 }
 
-/** Maximum tokens of the prose: what the facts leave. */
-export function proseRoom(maxTokens: number, facts: Facts | undefined, countText: CountText): number {
-  const wanted = facts?.(Math.floor(maxTokens * FACTS_SHARE), "") ?? [];
-  const reserved =
-    facts === undefined ? 0 : countText(`${introductionFor(maxTokens)}\n${wanted.join("\n")}\n`) + SLACK;
-  return Math.max(0, Math.floor(maxTokens - reserved));
-}
-
-/** False if a summary is so short that introduction and facts are reduced to the essentials. */
-export function isRoomy(maxTokens: number): boolean {
-  return maxTokens >= ROOMY;
-}
-
-function introductionFor(maxTokens: number): string {
-  return isRoomy(maxTokens) ? WRITTEN_INTRODUCTION : SHORT_WRITTEN_INTRODUCTION;
-}
-
-/** Prose, extracted facts, and a warning about unsupported claims; at most `maxTokens` tokens. */
-export function completeSummary(
-  prose: string,
-  facts: Facts,
-  unfound: readonly UnfoundClaim[],
-  { maxTokens, countText }: { readonly maxTokens: number; readonly countText: CountText },
-): string {
-  const head = [introductionFor(maxTokens), ...ownHeadingsLowered(prose).split("\n")].map(escapeSummaryTags);
-  const left = maxTokens - countText(`${head.join("\n")}\n`) - SLACK;
-  const warnings = unfoundLines(
-    unfound,
-    Math.min(left, Math.max(LEAST_FOR_WARNINGS, maxTokens * WARNINGS_SHARE)),
-    countText,
-  );
-  const spent = warnings.length === 0 ? 0 : countText(`${warnings.join("\n")}\n`);
-  for (let room = Math.max(0, left - spent); ; room = Math.max(0, Math.floor(room * 0.9) - 1)) {
-    const text = [...head, ...facts(room, prose), ...warnings].map(escapeSummaryTags).join("\n");
-    if (countText(text) <= maxTokens) return text;
-    if (room === 0) return escapeSummaryTags(prose);
-  }
+export function surroundings(input: Input, maxTokens: number, requests: boolean): Surroundings {
+  const { countText } = input;
+  const isRoomy = maxTokens >= ROOMY;
+  const introduction = isRoomy ? WRITTEN_INTRODUCTION : SHORT_WRITTEN_INTRODUCTION;
+  const facts = factsOf(input, requests && isRoomy);
+  const wanted = facts(Math.floor(maxTokens * FACTS_SHARE), "");
+  const reserved = countText(`${introduction}\n${wanted.join("\n")}\n`) + SLACK;
+  return {
+    room: Math.max(0, Math.floor(maxTokens - reserved)),
+    complete(prose, unfound) {
+      const head = [introduction, ...ownHeadingsLowered(prose)].map(escapeSummaryTags);
+      const left = maxTokens - countText(`${head.join("\n")}\n`) - SLACK;
+      const forWarnings = Math.min(left, Math.max(LEAST_FOR_WARNINGS, maxTokens * WARNINGS_SHARE));
+      const warnings = unfoundLines(unfound, forWarnings, countText);
+      const spent = warnings.length === 0 ? 0 : countText(`${warnings.join("\n")}\n`);
+      for (let room = Math.max(0, left - spent); ; room = Math.max(0, Math.floor(room * 0.9) - 1)) {
+        const text = [...head, ...facts(room, prose), ...warnings].map(escapeSummaryTags).join("\n");
+        if (countText(text) <= maxTokens) return text;
+        if (room === 0) return escapeSummaryTags(prose);
+      }
+    },
+  };
 }
 
 /** Heads the list of claims that the source does not support. */
@@ -205,11 +187,8 @@ export function proseOf(summary: string): string {
 }
 
 // A later round finds the extracted sections by heading: prose must not imitate one.
-function ownHeadingsLowered(prose: string): string {
-  return prose
-    .split("\n")
-    .map((line) => (OWN_HEADINGS.has(line.trimEnd()) ? `#${line}` : line))
-    .join("\n");
+function ownHeadingsLowered(prose: string): string[] {
+  return prose.split("\n").map((line) => (OWN_HEADINGS.has(line.trimEnd()) ? `#${line}` : line));
 }
 
 const MOST = 16;

@@ -8,24 +8,26 @@ export interface PromptTemplates {
   readonly existing: string;
 }
 
-/** The content of one request. */
-export interface PromptInput {
-  readonly strategy: SummaryStrategy;
-  /** Replaces the strategy's form if the records are written out. */
-  readonly templates: PromptTemplates | undefined;
-  /**
-   * The records of this part, framed by `renderRecord`; undefined if the model has the conversation itself.
-   */
+/** One part of the input, as a request presents it. */
+export interface PromptPart {
+  /** Framed by `renderRecord`; undefined if the model has the conversation itself. */
   readonly records: string | undefined;
   /** The summary so far; undefined in the first round. */
   readonly previous: string | undefined;
-  readonly instruction: string | undefined;
   readonly part: number;
   readonly parts: number;
+  /** Number of the latest messages of a live conversation that stay in it. */
+  readonly staying: number;
+}
+
+/** What is to be written of a part. */
+interface PromptInput extends PromptPart {
+  readonly strategy: SummaryStrategy;
+  /** Replaces the strategy's form if the records are written out. */
+  readonly templates: PromptTemplates | undefined;
+  readonly instruction: string | undefined;
   /** Maximum tokens of the answer. */
   readonly maxTokens: number;
-  /** Number of the latest messages of a live conversation that stay in it. */
-  readonly staying?: number;
 }
 
 const RULES = `You keep the notes of a long conversation between a user and an AI agent. Its older part is about to be removed; whoever goes on has only your notes of it.
@@ -41,104 +43,86 @@ const RULES = `You keep the notes of a long conversation between a user and an A
 const WORDS_PER_TOKEN = 0.5;
 const FEWEST_WORDS = 30;
 
-/** The id and version of a strategy's prompt. */
-export function promptId(strategy: SummaryStrategy): string {
-  return SHAPES[strategy].prompt;
-}
-
 /** The messages of a request; byte-identical for the same input. */
 export function promptMessages(input: PromptInput): TextModelMessage[] {
-  if (input.records === undefined) {
-    return [{ role: "user", content: [RULES, form(input.strategy), liveTask(input)].join("\n\n") }];
+  const { templates, records, previous, part, parts } = input;
+  const limit = `At most ${Math.max(FEWEST_WORDS, Math.floor(input.maxTokens * WORDS_PER_TOKEN))} words.`;
+  if (records === undefined) return [{ role: "user", content: liveTask(input, limit) }];
+  const notes = previous === undefined ? [] : [`<notes_so_far>\n${asData(previous)}\n</notes_so_far>`];
+  if (templates === undefined) {
+    const place = parts > 1 ? ` part="${part}" of="${parts}"` : "";
+    const whole =
+      "Continue the notes so far with these records: write the whole notes anew, old and new in one.";
+    const task = previous === undefined ? "Write the notes of these records." : whole;
+    const framed = `<records${place}>\n${records}\n</records>`;
+    return [
+      { role: "system", content: `${RULES}\n\n${form(input.strategy)}` },
+      {
+        role: "user",
+        content: [...notes, framed, ...wish(input.instruction), `${task} ${limit}`].join("\n\n"),
+      },
+    ];
   }
-  const { templates, records } = input;
-  const rest = templates === undefined ? form(input.strategy) : limit(input.maxTokens);
+  const template = previous === undefined ? templates.initial : templates.existing;
+  const framed = `<records>\n${records}\n</records>`;
+  const prompt = template.replace(/\{(existing_summary|messages)\}/g, (_, name: string) =>
+    name === "messages" ? framed : asData(previous ?? ""),
+  );
+  const before = [
+    ...(template.includes("{existing_summary}") ? [] : notes),
+    ...(template.includes("{messages}") ? [] : [framed]),
+  ];
   return [
-    { role: "system", content: [RULES, rest].join("\n\n") },
-    {
-      role: "user",
-      content: templates === undefined ? task(input, records) : filled(templates, input, records),
-    },
+    { role: "system", content: `${RULES}\n\n${limit}` },
+    { role: "user", content: [...before, prompt].join("\n\n") },
   ];
 }
 
-function filled(templates: PromptTemplates, { previous }: PromptInput, records: string): string {
-  const template = previous === undefined ? templates.initial : templates.existing;
-  const messages = `<records>\n${records}\n</records>`;
-  const prompt = template.replace(/\{(existing_summary|messages)\}/g, (_, name: string) =>
-    name === "messages" ? messages : asData(previous ?? ""),
-  );
-  return [
-    ...(template.includes("{existing_summary}") ? [] : notesSoFar(previous)),
-    ...(template.includes("{messages}") ? [] : [messages]),
-    prompt,
-  ].join("\n\n");
-}
-
-function notesSoFar(previous: string | undefined): string[] {
-  return previous === undefined ? [] : [`<notes_so_far>\n${asData(previous)}\n</notes_so_far>`];
-}
-
 function form(strategy: SummaryStrategy): string {
-  const { form: shape, example } = SHAPES[strategy];
+  const { form: shape, notes } = SHAPES[strategy];
   return `The notes have this form:
 ${shape}
 
 An example. From
 <records>
-${example.records}
+${EXAMPLE_RECORDS}
 </records>
 come these notes:
-${example.notes}`;
+${notes}`;
 }
 
-function task(input: PromptInput, records: string): string {
-  const place = input.parts > 1 ? ` part="${input.part}" of="${input.parts}"` : "";
-  return [
-    ...notesSoFar(input.previous),
-    `<records${place}>\n${records}\n</records>`,
-    ...wish(input.instruction),
-    `${whatToDo(input)} ${limit(input.maxTokens)}`,
-  ].join("\n\n");
-}
-
-function whatToDo(input: PromptInput): string {
-  if (input.previous === undefined) return "Write the notes of these records.";
-  return "Continue the notes so far with these records: write the whole notes anew, old and new in one.";
-}
-
-function liveTask(input: PromptInput): string {
-  const staying =
-    input.staying === undefined || input.staying === 0
+/** Appended to the conversation itself. */
+function liveTask({ strategy, staying, instruction }: PromptInput, limit: string): string {
+  const stays =
+    staying === 0
       ? ""
-      : ` The newest ${input.staying} messages stay where they are: use them to know what is still open, and do not retell them.`;
+      : ` The newest ${staying} messages stay where they are: use them to know what is still open, and do not retell them.`;
   return [
-    `Leave your work for a moment. Everything before this message is the records; call no tool. Where the form asks for the number of a record, count the messages from 1. A message that starts with <COMPACT-SUMMARY is the notes so far.${staying}`,
-    ...wish(input.instruction),
-    `Write the notes of the conversation. ${limit(input.maxTokens)}`,
+    RULES,
+    form(strategy),
+    `Leave your work for a moment. Everything before this message is the records; call no tool. Where the form asks for the number of a record, count the messages from 1. A message that starts with <COMPACT-SUMMARY is the notes so far.${stays}`,
+    ...wish(instruction),
+    `Write the notes of the conversation. ${limit}`,
   ].join("\n\n");
 }
 
-function wish(instruction: string | undefined): string[] {
-  if (instruction === undefined || instruction.trim() === "") return [];
-  return [`What the notes should look after:\n<wish>\n${asData(instruction)}\n</wish>`];
-}
-
-function limit(maxTokens: number): string {
-  return `At most ${Math.max(FEWEST_WORDS, Math.floor(maxTokens * WORDS_PER_TOKEN))} words.`;
+function wish(instruction = ""): string[] {
+  return instruction.trim() === ""
+    ? []
+    : [`What the notes should look after:\n<wish>\n${asData(instruction)}\n</wish>`];
 }
 
 /** What a strategy asks the model to write. */
-export interface Shape {
+interface Shape {
   /** Id and version; bump the version on any change to the wording below. */
   readonly prompt: string;
   /** The content of each heading. */
   readonly form: string;
-  /** Example records, and good notes on them. */
-  readonly example: { readonly records: string; readonly notes: string };
+  /** Good notes on the example records. */
+  readonly notes: string;
 }
 
-const EXAMPLE_RECORDS = `[1 user]
+export const EXAMPLE_RECORDS = `[1 user]
 Login fails for names with an umlaut. Fix it, but don't touch the database schema.
 [2 assistant]
 I'll look at how names are normalised.
@@ -190,9 +174,7 @@ Questions without an answer.
 ### Names and values
 Exact names, paths, branches, ids, versions, numbers and URLs that are needed again and stand nowhere above.
 A heading with nothing to tell is left out. Name the record a statement comes from at its end, as in [4].`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `### Current request
+    notes: `### Current request
 - user: "Keep the dotless i as it is. Then do the same for the reset form." [8]
 ### Standing rules
 - user: "don't touch the database schema" [1]
@@ -207,69 +189,53 @@ A heading with nothing to tell is left out. Name the record a statement comes fr
 - Run \`npm test -- names\` again, then bring names of the reset form to NFC.
 ### Waiting for the user
 - Should the reset form reject names that are not NFC, or mend them? [9]`,
-    },
   },
   decision_log: {
     prompt: "decision_log@2",
     form: `One line for each decision, oldest first, and nothing else:
 [step_id] decision :: rationale :: inputs :: outputs
 step_id is the number of the record that states it; the rationale has the reason and what was rejected; inputs and outputs are brief, outputs with the outcome of what ran; a single - stands for what the records do not say. What the user chose or ruled out is a decision too.`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `[1] leave the database schema alone :: the user said so :: - :: -
+    notes: `[1] leave the database schema alone :: the user said so :: - :: -
 [4] bring names to NFC in names.ts :: the query is shared; rejected: in the query :: src/auth/names.ts:18 :: src/auth/names.ts edited; npm test -- names: 1 failed, 11 passed, names.test.ts "keeps the dotless i"
 [8] keep the dotless i :: the user said so :: names.test.ts "keeps the dotless i" :: src/auth/names.ts edited, not run since
 [9] the reset form rejects or mends names that are not NFC :: open, asked of the user :: - :: -`,
-    },
   },
   code_delta: {
     prompt: "code_delta@2",
     form: `One bullet for each file that was changed:
 - file_path: what changed (functions, APIs, side effects); why; follow-up
 Then, under "### Last checks", the last run of each test, build or check with its outcome and the names of what fails, and under "### Follow-ups" what remains to be done, questions that wait for the user included. Files that were only read are left out. What the assistant says of a check is no outcome: only its result is.`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `- src/auth/names.ts: lookup keys are brought to NFC, lower-cased by toLocaleLowerCase("tr"); why: umlauts failed at login, the query is shared, the dotless i stays; follow-up: run the tests again
+    notes: `- src/auth/names.ts: lookup keys are brought to NFC, lower-cased by toLocaleLowerCase("tr"); why: umlauts failed at login, the query is shared, the dotless i stays; follow-up: run the tests again
 ### Last checks
 - npm test -- names: 1 failed, 11 passed, names.test.ts "keeps the dotless i"; before the last edit
 ### Follow-ups
 - The same for the reset form; asked of the user: reject names that are not NFC, or mend them?`,
-    },
   },
   brief: {
     prompt: "brief@2",
     form: `A few plain sentences: what was asked, what was ruled out, what was done, how the last checks ended, what is next, what waits for the user. No headings, no lists.`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `The user wants logins with an umlaut to work, said "don't touch the database schema" and "Keep the dotless i as it is", and then wants the same for the reset form. Names are now brought to NFC in src/auth/names.ts; npm test -- names ended with 1 failed (names.test.ts "keeps the dotless i") and was not run since the last edit. Next is that run, then the reset form; the user was asked whether it should reject or mend names that are not NFC.`,
-    },
+    notes: `The user wants logins with an umlaut to work, said "don't touch the database schema" and "Keep the dotless i as it is", and then wants the same for the reset form. Names are now brought to NFC in src/auth/names.ts; npm test -- names ended with 1 failed (names.test.ts "keeps the dotless i") and was not run since the last edit. Next is that run, then the reset form; the user was asked whether it should reject or mend names that are not NFC.`,
   },
   step_ledger: {
     prompt: "step_ledger@2",
     form: `One line for each step of the assistant, oldest first, and nothing else:
 [step_id] what was done -> outcome
 step_id is the number of the record. The outcome is what the result says, with counts and names of what failed; a single - stands for what no result says.`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `[2] searched src/auth for normalise -> src/auth/names.ts:18 only trims and lower-cases
+    notes: `[2] searched src/auth for normalise -> src/auth/names.ts:18 only trims and lower-cases
 [4] edited src/auth/names.ts to bring keys to NFC -> ok
 [6] npm test -- names -> 1 failed, 11 passed: names.test.ts "keeps the dotless i"
 [9] edited src/auth/names.ts to use toLocaleLowerCase("tr") -> ok, not run since
 [9] asked the user whether the reset form rejects or mends names that are not NFC -> -`,
-    },
   },
   requirements_ledger: {
     prompt: "requirements_ledger@2",
     form: `One line for each thing that the user requires, oldest first, and nothing else:
 [step_id] "the user's own words" :: open, done or withdrawn :: where it shows
 step_id is the number of the user's record. A later requirement that changes an earlier one replaces it; what the user answered or chose is a requirement too. Done is only what a result shows.`,
-    example: {
-      records: EXAMPLE_RECORDS,
-      notes: `[1] "Login fails for names with an umlaut. Fix it" :: open :: src/auth/names.ts edited, npm test -- names not run since
+    notes: `[1] "Login fails for names with an umlaut. Fix it" :: open :: src/auth/names.ts edited, npm test -- names not run since
 [1] "don't touch the database schema" :: open :: -
 [8] "Keep the dotless i as it is." :: open :: names.test.ts "keeps the dotless i" failed before the last edit
 [8] "do the same for the reset form" :: open :: not begun`,
-    },
   },
 };
 

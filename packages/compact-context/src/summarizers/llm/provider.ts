@@ -75,9 +75,10 @@ async function whatIsLost(
   options: SummarizeOptions,
   said: string,
 ): Promise<Pick<Summary, "text" | "tokens">> {
-  const { reading, previous, strategy, countText } = await readInput(messages, options);
+  const input = await readInput(messages, options);
+  const { countText } = input;
   const { maxTokens } = options;
-  const facts = factsOf(reading, { strategy, requests: true, previous, countText });
+  const facts = factsOf(input, true);
   const room = maxTokens - countText(`${WRITTEN_INTRODUCTION}\n`);
   const lines = room <= 0 ? [] : withoutSaid(facts(room, said), oneLine(said).toLowerCase());
   const whole = [WRITTEN_INTRODUCTION, ...lines].map(escapeSummaryTags).join("\n");

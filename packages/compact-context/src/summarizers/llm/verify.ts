@@ -1,121 +1,14 @@
 import type { Message } from "../../core/message.ts";
-import type { AttemptFailure, TextModelAnswer, UnfoundClaim } from "../../core/ports.ts";
+import type { SummaryCheck, UnfoundClaim } from "../../core/ports.ts";
 import { typedText } from "../../core/units.ts";
-import { isObject } from "../../errors.ts";
 import { type Earlier, readEarlier } from "../extractive/format.ts";
 import type { Reading } from "../extractive/reading.ts";
 import { familiesIn, keyOf, type Step } from "../extractive/steps.ts";
-import { oneLine, parsedJson } from "../extractive/text.ts";
-import {
-  type Claim,
-  claimsIn,
-  type KnownText,
-  knownText,
-  type OutcomeClaim,
-  readOutcomeClaim,
-} from "./claims.ts";
+import { groupBy } from "../extractive/text.ts";
+import { type Claim, claimsIn, KnownText, type OutcomeClaim } from "./claims.ts";
 import { UNFOUND_HEADING } from "./complete.ts";
-import { withoutLoneSurrogates } from "./prompts.ts";
 
-// ---- whether an answer is a summary
-
-/** What an answer is validated against. */
-export interface Acceptance {
-  /** Maximum tokens of the text. */
-  readonly maxTokens: number;
-  readonly countText: (text: string) => number;
-  /** Texts that an answer must not repeat: the summary so far, earlier answers, single messages. */
-  readonly stale: readonly string[];
-}
-
-/** The text of an answer that may be a summary, or the reason it is rejected. */
-export type Judgement =
-  | { readonly text: string }
-  | { readonly failure: AttemptFailure; readonly detail: string };
-
-const SHORT = 600;
-const REFUSAL =
-  /^(?:i['’]?m (?:really |very )?sorry|sorry,|i (?:can(?:no|['’])t|am (?:unable|not able)|won['’]t|must decline|will not)|unfortunately,? i can|as an ai\b|es tut mir leid|je (?:suis désolé|ne peux pas)|lo siento|申し訳|抱歉|对不起)/i;
-const ERROR_OPENING =
-  /^(?:<!doctype html|<html|<\?xml|error(?: generating| creating| while| occurred|:|\s+\d{3})|an (?:internal |unexpected )?error (?:has )?occurred|internal server error|bad gateway|gateway time-?out|service (?:temporarily )?unavailable|too many requests|rate limit|request timed? ?out|upstream (?:connect|request)|overloaded|the (?:server|model|engine|service) (?:had an error|is (?:currently )?(?:overloaded|unavailable|at capacity))|we(?:['’]re| are) (?:sorry|experiencing)|something went wrong|traceback \(most recent|\d{3} (?:bad gateway|internal server error|service unavailable|too many requests|forbidden|unauthorized)|\[?(?:no|empty) (?:summary|response|content)\b|previous conversation was too long|i (?:encountered|ran into) an (?:internal )?error)/i;
-const NOISE = /(?![\t\n\r])\p{Cc}|\ufffd/gu;
-const MOST_NOISE = 0.02;
-/** Repairs a character that was cut in two. */
-const MENDABLE = 3;
-const FEWEST_LETTERS = 3;
-const FEWEST_REPEATED = 40;
-const FENCE = /^```(?:\w{0,20})\n([\s\S]*?)\n?```$/;
-
-/** Whether an answer is a summary at all; its claims are checked elsewhere. */
-export function judge(answer: TextModelAnswer, acceptance: Acceptance): Judgement {
-  const raw = cleaned(answer.text);
-  const lacking = judgeStop(answer, raw) ?? judgeText(raw);
-  if (lacking !== undefined) return lacking;
-  const repeated = acceptance.stale.some((text) => sameWords(text, raw));
-  if (repeated) return fail("stale", "repeats what was said before");
-  const tokens = acceptance.countText(raw);
-  if (tokens > acceptance.maxTokens)
-    return fail("too-long", `${tokens} tokens, ${acceptance.maxTokens} allowed`);
-  return { text: raw.replace(NOISE, "") };
-}
-
-function judgeStop({ stop, usage }: TextModelAnswer, text: string): Judgement | undefined {
-  if (stop === "refusal") return fail("refusal", "the provider says that the model refused");
-  if (text === "") {
-    const thought = stop === "length" || hasReasoning(usage);
-    return thought ? fail("reasoning-only", "no text, only reasoning") : fail("empty", "no text");
-  }
-  if (isRefusal(text)) return fail("refusal", oneLine(text).slice(0, 120));
-  if (stop === "length") return fail("truncated", "cut off at the token limit");
-  return undefined;
-}
-
-function judgeText(text: string): Judgement | undefined {
-  if (isErrorText(text)) return fail("error-text", oneLine(text).slice(0, 120));
-  const noise = text.match(NOISE)?.length ?? 0;
-  if (noise > Math.max(MENDABLE, text.length * MOST_NOISE))
-    return fail("malformed", `${noise} unreadable characters`);
-  const letters = text.match(/[\p{L}\p{N}]/gu)?.length ?? 0;
-  if (letters < FEWEST_LETTERS) return fail("empty", "hardly a word");
-  const content = text.split("\n").filter((line) => !/^\s*(?:#{1,6}\s.*|[-*>]?\s*)$/.test(line));
-  return content.length === 0 ? fail("empty", "headings with nothing below them") : undefined;
-}
-
-function fail(failure: AttemptFailure, detail: string): Judgement {
-  return { failure, detail };
-}
-
-/** The text without lone surrogates and without a code fence around the whole. */
-function cleaned(text: string): string {
-  const whole = withoutLoneSurrogates(text).trim();
-  return (FENCE.exec(whole)?.[1] ?? whole).trim();
-}
-
-function isRefusal(text: string): boolean {
-  return text.length < SHORT && REFUSAL.test(text) && !text.includes("\n#");
-}
-
-function isErrorText(text: string): boolean {
-  if (ERROR_OPENING.test(text)) return text.length < SHORT || text.startsWith("<");
-  if (!text.startsWith("{") || !text.endsWith("}")) return false;
-  const body = parsedJson(text);
-  if (!isObject(body)) return false;
-  const few = Object.keys(body).length <= 3;
-  return "error" in body || "errors" in body || (few && ("detail" in body || "message" in body));
-}
-
-function hasReasoning(usage: unknown): boolean {
-  return /"(?:reasoning_tokens|thinking_tokens|reasoningTokens|thoughtsTokenCount)":[1-9]/.test(
-    JSON.stringify(usage) ?? "",
-  );
-}
-
-function sameWords(left: string, right: string): boolean {
-  const [a, b] = [oneLine(left).toLowerCase(), oneLine(right).toLowerCase()];
-  return a === b || (a.length >= FEWEST_REPEATED && a.startsWith(b) && b.length >= a.length * 0.9);
-}
-
-// ---- whether the source supports the claims
+// Whether the source of a summary supports its claims.
 
 /** The input of the summary's writer. */
 export interface Source {
@@ -133,7 +26,7 @@ interface CheckRun {
   readonly detail: string;
 }
 
-export interface SourceInput {
+interface SourceInput {
   readonly reading: Reading;
   readonly messages: readonly Message[];
   /** Everything the model read apart from the summary so far. */
@@ -143,45 +36,68 @@ export interface SourceInput {
 }
 
 /** An unsupported claim and the line that makes it. */
-export interface Unfound extends UnfoundClaim {
+interface Unfound extends UnfoundClaim {
   readonly line: number;
+}
+
+/** Applies a verify mode to one summary; the source is read when it is first needed. */
+export function createChecker(
+  mode: SummaryCheck["mode"],
+  readSource: () => Source,
+): {
+  /** The text after applying the mode; undefined if nothing is left. */
+  mend(text: string): string | undefined;
+  /** What to report about the final text. */
+  check(text: string): SummaryCheck;
+} {
+  let source: Source | undefined;
+  const find = (text: string): ReturnType<typeof findUnfound> => {
+    if (mode === "off") return { checked: 0, unfound: [] };
+    source ??= readSource();
+    return findUnfound(text, source);
+  };
+  const removed = new Map<string, UnfoundClaim>();
+  return {
+    mend(text) {
+      if (mode !== "remove") return text;
+      const { unfound } = find(text);
+      for (const claim of unfound) removed.set(claim.text, claim);
+      const rest = removeUnfound(text, unfound);
+      return /[\p{L}\p{N}]/u.test(rest) ? rest : undefined;
+    },
+    check(text) {
+      const { checked, unfound } = find(text);
+      const all = [...removed.values(), ...unfound].map(({ kind, text: claim }) => ({ kind, text: claim }));
+      return { mode, checked: checked + removed.size, unfound: all, removed: removed.size };
+    },
+  };
 }
 
 /**
  * Indexes the sources of a summary. A claim that failed an earlier check does not become true by repetition.
  */
-export function sourceOf({ reading, messages, texts, previous, instruction }: SourceInput): Source {
-  const so = previous === undefined ? "" : withoutUnfound(previous);
-  const wish = instruction ?? "";
-  const earlier = readEarlier(previous ?? "");
+export function sourceOf({ reading, messages, texts, previous = "", instruction = "" }: SourceInput): Source {
+  const so = withoutUnfound(previous);
+  const earlier = readEarlier(previous);
+  const pieces = earlier.episodes.flatMap((episode) => episode.pieces);
   const saidEarlier = [
     earlier.request,
     ...earlier.rows("rules"),
-    ...earlier.episodes.flatMap(({ pieces }) =>
-      pieces.filter(({ kind }) => kind === "request" || kind === "user").map(({ text }) => text),
-    ),
+    ...pieces.filter(({ kind }) => kind === "request" || kind === "user").map(({ text }) => text),
     ...so.split("\n").filter((line) => claimsIn(line).some((claim) => claim.byUser)),
   ];
+  const typed = messages
+    .filter(({ role, meta }) => role === "user" && meta?.synthetic !== true)
+    .flatMap(({ parts }) => parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : [])));
+  // What the user chose, approved or refused in tool dialogs.
+  const answers = reading.episodes
+    .flatMap(({ entries }) => entries)
+    .flatMap((entry) => (entry.kind === "answer" ? [entry.answer.about, entry.answer.text] : []));
   return {
-    all: knownText([...texts, so, wish]),
-    user: knownText([...userTexts(messages), ...answersIn(reading), ...saidEarlier, wish]),
+    all: new KnownText([...texts, so, instruction]),
+    user: new KnownText([...typed, ...answers, ...saidEarlier, instruction]),
     checks: [...checksOf(earlier), ...reading.steps.flatMap(checkOf)],
   };
-}
-
-/** What people typed in these messages. */
-function userTexts(messages: readonly Message[]): string[] {
-  return messages.flatMap((message) => {
-    if (message.role !== "user" || message.meta?.synthetic === true) return [];
-    return message.parts.flatMap((part) => (part.type === "text" ? [typedText(part.text)] : []));
-  });
-}
-
-/** What the user chose, approved or refused in tool dialogs. */
-function answersIn({ episodes }: Reading): string[] {
-  return episodes.flatMap(({ entries }) =>
-    entries.flatMap((entry) => (entry.kind === "answer" ? [entry.answer.about, entry.answer.text] : [])),
-  );
 }
 
 function checkOf(step: Step): CheckRun[] {
@@ -241,14 +157,11 @@ function lackOf(claim: Claim, { all, user, checks }: Source): UnfoundClaim["kind
     case "attribution":
       return saidByUser(claim.text, user) ? undefined : "attribution";
     case "outcome":
-      return isContradicted(claim.text, checks) ? "outcome" : undefined;
+      return claim.outcome && isContradicted(claim.outcome, checks) ? "outcome" : undefined;
   }
 }
 
-/** True if the runs contradict a clause. */
-function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
-  const claim = readOutcomeClaim(clause);
-  if (claim === undefined) return false;
+function isContradicted(claim: OutcomeClaim, checks: readonly CheckRun[]): boolean {
   const { name, subjects } = claim;
   const named = name === "" ? [] : checks.filter(({ command }) => command.includes(name));
   if (named.length > 0) return disagree(named, claim);
@@ -262,12 +175,9 @@ function isContradicted(clause: string, checks: readonly CheckRun[]): boolean {
 /** Runs of unknown outcome contradict nothing. */
 function disagree(runs: readonly CheckRun[], { state, now }: OutcomeClaim): boolean {
   if (runs.length === 0) return false;
-  if (state === "failed") return lastOfEach(runs).every((run) => run.state === "passed");
+  const lastOfEach = new Map(runs.map((run) => [run.command, run]));
+  if (state === "failed") return [...lastOfEach.values()].every((run) => run.state === "passed");
   return now ? runs.at(-1)?.state === "failed" : runs.every((run) => run.state === "failed");
-}
-
-function lastOfEach(runs: readonly CheckRun[]): CheckRun[] {
-  return [...new Map(runs.map((run) => [run.command, run])).values()];
 }
 
 const LINE_NUMBER = /:(\d{1,7})(?:[:-](\d{1,7}))?$/;
@@ -312,9 +222,8 @@ function quoteLack(claim: Claim, all: KnownText, user: KnownText): UnfoundClaim[
 
 function saysSomething(text: string): boolean {
   const words = text.trim().split(/\s+/).length;
-  return words >= QUOTE_WORDS || /[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{6,}/.test(text)
-    ? text.trim().length >= QUOTE_LETTERS
-    : false;
+  const isLong = words >= QUOTE_WORDS || /[\u3040-\u30ff\u4e00-\u9fff\uac00-\ud7af]{6,}/.test(text);
+  return isLong && text.trim().length >= QUOTE_LETTERS;
 }
 
 /** A paraphrase shares at least a third of its longer words with the original. */
@@ -339,16 +248,20 @@ const FEWEST_ITEMS = 3;
  * Removes the phrases with unsupported claims: the list item, else the sentence, else the line. Headings left
  * empty are removed too.
  */
-export function removeUnfound(text: string, unfound: readonly Unfound[]): string {
-  const byLine = new Map<number, string[]>();
-  for (const claim of unfound) byLine.set(claim.line, [...(byLine.get(claim.line) ?? []), claim.text]);
+function removeUnfound(text: string, unfound: readonly Unfound[]): string {
+  const byLine = groupBy(unfound, (claim) => claim.line);
   const lines = text.split("\n").flatMap((line, index) => {
-    const claims = byLine.get(index);
-    if (claims === undefined) return [line];
-    const kept = withoutClaims(line, claims);
-    return kept === undefined ? [] : [kept];
+    const claims = byLine.get(index)?.map((claim) => claim.text);
+    return claims === undefined ? line : (withoutClaims(line, claims) ?? []);
   });
-  return withoutBareHeadings(lines).join("\n").trim();
+  // Headings left empty go as well.
+  const kept = lines.filter((line, index) => {
+    const level = headingLevel(line);
+    if (level === 0) return true;
+    const next = lines.slice(index + 1).find((other) => other.trim() !== "");
+    return next !== undefined && (headingLevel(next) === 0 || headingLevel(next) > level);
+  });
+  return kept.join("\n").trim();
 }
 
 function withoutClaims(line: string, claims: readonly string[]): string | undefined {
@@ -361,15 +274,6 @@ function withoutClaims(line: string, claims: readonly string[]): string | undefi
   // A claim that spans several pieces cannot be cut out.
   if (kept.length === 0 || kept.length === pieces.length) return undefined;
   return `${prefix}${kept.join(" ").replace(/[,;]$/, "")}`;
-}
-
-function withoutBareHeadings(lines: readonly string[]): string[] {
-  return lines.filter((line, index) => {
-    const level = headingLevel(line);
-    if (level === 0) return true;
-    const next = lines.slice(index + 1).find((other) => other.trim() !== "");
-    return next !== undefined && (headingLevel(next) === 0 || headingLevel(next) > level);
-  });
 }
 
 function headingLevel(line: string): number {
