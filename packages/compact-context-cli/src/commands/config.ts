@@ -6,7 +6,7 @@ import { type ConfigProblem, formatProblem } from "compact-context/internal/conf
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
 import { CompactError } from "compact-context/internal/errors";
-import { postgresDdl } from "compact-context/internal/storage/postgres/client";
+import { postgresDdl } from "compact-context/internal/storage/postgres/schema";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";
 import { type Invocation, printResult } from "../flags.ts";
 import type { Terminal } from "../ports.ts";

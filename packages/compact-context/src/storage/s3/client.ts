@@ -1,14 +1,9 @@
+import type { S3Client, S3ClientConfig } from "@aws-sdk/client-s3";
 import { abortable, CompactError, defined, once, refuseAborted } from "../../errors.ts";
 
-/** The AWS SDK's module, an optional peer dependency loaded on the first request. */
-export type S3Sdk = typeof import("@aws-sdk/client-s3");
-export type S3Client = import("@aws-sdk/client-s3").S3Client;
-export type GetObjectOutput = import("@aws-sdk/client-s3").GetObjectCommandOutput;
-export type CompletedPart = import("@aws-sdk/client-s3").CompletedPart;
-type S3ClientConfig = import("@aws-sdk/client-s3").S3ClientConfig;
-
 export interface S3Connection {
-  readonly sdk: S3Sdk;
+  /** The AWS SDK's module, an optional peer dependency loaded on the first request. */
+  readonly sdk: typeof import("@aws-sdk/client-s3");
   readonly client: S3Client;
 }
 
@@ -27,7 +22,7 @@ export function createConnection(options: S3ConnectionOptions): () => Promise<S3
   });
 }
 
-async function loadSdk(): Promise<S3Sdk> {
+async function loadSdk(): Promise<S3Connection["sdk"]> {
   try {
     return await import("@aws-sdk/client-s3");
   } catch (cause) {
@@ -59,67 +54,6 @@ function clientConfig({ region, endpoint, forcePathStyle }: S3ConnectionOptions)
   });
 }
 
-/** Condition of a write: only if nothing exists (`null`), only over this ETag, or always (`undefined`). */
-export type Condition = string | null | undefined;
-
-/** The ETag of the write; undefined if the condition failed. */
-export type Written = string | undefined;
-
-export interface BucketOptions {
-  readonly bucket: string;
-  /** Empty, or with a trailing slash. */
-  readonly prefix: string;
-  readonly kmsKeyId: string | undefined;
-  readonly attempts: Attempts;
-  /** Aborts every request. */
-  readonly signal?: AbortSignal;
-  connect(): Promise<S3Connection>;
-}
-
-interface Target {
-  readonly Bucket: string;
-  readonly Key: string;
-}
-
-type Request<T> = (connection: S3Connection, target: Target, signal: AbortSignal) => Promise<T>;
-
-/** Requests for objects of one bucket. Transient failures are retried; rejects with `StorageFailed`. */
-export interface Calls {
-  readonly done: <T>(name: string, request: Request<T>) => Promise<T>;
-  /** Resolves to undefined if the object or upload does not exist, or the condition fails. */
-  readonly orRefused: <T>(name: string, request: Request<T>) => Promise<T | undefined>;
-}
-
-export function createCalls({ bucket, prefix, attempts, signal, connect }: BucketOptions): Calls {
-  const call = async <T>(name: string, request: Request<T>, isAnswer: (error: unknown) => boolean) => {
-    try {
-      const connection = await connect();
-      const target = { Bucket: bucket, Key: prefix + name };
-      return await withAttempts(attempts, (ending) => request(connection, target, ending), signal);
-    } catch (error) {
-      refuseAborted(signal);
-      if (isAnswer(error)) return undefined;
-      throw s3Failed(error, `s3://${bucket}/${prefix}${name}`);
-    }
-  };
-  return {
-    done: async <T>(name: string, request: Request<T>) => (await call(name, request, () => false)) as T,
-    orRefused: (name, request) =>
-      call(name, request, (error) => isMissing(error) || isRefusedCondition(error)),
-  };
-}
-
-/** The headers of a condition. */
-export function conditionOf(condition: Condition): { IfNoneMatch?: string; IfMatch?: string } {
-  if (condition === undefined) return {};
-  return condition === null ? { IfNoneMatch: "*" } : { IfMatch: condition };
-}
-
-/** An ETag without quotes, the only form that some servers match. */
-export function bareTag(etag: string | undefined): string {
-  return (etag ?? "").replace(/^W\/|"/g, "");
-}
-
 export interface Attempts {
   /** Timeout of one request in milliseconds, including its body. */
   readonly timeout: number;
@@ -136,7 +70,7 @@ const LONGEST_WAIT = 5_000;
 const MOST_TIMES = 2;
 
 /** Retries a request on transient failures, with growing waits; returns or throws the last outcome. */
-async function withAttempts<T>(
+export async function withAttempts<T>(
   attempts: Attempts,
   request: (signal: AbortSignal) => Promise<T>,
   signal?: AbortSignal,
@@ -162,20 +96,17 @@ async function withinTime<T>(
   signal: AbortSignal | undefined,
 ): Promise<T> {
   const controller = new AbortController();
-  const giveUp = (): void => controller.abort(signal?.reason);
-  signal?.addEventListener("abort", giveUp, { once: true });
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      reject(Object.assign(new Error(`no answer within ${timeout} ms`), { name: "TimeoutError" }));
-      controller.abort();
-    }, timeout);
+  const late = new Error(`no answer within ${timeout} ms`);
+  late.name = "TimeoutError";
+  const timer = setTimeout(() => controller.abort(late), timeout);
+  const ending = signal === undefined ? controller.signal : AbortSignal.any([controller.signal, signal]);
+  const ended = new Promise<never>((_, reject) => {
+    controller.signal.addEventListener("abort", () => reject(late), { once: true });
   });
   try {
-    return await abortable(Promise.race([request(controller.signal), late]), signal);
+    return await abortable(Promise.race([ended, request(ending)]), signal);
   } finally {
     clearTimeout(timer);
-    signal?.removeEventListener("abort", giveUp);
   }
 }
 
@@ -231,24 +162,19 @@ const TRANSIENT_CODES = new Set([
   "ERR_STREAM_PREMATURE_CLOSE",
 ]);
 
-/** Details of an SDK error; all empty for anything else. */
-export interface S3Failure {
-  /** The service's code, such as `NoSuchBucket`, or the class of a client-side error. */
+/**
+ * Of an SDK error: the service's code, such as `NoSuchBucket`, or the class of a client-side error; the system's
+ * code, such as `ECONNRESET`; the HTTP status. Empty and 0 for anything else.
+ */
+export function failureOf(error: unknown): {
   readonly name: string;
-  /** The system's code, such as `ECONNRESET`. */
   readonly code: string;
-  /** The HTTP status; 0 if there was no response. */
   readonly status: number;
-}
-
-export function failureOf(error: unknown): S3Failure {
+} {
   if (!(error instanceof Error)) return { name: "", code: "", status: 0 };
   const { $metadata, code } = error as { $metadata?: { httpStatusCode?: number }; code?: unknown };
-  return {
-    name: error.name,
-    code: typeof code === "string" ? code : "",
-    status: $metadata?.httpStatusCode ?? 0,
-  };
+  const status = $metadata?.httpStatusCode ?? 0;
+  return { name: error.name, code: typeof code === "string" ? code : "", status };
 }
 
 /** True if a retry may succeed: no response, a truncated response, 409, 429, 5xx except 501. */
@@ -269,19 +195,19 @@ export function isNotImplemented(error: unknown): boolean {
 }
 
 /** True if a write's condition failed; with `If-Match`, also if the object no longer exists. */
-function isRefusedCondition(error: unknown): boolean {
+export function isRefusedCondition(error: unknown): boolean {
   const { name, status } = failureOf(error);
   return status === 412 || name === "PreconditionFailed";
 }
 
 /** True if the object does not exist; a missing bucket is a different error. */
-function isMissing(error: unknown): boolean {
+export function isMissing(error: unknown): boolean {
   const { name, status } = failureOf(error);
   return name !== "NoSuchBucket" && (status === 404 || name === "NoSuchKey" || name === "NotFound");
 }
 
 /** Wraps SDK errors in `StorageFailed` with a hint; passes `CompactError`s through unchanged. */
-function s3Failed(error: unknown, place: string): CompactError {
+export function s3Failed(error: unknown, place: string): CompactError {
   if (CompactError.isInstance(error)) return error;
   const { name, code, status } = failureOf(error);
   const what = [code || name, status === 0 ? "" : `HTTP ${status}`].filter((word) => word !== "").join(", ");

@@ -1,6 +1,5 @@
 import { conflict } from "../../core/archive.ts";
-import type { Bucket, ObjectBytes, ObjectFacts } from "./bucket.ts";
-import type { Condition, Written } from "./client.ts";
+import type { Bucket, Notes, ObjectBytes, ObjectFacts, Written } from "./bucket.ts";
 
 /**
  * Each write stores a random name with the object, in front of the names of the last few writes. It makes
@@ -11,109 +10,92 @@ const WRITES = "compact-writes";
 const REMEMBERED_WRITES = 12;
 const PART_BYTES = 8_388_608;
 
-export type Notes = Readonly<Record<string, string>>;
-
-/** The notes of a write named `write` that replaces an object with the notes `before`. */
-export function notesOfWrite(write: string, before: Notes = {}): Notes {
-  const earlier = writesOf(before).slice(0, REMEMBERED_WRITES - 1);
-  return { [WRITES]: [write, ...earlier].join(" ") };
+/** The names of the writes that a note keeps, newest first; none for objects written by other tools. */
+function writesOf(notes: Notes = {}): string[] {
+  return (notes[WRITES] ?? "").split(" ").filter((write) => write !== "");
 }
 
-/** The name of the newest write; empty for objects written by other tools. */
-function newestWrite(notes: Notes): string {
-  return writesOf(notes)[0] ?? "";
+/** The notes of a write named `write` that replaces an object with the notes `before`. */
+function notesOfWrite(write: string, before?: Notes): Notes {
+  return { [WRITES]: [write, ...writesOf(before).slice(0, REMEMBERED_WRITES - 1)].join(" ") };
 }
 
 /** Distinct for every write, even of the same content. */
-export function versionOf({ etag, notes }: Pick<ObjectFacts, "etag" | "notes">): string {
-  return `${etag}.${newestWrite(notes)}`;
+export function versionOf(facts: Pick<ObjectFacts, "etag" | "notes">): string;
+export function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined;
+export function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined {
+  return facts && `${facts.etag}.${writesOf(facts.notes)[0] ?? ""}`;
 }
 
-/** The outcome of a conditional write: done (even if its response was lost) or refused. */
-async function wasWritten(
+/** The version of a conditional write that is done, even if its response was lost; undefined if it was refused. */
+async function versionWritten(
   bucket: Bucket,
   name: string,
-  outcome: { readonly written: Written; readonly write: string },
+  written: Written,
+  write: string,
 ): Promise<string | undefined> {
-  const { written, write } = outcome;
   if (written !== undefined) return `${written}.${write}`;
   const now = await bucket.facts(name);
-  if (now === undefined || !writesOf(now.notes).includes(write)) return undefined;
-  return newestWrite(now.notes) === write ? versionOf(now) : `overwritten.${write}`;
+  const writes = writesOf(now?.notes);
+  if (!writes.includes(write)) return undefined;
+  return writes[0] === write ? versionOf(now) : `overwritten.${write}`;
 }
 
-/** Writes a value given in chunks: one request if it is small, otherwise parts of eight megabytes. */
-export async function writeValue(
+/**
+ * Writes a value over the version that `ifVersion` names, over nothing (null) or over whatever is there: one request
+ * if it is small, otherwise parts of eight megabytes.
+ */
+export async function replaceValue(
   bucket: Bucket,
-  name: string,
-  value: { readonly chunks: AsyncIterable<string>; readonly condition: Condition; readonly notes: Notes },
+  key: string,
+  pieces: AsyncIterable<string>,
+  ifVersion: string | null | undefined,
 ): Promise<string> {
-  const { chunks, condition, notes } = value;
-  const parts = byteParts(chunks);
+  const before = ifVersion === null ? undefined : await bucket.facts(key);
+  if (typeof ifVersion === "string" && versionOf(before) !== ifVersion) throw conflict(key);
+  const condition = typeof ifVersion === "string" ? before?.etag : ifVersion;
+  const copies = before === undefined ? [] : await copiesBefore(bucket, before);
+  const write = crypto.randomUUID();
+  const notes = notesOfWrite(write, before?.notes);
+  const parts = byteParts(pieces);
   const { value: first = new Uint8Array() } = await parts.next();
   const second = await parts.next();
-  const write = newestWrite(notes);
   const written =
     second.done === true
-      ? await bucket.write(name, first, { condition, notes })
-      : await writeParts(bucket, name, { parts: both(first, second.value, parts), condition, notes });
-  const version = await wasWritten(bucket, name, { written, write });
-  if (version === undefined) throw conflict(name);
+      ? await bucket.write(key, first, condition, notes)
+      : await bucket.upload(key, chain([first, second.value], parts), condition, notes);
+  const version = await versionWritten(bucket, key, written, write);
+  if (version === undefined) throw conflict(key);
+  for (const copy of copies ?? []) await bucket.remove(copy);
   return version;
 }
 
-async function writeParts(
-  bucket: Bucket,
-  name: string,
-  value: { readonly parts: AsyncIterable<Uint8Array>; readonly condition: Condition; readonly notes: Notes },
-): Promise<Written> {
-  const upload = await bucket.startUpload(name, value.notes);
-  try {
-    let number = 0;
-    for await (const part of value.parts) await upload.part(++number, part);
-    // Servers other than AWS may ignore the condition on finishing; this check narrows the race to a moment.
-    const now = await bucket.facts(name);
-    const holds = value.condition === undefined || (now?.etag ?? null) === value.condition;
-    const written = holds ? await upload.finish(value.condition) : undefined;
-    if (written === undefined) await upload.abandon();
-    return written;
-  } catch (error) {
-    await upload.abandon();
-    throw error;
-  }
-}
-
-async function* both(
-  first: Uint8Array,
-  second: Uint8Array,
-  rest: AsyncIterable<Uint8Array>,
-): AsyncGenerator<Uint8Array> {
-  yield first;
-  yield second;
+async function* chain<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
   yield* rest;
 }
 
 /** UTF-8 in parts of equal size; only the last is shorter. */
-async function* byteParts(chunks: AsyncIterable<string>): AsyncGenerator<Uint8Array, undefined> {
+async function* byteParts(pieces: AsyncIterable<string>): AsyncGenerator<Uint8Array, undefined> {
   let open: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of chunks) {
-    const bytes = new TextEncoder().encode(chunk);
+  for await (const piece of pieces) {
+    const bytes = new TextEncoder().encode(piece);
     open.push(bytes);
     size += bytes.length;
     if (size < PART_BYTES) continue;
-    const joined = joinBytes(open, size);
+    const joined = joinBytes(open);
     const whole = size - (size % PART_BYTES);
     for (let start = 0; start < whole; start += PART_BYTES) yield joined.subarray(start, start + PART_BYTES);
     open = whole === size ? [] : [joined.slice(whole)];
     size -= whole;
   }
-  if (size > 0) yield joinBytes(open, size);
+  if (size > 0) yield joinBytes(open);
   return undefined;
 }
 
-function joinBytes(pieces: readonly Uint8Array[], size: number): Uint8Array {
-  const joined = new Uint8Array(size);
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((size, { length }) => size + length, 0));
   let offset = 0;
   for (const piece of pieces) {
     joined.set(piece, offset);
@@ -122,19 +104,32 @@ function joinBytes(pieces: readonly Uint8Array[], size: number): Uint8Array {
   return joined;
 }
 
-/** The text of one version of an object, one request per eight megabytes; empty if there is none. */
-export async function* readValue(bucket: Bucket, name: string): AsyncGenerator<string> {
-  const first = await readBeginning(bucket, name);
-  if (first !== undefined) yield* readOn(bucket, name, first);
+/**
+ * One version of a value, read by eight megabytes; undefined if there is none. Reading rejects with `Conflict` if
+ * the value is replaced meanwhile.
+ */
+export async function openValue(
+  bucket: Bucket,
+  key: string,
+): Promise<{ readonly version: string; readonly pieces: AsyncIterable<string> } | undefined> {
+  const newest = await bucket.read(key, 0, PART_BYTES);
+  if (newest === undefined) return undefined;
+  const copies = await copiesBefore(bucket, newest);
+  if (copies === undefined) throw conflict(key);
+  const pieces = async function* (): AsyncGenerator<string> {
+    for (const copy of copies) {
+      const first = await bucket.read(copy, 0, PART_BYTES);
+      // It was deleted, along with the value it belonged to.
+      if (first === undefined) throw conflict(key);
+      yield* readOn(bucket, copy, first);
+    }
+    yield* readOn(bucket, key, newest);
+  };
+  return { version: versionOf(newest), pieces: pieces() };
 }
 
-/** Reads the first eight megabytes of an object. */
-export function readBeginning(bucket: Bucket, name: string): Promise<ObjectBytes | undefined> {
-  return bucket.read(name, { start: 0, length: PART_BYTES });
-}
-
-/** The text of the version whose beginning was read; rejects with `Conflict` if it is replaced meanwhile. */
-export async function* readOn(bucket: Bucket, name: string, first: ObjectBytes): AsyncGenerator<string> {
+/** The text of the object whose beginning was read. */
+async function* readOn(bucket: Bucket, name: string, first: ObjectBytes): AsyncGenerator<string> {
   const { size, etag } = first;
   const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
   let { bytes } = first;
@@ -143,16 +138,12 @@ export async function* readOn(bucket: Bucket, name: string, first: ObjectBytes):
     if (piece !== "") yield piece;
     start += bytes.length;
     if (bytes.length === 0 || start >= size) break;
-    const next = await bucket.read(name, { start, length: PART_BYTES, etag });
+    const next = await bucket.read(name, start, PART_BYTES, etag);
     if (next === undefined) throw conflict(name);
     bytes = next.bytes;
   }
   const rest = decoder.decode();
   if (rest !== "") yield rest;
-}
-
-function writesOf(notes: Notes): string[] {
-  return (notes[WRITES] ?? "").split(" ").filter((write) => write !== "");
 }
 
 /**
@@ -167,60 +158,38 @@ const APPEND_ATTEMPTS = 100;
 const BEFORE = "compact-before";
 const COUNT = "compact-count";
 
-export interface LogRecord {
-  readonly key: string;
-  readonly text: string;
-  newWrite(): string;
-  /** Backs off after losing the `n`th race. */
-  yieldTurn(n: number): Promise<void>;
-}
-
 /** Appends a record; durable once it resolves, and applied once even if responses are lost. */
-export async function appendRecord(bucket: Bucket, record: LogRecord): Promise<void> {
-  const { key, newWrite, yieldTurn } = record;
-  const write = newWrite();
+export async function appendRecord(
+  bucket: Bucket,
+  key: string,
+  text: string,
+  yieldTurn: (lost: number) => Promise<void>,
+): Promise<void> {
+  const write = crypto.randomUUID();
+  const added = new TextEncoder().encode(text);
   for (let attempt = 1; attempt <= APPEND_ATTEMPTS; attempt++) {
-    const tail = await bucket.read(key, { start: 0, length: FULL });
-    const written = await (tail === undefined ? create : extend)(bucket, record, { write, tail });
-    if ((await wasWritten(bucket, key, { written, write })) !== undefined) return;
+    const written = await appendOnce(bucket, key, added, write);
+    if ((await versionWritten(bucket, key, written, write)) !== undefined) return;
     await yieldTurn(attempt);
   }
   throw conflict(key);
 }
 
-interface Step {
-  readonly write: string;
-  readonly tail: ObjectBytes | undefined;
-}
-
-function create(bucket: Bucket, { key, text }: LogRecord, { write }: Step): Promise<string | undefined> {
-  return bucket.write(key, new TextEncoder().encode(text), { condition: null, notes: notesOfWrite(write) });
-}
-
-async function extend(
-  bucket: Bucket,
-  { key, text }: LogRecord,
-  { write, tail }: Step,
-): Promise<string | undefined> {
-  if (tail === undefined) return undefined;
-  const added = new TextEncoder().encode(text);
+async function appendOnce(bucket: Bucket, key: string, added: Uint8Array, write: string): Promise<Written> {
+  const tail = await bucket.read(key, 0, FULL);
+  if (tail === undefined) return bucket.write(key, added, null, notesOfWrite(write));
   const { etag, notes, size, bytes } = tail;
   const follow = notesOfWrite(write, notes);
-  if (size === 0 || size + added.length <= FULL) {
-    const joined = new Uint8Array(size + added.length);
-    joined.set(bytes);
-    joined.set(added, size);
-    return bucket.write(key, joined, { condition: etag, notes: { ...notes, ...follow } });
-  }
+  if (size === 0 || size + added.length <= FULL)
+    return bucket.write(key, joinBytes([bytes, added]), etag, { ...notes, ...follow });
   const count = Number(notes[COUNT] ?? 0) + 1;
-  const copy = `${folderOfCopies(key)}${String(count).padStart(6, "0")}-${newestWrite(notes) || etag}`;
+  const copy = `${folderOfCopies(key)}${String(count).padStart(6, "0")}-${writesOf(notes)[0] ?? etag}`;
   if (!(await bucket.copy(key, copy, etag))) return undefined;
-  const chained = { ...follow, [BEFORE]: copy, [COUNT]: String(count) };
-  return bucket.write(key, added, { condition: etag, notes: chained });
+  return bucket.write(key, added, etag, { ...follow, [BEFORE]: copy, [COUNT]: String(count) });
 }
 
 /** The hidden objects that precede this one, oldest first; undefined if one of them is gone. */
-export async function copiesBefore(
+async function copiesBefore(
   bucket: Bucket,
   { notes }: Pick<ObjectFacts, "notes">,
 ): Promise<string[] | undefined> {
@@ -232,11 +201,6 @@ export async function copiesBefore(
     name = facts.notes[BEFORE];
   }
   return copies;
-}
-
-/** True if other objects precede this one. */
-export function hasCopies(notes: Notes): boolean {
-  return notes[BEFORE] !== undefined;
 }
 
 /** The folder of a key's hidden objects; no key is ever inside it. */
