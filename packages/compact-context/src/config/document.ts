@@ -1,23 +1,12 @@
 import type { Node, Pair, Scalar } from "yaml";
 import { isAlias, isMap, isScalar, isSeq, LineCounter, parseDocument } from "yaml";
-import { type ConfigProblem, formatPath, type SettingPath } from "./layer.ts";
+import { type ConfigProblem, formatPath, type SettingPath, type Source } from "./layer.ts";
 
 /** Maximum length of a configuration in characters; parsing time grows superlinearly. */
 const MAX_CONFIG_LENGTH = 65_536;
 
 /** Maximum nesting depth; the deepest setting is at level four. */
 const MAX_DEPTH = 16;
-
-/**
- * A parsed YAML or JSON text: plain data without aliases, tags or prototype keys, and the position of each
- * value.
- */
-export interface ConfigDocument {
-  readonly value: unknown;
-  readonly problems: readonly ConfigProblem[];
-  /** A problem with the value at a path, or with its key. */
-  problemAt(path: SettingPath, at: "key" | "value", message: string): ConfigProblem;
-}
 
 interface Reading {
   readonly name: string;
@@ -27,8 +16,11 @@ interface Reading {
   readonly values: Map<string, number>;
 }
 
-/** Reads YAML or JSON; problems are reported, never thrown. `name` is the file name for messages. */
-export function readDocument(text: string, name: string): ConfigDocument {
+/**
+ * Reads YAML or JSON as plain data without aliases, tags or prototype keys, with the position of each value. Problems
+ * are reported, never thrown. `name` is the file name for messages.
+ */
+export function readDocument(text: string, name: string): Source {
   const reading: Reading = {
     name,
     lines: new LineCounter(),

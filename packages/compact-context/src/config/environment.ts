@@ -1,7 +1,7 @@
 import { didYouMean } from "../errors.ts";
 import { readDocument } from "./document.ts";
-import { type ConfigProblem, formatPath, type Layer, put, type SettingPath, valueAt } from "./layer.ts";
-import { type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
+import { type ConfigProblem, formatPath, type Layer, readLayer, type SettingPath, valueAt } from "./layer.ts";
+import { KEEP_SYSTEM_PROMPT, type Setting, settings, specifiedNames, toCamelCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
 
 /** Environment variables, in the shape of `process.env`. */
@@ -29,11 +29,12 @@ export interface EnvironmentLayer extends Layer {
   readonly warnings: readonly string[];
 }
 
-interface Reading {
-  readonly value: Record<string, unknown>;
-  readonly problems: ConfigProblem[];
-  /** The variable that set each path. */
-  readonly origins: Map<string, string>;
+/** A setting that a variable sets. */
+interface Given {
+  readonly setting: Setting;
+  /** The variable. */
+  readonly name: string;
+  readonly value: unknown;
 }
 
 const variables: ReadonlyMap<string, Setting> = nameVariables();
@@ -45,35 +46,48 @@ export function variablesOf(setting: Setting): readonly string[] {
 
 /** Reads settings from the environment. Only own, known names are read, so no name can reach a prototype. */
 export function environmentLayer(env: Environment): EnvironmentLayer {
-  const reading: Reading = { value: {}, problems: [], origins: new Map() };
+  const problems: ConfigProblem[] = [];
+  const given = new Map<string, Given>();
   for (const [name, setting] of variables) {
-    const text = Object.hasOwn(env, name) ? env[name] : undefined;
-    if (text !== undefined) take(reading, setting, { name, text });
+    const text = Object.hasOwn(env, name) ? env[name]?.trim() : undefined;
+    if (text === undefined) continue;
+    const path = formatPath(setting.path);
+    const refuse = (message: string): void => void problems.push({ place: name, path, message });
+    if (text === "") {
+      refuse("is set to nothing; unset the variable, or give a value");
+      continue;
+    }
+    const value = readValue(setting, { name, text }, problems);
+    const earlier = given.get(path);
+    if (earlier === undefined) given.set(path, { setting, name, value });
+    else if (JSON.stringify(value) !== JSON.stringify(earlier.value))
+      refuse(`says something else than ${earlier.name}; unset one of the two`);
   }
-  return {
-    value: reading.value,
-    problems: reading.problems,
-    warnings: unknownVariables(env),
-    problemAt: (path, _at, message) => ({ place: originOf(path, reading), path: formatPath(path), message }),
-  };
+  const layer = readLayer({
+    value: treeOf(given.values()),
+    problems,
+    problemAt: (path, _at, message) => ({ place: variableOf(path, given), path: formatPath(path), message }),
+  });
+  return { ...layer, warnings: unknownVariables(env) };
 }
 
-function take(reading: Reading, setting: Setting, { name, text }: { name: string; text: string }): void {
-  const path = formatPath(setting.path);
-  if (text.trim() === "") {
-    const message = "is set to nothing; unset the variable, or give a value";
-    reading.problems.push({ place: name, path, message });
-    return;
+/** The settings as a file would hold them. */
+function treeOf(given: Iterable<Given>): object {
+  const tree: Record<string, unknown> = {};
+  for (const { setting, value } of given) {
+    const [first = "", second] = setting.path;
+    tree[first] = second === undefined ? value : { ...(tree[first] as object), [second]: value };
   }
-  const earlier = reading.origins.get(path);
-  const value = readValue(setting, { name, text: text.trim() }, reading);
-  if (earlier === undefined) {
-    reading.origins.set(path, name);
-    put(reading.value, setting.path, value);
-  } else if (JSON.stringify(value) !== JSON.stringify(valueAt(reading.value, setting.path))) {
-    const message = `says something else than ${earlier}; unset one of the two`;
-    reading.problems.push({ place: name, path, message });
+  return tree;
+}
+
+/** The variable that set the value at a path. */
+function variableOf(path: SettingPath, given: ReadonlyMap<string, Given>): string {
+  for (let length = path.length; length > 0; length -= 1) {
+    const found = given.get(formatPath(path.slice(0, length)));
+    if (found !== undefined) return found.name;
   }
+  return "environment";
 }
 
 /**
@@ -82,7 +96,7 @@ function take(reading: Reading, setting: Setting, { name, text }: { name: string
 function readValue(
   setting: Setting,
   { name, text }: { name: string; text: string },
-  reading: Reading,
+  problems: ConfigProblem[],
 ): unknown {
   switch (setting.kind) {
     case "number":
@@ -91,27 +105,19 @@ function readValue(
       return BOOLEANS.get(text.toLowerCase()) ?? text;
     case "list":
       return text.startsWith("[")
-        ? jsonOf(name, text, reading)
+        ? jsonOf(name, text, problems)
         : text.split(",").map((entry) => entry.trim());
     case "json":
-      return jsonOf(name, text, reading);
+      return jsonOf(name, text, problems);
     case "text":
       return text;
   }
 }
 
-function jsonOf(name: string, text: string, reading: Reading): unknown {
+function jsonOf(name: string, text: string, problems: ConfigProblem[]): unknown {
   const document = readDocument(text, name);
-  reading.problems.push(...document.problems.map(({ place, path, message }) => ({ place, path, message })));
+  problems.push(...document.problems.map(({ place, path, message }) => ({ place, path, message })));
   return document.value;
-}
-
-function originOf(path: SettingPath, reading: Reading): string {
-  for (let length = path.length; length > 0; length -= 1) {
-    const name = reading.origins.get(formatPath(path.slice(0, length)));
-    if (name !== undefined) return name;
-  }
-  return "environment";
 }
 
 function unknownVariables(env: Environment): string[] {
@@ -131,6 +137,7 @@ function nameVariables(): Map<string, Setting> {
     names.set(nameOf(setting.path), setting);
   }
   for (const { path, setting } of specifiedNames) {
+    if (path[0] === KEEP_SYSTEM_PROMPT) continue;
     const meant = full.get(nameOf(setting));
     if (meant !== undefined && !names.has(nameOf(path))) names.set(nameOf(path), meant);
   }

@@ -152,7 +152,11 @@ export class Bucket {
   }
 
   /** The objects below a prefix and behind `after`, fetched page by page. */
-  async *objects(prefix: string, after = "", pageOf = MOST_NAMES): AsyncGenerator<StoredEntry> {
+  async *objects(
+    prefix: string,
+    after: string = "",
+    pageOf: number = MOST_NAMES,
+  ): AsyncGenerator<StoredEntry> {
     const root = this.#options.prefix;
     for (let token: string | undefined, more = true; more; ) {
       const page = await this.#done(prefix, async ({ sdk, client }, { Bucket, Key }, ending) => {
