@@ -352,15 +352,6 @@ export function lookUpModel(name: string, overrides: ModelOverrides = {}): Model
   return { ...facts, softWindow: Math.min(facts.window, boundary) };
 }
 
-/** A copy of the overrides with one more model. */
-export function registerModel(
-  overrides: ModelOverrides,
-  name: string,
-  facts: Partial<ModelFacts>,
-): ModelOverrides {
-  return { ...overrides, [name]: { ...overrides[name], ...facts } };
-}
-
 /** Input tokens of one request, by cache status. */
 export interface PromptUse {
   readonly cached: number;
