@@ -24,7 +24,7 @@ import {
   versionPath,
   writeTemp,
 } from "./files.ts";
-import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
+import { entriesOf, Folders, type Place, storageFailed } from "./folders.ts";
 import { dropTemp, sweepTemps } from "./temps.ts";
 
 const PUT_ATTEMPTS = 100;
@@ -45,7 +45,7 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   requireOptions(options, "options", ROOT_HINT);
   const { root, warn = () => undefined } = options;
   requireText(root, "options.root", ROOT_HINT);
-  const folders = createFolders(root);
+  const folders = new Folders(root);
   const location = resolve(root);
 
   const told = async <T>(key: string, work: () => Promise<T>): Promise<T> => {

@@ -34,15 +34,7 @@ const WAITS: readonly number[] = [20, 50, 100, 250, 500, 1000, 2000, 4000];
  * deadlock, server shutting down or starting up.
  */
 const PASSING = /^(?:08...|53[23]00|40001|40P01|57P0[1235])$/;
-const BROKEN = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ENOENT",
-  "ETIMEDOUT",
-  "EAI_AGAIN",
-  "ENOTCONN",
-]);
+const BROKEN = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTCONN)$/;
 const ENDED =
   /connection (?:terminated|ended)|client has encountered a connection error|not queryable|timeout exceeded when trying to connect/i;
 
@@ -80,7 +72,7 @@ export function createDatabase(open: () => Promise<PostgresPool>, location: stri
 export function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  return PASSING.test(code) || BROKEN.has(code) || ENDED.test(error.message);
+  return PASSING.test(code) || BROKEN.test(code) || ENDED.test(error.message);
 }
 
 /** SQLSTATE or system error code; empty if there is none. */

@@ -134,33 +134,10 @@ const HINTS: Readonly<Record<string, string>> = {
   TimeoutError: "The server did not answer in time: check the network, then try again.",
 };
 
-const TRANSIENT_NAMES = new Set([
-  "SlowDown",
-  "InternalError",
-  "ServiceUnavailable",
-  "RequestTimeout",
-  "RequestTimeoutException",
-  "ThrottlingException",
-  "Throttling",
-  "TooManyRequestsException",
-  "TimeoutError",
-  "IncompleteBody",
-  "ConditionalRequestConflict",
-  "OperationAborted",
-  "TruncatedBody",
-]);
-const TRANSIENT_CODES = new Set([
-  "ECONNRESET",
-  "ECONNREFUSED",
-  "ECONNABORTED",
-  "EPIPE",
-  "ETIMEDOUT",
-  "EAI_AGAIN",
-  "ENETUNREACH",
-  "EHOSTUNREACH",
-  "UND_ERR_SOCKET",
-  "ERR_STREAM_PREMATURE_CLOSE",
-]);
+const TRANSIENT_NAME =
+  /^(?:SlowDown|InternalError|ServiceUnavailable|RequestTimeout(?:Exception)?|Throttling(?:Exception)?|TooManyRequestsException|TimeoutError|IncompleteBody|TruncatedBody|ConditionalRequestConflict|OperationAborted)$/;
+const TRANSIENT_CODE =
+  /^(?:ECONN(?:RESET|REFUSED|ABORTED)|EPIPE|ETIMEDOUT|EAI_AGAIN|E(?:NET|HOST)UNREACH|UND_ERR_SOCKET|ERR_STREAM_PREMATURE_CLOSE)$/;
 
 /**
  * Of an SDK error: the service's code, such as `NoSuchBucket`, or the class of a client-side error; the system's
@@ -181,7 +158,7 @@ export function failureOf(error: unknown): {
 function isTransient(error: unknown): boolean {
   if (CompactError.isInstance(error)) return false;
   const { name, code, status } = failureOf(error);
-  if (TRANSIENT_NAMES.has(name) || TRANSIENT_CODES.has(code)) return true;
+  if (TRANSIENT_NAME.test(name) || TRANSIENT_CODE.test(code)) return true;
   // 501 is permanent. A 2xx that fails to parse was truncated in transit.
   if (status === NOT_IMPLEMENTED) return false;
   return status === 409 || status === 429 || status >= 500 || (status >= 200 && status < 300);
