@@ -1,5 +1,5 @@
 import { afterAll, describe, expect, it } from "vitest";
-import { postgresDdl } from "../../packages/compact-context/src/storage/postgres/schema.ts";
+import { postgresDdl } from "../../packages/compact-context/src/storage/postgres/client.ts";
 import {
   createPostgresDriver,
   type PostgresDriver,

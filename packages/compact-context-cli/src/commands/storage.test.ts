@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { postgresDdl } from "compact-context/internal/storage/postgres/schema";
+import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { main } from "../main.ts";
 import type { CliPorts } from "../ports.ts";

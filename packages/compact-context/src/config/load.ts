@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CompactError, requireOptions, requireText } from "../errors.ts";
-import { readDocument } from "./document.ts";
-import { CONFIG_VARIABLE, type Environment, environmentLayer } from "./environment.ts";
 import {
   type ConfigProblem,
   checkGuards,
@@ -17,6 +15,7 @@ import {
   type WindowOf,
 } from "./layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./settings.ts";
+import { CONFIG_VARIABLE, type Environment, environmentLayer, readDocument } from "./sources.ts";
 
 export interface LoadConfigOptions {
   /** YAML or JSON; used instead of reading `path`, which then only names it in errors. */

@@ -11,8 +11,15 @@ import type {
 } from "../../core/ports.ts";
 import { CompactError, once, requireOptions } from "../../errors.ts";
 import { checkedDriver } from "../keys.ts";
-import { createDatabase, type Database, locationOf, openPool, type PostgresPool } from "./client.ts";
-import { migrate, quotedSchema } from "./schema.ts";
+import {
+  createDatabase,
+  type Database,
+  locationOf,
+  migrate,
+  openPool,
+  type PostgresPool,
+  quotedSchema,
+} from "./client.ts";
 
 export interface PostgresDriverOptions {
   /**
