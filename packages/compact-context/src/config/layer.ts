@@ -286,7 +286,8 @@ function laidOver(layers: readonly Layer[]): CompactConfig {
     let group = config;
     path.slice(0, -1).forEach((step, depth) => {
       const name = isModelName(path, depth) ? step : toCamelCase(step);
-      const inner = { ...(Object.hasOwn(group, name) ? (group[name] as object) : {}) };
+      const before = Object.hasOwn(group, name) ? group[name] : undefined;
+      const inner = { ...(before as object | undefined) };
       group[name] = inner;
       group = inner;
     });

@@ -1,12 +1,13 @@
-import type {
-  CompletedPart,
-  GetObjectCommandOutput,
-  PutObjectCommandInput,
-  S3Client,
-  S3ClientConfig,
-} from "@aws-sdk/client-s3";
 import type { StoredEntry } from "../../core/ports.ts";
 import { abortable, CompactError, defined, once, refuseAborted } from "../../errors.ts";
+
+/** The AWS SDK, an optional peer dependency loaded on the first request. */
+type S3Sdk = typeof import("@aws-sdk/client-s3");
+export type S3Client = import("@aws-sdk/client-s3").S3Client;
+type S3ClientConfig = import("@aws-sdk/client-s3").S3ClientConfig;
+type CompletedPart = import("@aws-sdk/client-s3").CompletedPart;
+type GetObjectCommandOutput = import("@aws-sdk/client-s3").GetObjectCommandOutput;
+type PutObjectCommandInput = import("@aws-sdk/client-s3").PutObjectCommandInput;
 
 /** Stored with an object as headers: plain ASCII, never archived content. */
 export type Notes = Readonly<Record<string, string>>;
@@ -241,8 +242,7 @@ async function bytesOf(answer: GetObjectCommandOutput): Promise<ObjectBytes> {
 // ---- the connection, its attempts and its errors
 
 interface S3Connection {
-  /** The AWS SDK's module, an optional peer dependency loaded on the first request. */
-  readonly sdk: typeof import("@aws-sdk/client-s3");
+  readonly sdk: S3Sdk;
   readonly client: S3Client;
 }
 
@@ -261,7 +261,7 @@ export function createConnection(options: S3ConnectionOptions): () => Promise<S3
   });
 }
 
-async function loadSdk(): Promise<S3Connection["sdk"]> {
+async function loadSdk(): Promise<S3Sdk> {
   try {
     return await import("@aws-sdk/client-s3");
   } catch (cause) {

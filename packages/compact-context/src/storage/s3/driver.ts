@@ -1,4 +1,3 @@
-import type { S3Client } from "@aws-sdk/client-s3";
 import { conflict } from "../../core/archive.ts";
 import type { StorageDriver, StoredValue } from "../../core/ports.ts";
 import { CompactError, hasCode, requireOptions, requireText } from "../../errors.ts";
@@ -9,6 +8,7 @@ import {
   type Notes,
   type ObjectBytes,
   type ObjectFacts,
+  type S3Client,
   type Written,
 } from "./bucket.ts";
 
