@@ -1,6 +1,6 @@
 // Writes packages/compact-context/src/tokens/models-table.ts: `node scripts/build-models.mjs` (development only, run by hand; needs the
-// npm registry). Windows, output limits and prices come from @earendil-works/pi-ai, prices of retired models
-// and the one-hour write price from @pydantic/genai-prices, everything else from the hand table below.
+// npm registry). Windows, output limits and prices come from @earendil-works/pi-ai, prices of retired models from
+// @pydantic/genai-prices, everything else from the hand table below.
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,12 +10,6 @@ import { pathToFileURL } from "node:url";
 const PRIMARY = { name: "@earendil-works/pi-ai", version: "1.5.2", published: "2026-11-10" };
 const CHECK = { name: "@pydantic/genai-prices", version: "0.1.8", published: "2026-09-23" };
 const TARGET = new URL("../packages/compact-context/src/tokens/models-table.ts", import.meta.url);
-
-const CLAUDE_LIMITS = { bytes: 33_554_432, images: 600 };
-const CLAUDE_SMALL_LIMITS = { bytes: 33_554_432, images: 100 };
-const OPENAI_LIMITS = { bytes: 536_870_912, images: 1500 };
-const GEMINI_LIMITS = { bytes: 20_971_520, images: 3600 };
-const NO_LIMITS = { bytes: null, images: null };
 
 const breakpoints = (min, ttl) => ({ kind: "breakpoints", min, ttl });
 const prefix = (min, ttl) => ({ kind: "prefix", min, ttl });
@@ -31,7 +25,6 @@ const claude = (traits, models) => ({
   cache: breakpoints(traits.cacheMin, 300),
   image: "claude-1568",
   thinking: "free",
-  limits: CLAUDE_LIMITS,
   ...traits,
   models,
 });
@@ -44,7 +37,6 @@ const openai = (image, cache, models, encoding = "o200k_base") => ({
   cache,
   image,
   thinking: "free",
-  limits: OPENAI_LIMITS,
   models,
 });
 const gemini = (image, cache, models) => ({
@@ -54,7 +46,6 @@ const gemini = (image, cache, models) => ({
   cache,
   image,
   thinking: "free",
-  limits: GEMINI_LIMITS,
   models,
 });
 const other = (provider, counting, cache, models) => ({
@@ -64,7 +55,6 @@ const other = (provider, counting, cache, models) => ({
   cache,
   image: "flat",
   thinking: "free",
-  limits: NO_LIMITS,
   models,
 });
 const cl100k = (...rest) => ({ ...other(...rest), encoding: "cl100k_base" });
@@ -85,9 +75,8 @@ const GROUPS = [
   newClaude({ cacheMin: 1024 }, ["claude-opus-4-8", "claude-sonnet-5"]),
   newClaude({ cacheMin: 2048 }, ["claude-opus-4-7"]),
   claude({ cacheMin: 1024 }, ["claude-sonnet-4-6"]),
-  claude({ cacheMin: 4096 }, ["claude-opus-4-6"]),
-  claude({ cacheMin: 4096, limits: CLAUDE_SMALL_LIMITS }, ["claude-opus-4-5", "claude-haiku-4-5"]),
-  claude({ cacheMin: 1024, limits: CLAUDE_SMALL_LIMITS }, [
+  claude({ cacheMin: 4096 }, ["claude-opus-4-6", "claude-opus-4-5", "claude-haiku-4-5"]),
+  claude({ cacheMin: 1024 }, [
     "claude-sonnet-4-5",
     old("claude-opus-4-1", 200_000, 32_000, "claude-opus-4-1"),
     old("claude-opus-4", 200_000, 32_000, "claude-opus-4-0"),
@@ -97,7 +86,7 @@ const GROUPS = [
     old("claude-3-opus", 200_000, 4_096, "claude-3-opus-latest"),
     old("claude-3-sonnet", 200_000, 4_096, "claude-3-sonnet"),
   ]),
-  claude({ cacheMin: 2048, limits: CLAUDE_SMALL_LIMITS }, [
+  claude({ cacheMin: 2048 }, [
     old("claude-3-5-haiku", 200_000, 8_192, "claude-3-5-haiku-latest"),
     old("claude-3-haiku", 200_000, 4_096, "claude-3-haiku"),
   ]),
@@ -329,11 +318,9 @@ function prices(cost, group) {
   if (!cost || (cost.input === 0 && cost.output === 0)) return null;
   const read = cost.cacheRead || null;
   const write = cost.cacheWrite || (group.cache.kind === "prefix" && read ? cost.input : null);
-  const write1h = group.provider === "anthropic" ? round(2 * cost.input) : null;
-  return [cost.input, cost.output, read, write, write1h];
+  return [cost.input, cost.output, read, write];
 }
 
-const round = (value) => Math.round(value * 1e6) / 1e6;
 const base = (price) => (typeof price === "object" && price !== null ? price.base : (price ?? null));
 
 function checkedPrices(check, group, wanted) {
@@ -411,10 +398,9 @@ const differences = [];
 const cell = (value) => (value === null ? "-" : String(value));
 const priceCell = (row) => (row === null ? "-" : row.map(cell).join("/"));
 
-function groupLine({ provider, counting, encoding, cache, image, thinking, limits, asOf }) {
+function groupLine({ provider, counting, encoding, cache, image, thinking, asOf }) {
   const rules = [cache.kind, cell(cache.min), cell(cache.ttl)].join("/");
-  const wire = `${cell(limits.bytes)}/${cell(limits.images)}`;
-  return ["#", provider, counting, encoding, rules, image, thinking, wire, asOf].join(" ");
+  return ["#", provider, counting, encoding, rules, image, thinking, asOf].join(" ");
 }
 
 function modelLine([id, window, maxOutput, cost, tier]) {
@@ -431,8 +417,8 @@ function render(groups) {
     "",
     "/**",
     " * What is known of each model, one a line under the line of its group; `-` is not known.",
-    " * group: # provider, counting style, encoding, cache kind/min tokens/ttl seconds, image formula, thinking, request bytes/images, date of the prices",
-    " * model: id, window, max output, USD per million tokens in/out/read/write/write1h, >tokens:the same above that many input tokens",
+    " * group: # provider, counting style, encoding, cache kind/min tokens/ttl seconds, image formula, thinking, date of the prices",
+    " * model: id, window, max output, USD per million tokens in/out/read/write, >tokens:the same above that many input tokens",
     " */",
     "export const MODEL_TABLE: string = `",
   ];

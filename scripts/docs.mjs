@@ -3,7 +3,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
-import { configTable } from "../packages/compact-context/dist/config/environment.js";
+import { configTable } from "../packages/compact-context/dist/config/sources.js";
 import { CompactManager } from "../packages/compact-context/dist/index.js";
 import { createMemoryDriver } from "../packages/compact-context/dist/storage/memory/driver.js";
 import { createJsonlExporter } from "../packages/compact-context/dist/tracing/exporters/http-post.js";

@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { expect, it, vi } from "vitest";
-import { configTable } from "../../packages/compact-context/src/config/environment.ts";
+import { configTable } from "../../packages/compact-context/src/config/sources.ts";
 import { commonSettings } from "../../scripts/configuration-page.mjs";
 import { fill } from "../../scripts/events-page.mjs";
 

@@ -1,10 +1,10 @@
 import { basename, relative, resolve } from "node:path";
 import type { CompactConfig } from "compact-context";
 import { loadConfig } from "compact-context/config";
-import { describeConfig, environmentLayer } from "compact-context/internal/config/environment";
 import { type ConfigProblem, formatProblem } from "compact-context/internal/config/layer";
 import { findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { configSchema } from "compact-context/internal/config/schema";
+import { describeConfig, environmentLayer } from "compact-context/internal/config/sources";
 import { CompactError } from "compact-context/internal/errors";
 import { postgresDdl } from "compact-context/internal/storage/postgres/client";
 import { type CliConfig, configProblems, readConfig } from "../files/config.ts";

@@ -1,10 +1,8 @@
 import { lstat } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type LoadedConfig, loadConfig } from "compact-context/config";
-import { readDocument } from "compact-context/internal/config/document";
-import { environmentLayer } from "compact-context/internal/config/environment";
-import { type ConfigProblem, mergeLayers, problemsOf } from "compact-context/internal/config/layer";
-import { findConfig, readConfigFile } from "compact-context/internal/config/load";
+import type { ConfigProblem } from "compact-context/internal/config/layer";
+import { checkConfig, findConfig, readConfigFile } from "compact-context/internal/config/load";
 import { defaultConfig } from "compact-context/internal/config/settings";
 import { CompactError } from "compact-context/internal/errors";
 import type { Flags, Invocation } from "../flags.ts";
@@ -45,15 +43,14 @@ export async function configProblems(
   name: string,
   env: CliPorts["env"],
 ): Promise<readonly ConfigProblem[]> {
-  const layers = [readDocument(text, name), environmentLayer(env)];
-  const problems = problemsOf(layers);
+  const problems = checkConfig(text, name, env);
   if (problems.length > 0) return problems;
-  const { policy } = mergeLayers(layers);
+  const { policy } = loadConfig({ text, path: name, env }).config;
   const isDefault = policy.hardCapBuffer === defaultConfig.policy.hardCapBuffer;
   // Only these two depend on the window; loading the table of models is slow.
   if (isDefault && policy.targetContextTokens === undefined) return [];
   const { lookUpModel } = await import("compact-context/internal/tokens/models");
-  return problemsOf(layers, ({ model, models }) => lookUpModel(model ?? "", models).window);
+  return checkConfig(text, name, env, ({ model, models }) => lookUpModel(model ?? "", models).window);
 }
 
 interface ChannelFolders {

@@ -49,7 +49,7 @@ describe("pricedModel", () => {
   });
 
   it("does not put the table's date on prices that the caller set", () => {
-    const prices = { in: 1, out: 1, read: 1, write: 1, write1h: null };
+    const prices = { in: 1, out: 1, read: 1, write: 1 };
     expect(pricedModel("claude-opus-5", { "claude-opus-5": { prices } }).asOf).toBe("configuration");
     expect(pricedModel("claude-opus-5", { "claude-opus-5": { prices, asOf: "2030-01-01" } }).asOf).toBe(
       "2030-01-01",

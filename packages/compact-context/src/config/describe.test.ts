@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { configTable, describeConfig } from "./environment.ts";
 import { toSnakeCase } from "./schema.ts";
 import { defaultConfig } from "./settings.ts";
+import { configTable, describeConfig } from "./sources.ts";
 
 it("every default is described, with path, variable, values and meaning", () => {
   const rows = describeConfig();

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
-import { variablesOf } from "./environment.ts";
 import { valueAt } from "./layer.ts";
 import { loadConfig } from "./load.ts";
 import { type Setting, settings, toCamelCase } from "./schema.ts";
+import { variablesOf } from "./sources.ts";
 
 /** A value other than the default, as environment text and as the configuration stores it. */
 function sample({ path, kind, values }: Setting): [string, unknown] {

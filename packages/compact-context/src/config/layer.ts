@@ -1,21 +1,22 @@
 import type { Policy } from "../core/policy.ts";
-import { CompactError, didYouMean, requireOptions } from "../errors.ts";
+import { CompactError, didYouMean, isObject, requireOptions } from "../errors.ts";
 import {
+  allSettings,
   faultsOf,
+  type Group,
   type Guard,
-  isGroup,
+  isSetting,
   KEEP_SYSTEM_PROMPT,
-  namesBelow,
-  renameKeys,
+  ofModel,
+  type SettingNote,
   settings,
   specifiedNames,
   takesOrdinaryText,
   toCamelCase,
-  toSnakeCase,
 } from "./schema.ts";
 import { type CompactConfig, type CompactConfigInput, defaultConfig } from "./settings.ts";
 
-// Settings from a file, the environment or code: validated against one schema, then merged.
+// Settings from a file, the environment or code: each checked by one table, then laid over the defaults.
 
 /** One problem with a configuration. */
 export interface ConfigProblem {
@@ -36,13 +37,32 @@ export interface ConfigProblem {
 /** Names and indexes leading to a value. */
 export type SettingPath = readonly (string | number)[];
 
-/** Settings from one source, under their file names, and how to locate them there. */
-export interface Layer {
+/** Where settings come from. */
+export interface Source {
   readonly value: unknown;
   /** Problems found before any setting could be read. */
   readonly problems: readonly ConfigProblem[];
-  /** A problem with the value at a path, or with its key. */
+  /** A problem with the value at a path, or with its key, both as the source writes them. */
   problemAt(path: SettingPath, at: "key" | "value", message: string): ConfigProblem;
+  /** How the source writes a name of a file. */
+  spell?(name: string): string;
+}
+
+/** A value that a source sets. */
+interface Assigned {
+  /** Names in a file. */
+  readonly path: readonly string[];
+  readonly value: unknown;
+  /** A problem with the value, at its place. */
+  problem(message: string): ConfigProblem;
+}
+
+/** The settings of one source, each checked by itself. */
+export interface Layer {
+  /** By path in a file, such as `policy.trigger_pct`; `models` has no value, those of each model have. */
+  readonly values: ReadonlyMap<string, Assigned>;
+  readonly problems: readonly ConfigProblem[];
+  spell(name: string): string;
 }
 
 /** Further problems are counted, not listed. */
@@ -84,102 +104,105 @@ export function configError(problems: readonly ConfigProblem[]): CompactError {
 }
 
 /** Settings given in code, with camelCase names; `place` names this source in problems. */
-export function codeLayer(given: unknown, place = "code"): Layer {
-  const problems: ConfigProblem[] = [];
-  const problemAt = (path: SettingPath, _at: "key" | "value", message: string): ConfigProblem => ({
-    place,
-    path: formatPath(path.map((step, index) => (isOwnName(path, index) ? step : toCamelCase(String(step))))),
-    message,
-  });
-  const ownName = (key: string, path: readonly string[]): string => {
-    const name = toSnakeCase(key);
-    if (key === toCamelCase(name)) return name;
-    const message = `is not a setting${suggestion(path.slice(0, -1).map(toSnakeCase), key, problemAt)}`;
-    problems.push({ place, path: formatPath(path), message });
-    return name;
-  };
-  return { value: readGiven(() => renameKeys(given, ownName)), problems, problemAt };
-}
-
-/** Exceptions from the caller's getters or proxies are reported like any other problem. */
-function readGiven(read: () => unknown): unknown {
+export function codeLayer(value: unknown, place = "code"): Layer {
+  const problemAt: Source["problemAt"] = (path, _at, message) => ({ place, path: formatPath(path), message });
   try {
-    return read();
+    return readLayer({ value, problems: [], problemAt, spell: toCamelCase });
   } catch (cause) {
+    // A getter or a proxy of the caller may throw anything.
     const hint = "Pass a plain object with the settings.";
     throw new CompactError("InvalidConfig", "config cannot be read", { place: "config", hint, cause });
   }
 }
 
-/** The layer with the specifications' names replaced by our own. */
-function withOwnNames(layer: Layer): Layer {
-  if (!isGroup(layer.value)) return layer;
-  const value = { ...layer.value };
-  const problems = [...layer.problems];
-  const written = new Map<string, SettingPath>();
-  for (const { path, setting } of specifiedNames) {
-    const given = valueAt(value, path);
-    if (given === undefined) continue;
-    put(value, path, undefined);
-    const other = valueAt(value, setting);
-    if (other === undefined) {
-      put(value, setting, given);
-      written.set(setting.join("."), path);
-    } else if (other !== given) {
-      const { path: name } = layer.problemAt(setting, "key", "");
-      problems.push(layer.problemAt(path, "value", `says something else than ${name}; keep one of the two`));
-    }
-  }
-  if (!takeKeepSystemPrompt(value)) {
-    problems.push(layer.problemAt([KEEP_SYSTEM_PROMPT], "value", "must be true or false"));
-  }
-  return {
-    value,
-    problems,
-    problemAt: (path, at, message) => layer.problemAt(written.get(path.join(".")) ?? path, at, message),
-  };
-}
-
-/** Replaces the flag with its meaning; false if the value is not a boolean. */
-function takeKeepSystemPrompt(value: Record<string, unknown>): boolean {
-  const keeps = value[KEEP_SYSTEM_PROMPT];
-  delete value[KEEP_SYSTEM_PROMPT];
-  if (typeof keeps !== "boolean") return keeps === undefined;
-  const path = ["policy", "roles_never_prune"];
-  const roles = valueAt(value, path) ?? defaultConfig.policy.rolesNeverPrune;
-  if (!Array.isArray(roles)) return true;
-  const others = roles.filter((role: unknown) => role !== "system");
-  put(value, path, keeps ? ["system", ...others] : others);
-  return true;
-}
-
-/** Sets the value at a path of one or two segments; undefined removes it. */
-export function put(
-  value: Record<string, unknown>,
-  [first = "", second]: readonly string[],
-  given: unknown,
-): void {
-  if (second === undefined) {
-    value[first] = given;
-    return;
-  }
-  const group = value[first];
-  // A group with a non-object value is left for the schema to reject.
-  if (group === undefined || group === null) value[first] = { [second]: given };
-  else if (isGroup(group)) value[first] = { ...group, [second]: given };
-}
-
-/** All problems of one layer, in text order. */
-function checkLayer(layer: Layer): ConfigProblem[] {
-  const problems: ConfigProblem[] = [...layer.problems];
-  const seen = new Set(problems.map((problem) => problem.path));
-  for (const { path, message, unknown } of faultsOf(withoutEmptyGroups(layer.value))) {
-    const more = unknown === true ? suggestion(path.slice(0, -1), String(path.at(-1)), layer.problemAt) : "";
-    const problem = layer.problemAt(path, unknown === true ? "key" : "value", message + more);
+/** Reads the settings of a source. All are optional; unknown names and wrong values become problems. */
+export function readLayer({ value, problems: found, problemAt, spell = (name) => name }: Source): Layer {
+  const values = new Map<string, Assigned>();
+  const problems = [...found];
+  const seen = new Set(problems.map(({ path }) => path));
+  const report = (problem: ConfigProblem): void => {
     if (!seen.has(problem.path)) problems.push(problem);
     seen.add(problem.path);
+  };
+
+  const entriesOf = (given: unknown, what: string, problem: Assigned["problem"]): [string, unknown][] => {
+    // A group whose entries are all commented out is null.
+    if (given === undefined || given === null) return [];
+    if (isObject(given)) return Object.entries(given).filter(([, inner]) => inner !== undefined);
+    report(problem(`must be a group of ${what}`));
+    return [];
+  };
+
+  const read = (group: Group, given: unknown, path: readonly string[], written: SettingPath): void => {
+    const specified = specifiedNames.filter((one) => one.path.slice(0, -1).join() === path.join());
+    const all: Group = {
+      ...Object.fromEntries(specified.map((one) => [one.path.at(-1), one.note])),
+      ...group,
+    };
+    const names = new Map(Object.keys(all).map((name) => [spell(name), name]));
+    const problem = (message: string): ConfigProblem => problemAt(written, "value", message);
+    for (const [key, inner] of entriesOf(given, "settings", problem)) {
+      const name = names.get(key) ?? "";
+      const one = all[name];
+      const place = [...written, key];
+      if (one === undefined) report(problemAt(place, "key", `is not a setting${suggestion(key, group)}`));
+      else if (isSetting(one)) take(one, inner, [...path, name], place);
+      else read(one, inner, [...path, name], place);
+    }
+  };
+
+  const take = (note: SettingNote, given: unknown, path: readonly string[], written: SettingPath): void => {
+    const isModels = note.schema.type === "object";
+    const problem = (message: string): ConfigProblem => problemAt(written, "value", message);
+    values.set(path.join("."), { path, value: isModels ? undefined : given, problem });
+    if (isModels) {
+      readModels(given, path, problem);
+      return;
+    }
+    for (const fault of faultsOf(note, given))
+      report(problemAt([...written, ...fault.path], "value", fault.message));
+  };
+
+  const readModels = (given: unknown, path: readonly string[], problem: Assigned["problem"]): void => {
+    for (const [name, inner] of entriesOf(given, "names", problem)) {
+      if (name === "__proto__") report(problem("cannot hold `__proto__`"));
+      else read(ofModel, inner, [...path, name], [...path, name]);
+    }
+  };
+
+  const suggestion = (key: string, group: Group): string =>
+    didYouMean(
+      key,
+      Object.keys(group).map(spell),
+      settings.map(({ path }) => path.map(spell)),
+    );
+
+  read(allSettings, value, [], []);
+  useOwnNames(values, report);
+  problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+  return { values, problems, spell };
+}
+
+/** Moves what is set under the specifications' names to our own. */
+function useOwnNames(values: Map<string, Assigned>, report: (problem: ConfigProblem) => void): void {
+  for (const { path, setting } of specifiedNames) {
+    const given = values.get(path.join("."));
+    if (given === undefined) continue;
+    values.delete(path.join("."));
+    const own = values.get(setting.join("."));
+    const isFlag = path[0] === KEEP_SYSTEM_PROMPT;
+    const value = isFlag ? rolesKept(given.value, own?.value) : given.value;
+    if (!isFlag && own !== undefined && own.value !== value)
+      report(given.problem(`says something else than ${own.problem("").path}; keep one of the two`));
+    values.set(setting.join("."), { ...(own ?? given), path: setting, value });
   }
-  return problems.sort((a, b) => (a.line ?? 0) - (b.line ?? 0) || (a.column ?? 0) - (b.column ?? 0));
+}
+
+/** The roles that are never pruned, with or without `system`; as they are if one of the values is wrong. */
+function rolesKept(keepsSystem: unknown, roles: unknown = defaultConfig.policy.rolesNeverPrune): unknown {
+  if (typeof keepsSystem !== "boolean" || !Array.isArray(roles)) return roles;
+  const others = roles.filter((role: unknown) => role !== "system");
+  return keepsSystem ? ["system", ...others] : others;
 }
 
 const REFUSALS: Readonly<Record<Guard, string>> = {
@@ -199,21 +222,18 @@ function isBroad(patterns: unknown): boolean {
 }
 
 /** Problems with settings that a file may only contain if the user named the file explicitly. */
-export function checkGuards(given: Layer): ConfigProblem[] {
-  const layer = withOwnNames(given);
-  const problems: ConfigProblem[] = [];
-  for (const { path, guard } of settings) {
-    const value = guard === undefined ? undefined : valueAt(layer.value, path);
-    if (value === undefined || (guard === "default" && value === valueAt(defaultConfig, path))) continue;
-    const refused =
-      guard === "inside"
-        ? typeof value === "string" && leavesFolder(value)
-        : guard !== "narrow" || isBroad(value);
-    if (!refused) continue;
-    const message = `${REFUSALS[guard ?? "never"]}, and this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it`;
-    problems.push(layer.problemAt(path, "value", message));
-  }
-  return problems;
+export function checkGuards(layer: Layer): ConfigProblem[] {
+  return settings.flatMap(({ path, guard }): ConfigProblem[] => {
+    const given = layer.values.get(path.join("."));
+    if (given === undefined || guard === undefined) return [];
+    const { value, problem } = given;
+    if (guard === "default" && value === valueAt(defaultConfig, path.map(toCamelCase))) return [];
+    if (guard === "inside" && !(typeof value === "string" && leavesFolder(value))) return [];
+    if (guard === "narrow" && !isBroad(value)) return [];
+    const named =
+      "this file was found there, not asked for: name it with --config or COMPACT_CONFIG if you trust it";
+    return [problem(`${REFUSALS[guard]}, and ${named}`)];
+  });
 }
 
 /** The window for a configuration that does not set one; undefined if unknown. */
@@ -235,50 +255,49 @@ export function mergePolicy(given: CompactConfigInput["policy"]): Policy {
  * layers.
  */
 export function mergeLayers(layers: readonly Layer[], windowOf?: WindowOf): CompactConfig {
-  const { config, problems } = laidOver(layers, windowOf);
-  if (config === undefined || problems.length > 0) throw configError(problems);
-  return config;
+  const problems = problemsOf(layers, windowOf);
+  if (problems.length > 0) throw configError(problems);
+  return laidOver(layers);
 }
 
 /** All problems within and between the layers. */
 export function problemsOf(layers: readonly Layer[], windowOf?: WindowOf): readonly ConfigProblem[] {
-  return laidOver(layers, windowOf).problems;
+  const problems = layers.flatMap((layer) => layer.problems);
+  return problems.length > 0 ? problems : checkTogether(laidOver(layers), layers, windowOf);
 }
 
 /** The origin of each setting that a layer sets: its path, and its place in the last layer that sets it. */
 export function originsOf(layers: readonly Layer[]): Readonly<Record<string, string>> {
   const origins: Record<string, string> = {};
-  for (const layer of layers.map(withOwnNames)) {
+  for (const { values } of layers) {
     for (const { path } of settings) {
-      if (valueAt(layer.value, path) === undefined) continue;
-      origins[path.join(".")] = layer.problemAt(path, "value", "").place;
+      const given = values.get(path.join("."));
+      if (given !== undefined) origins[path.join(".")] = given.problem("").place;
     }
   }
   return origins;
 }
 
-function laidOver(
-  given: readonly Layer[],
-  windowOf: WindowOf | undefined,
-): { readonly config?: CompactConfig; readonly problems: readonly ConfigProblem[] } {
-  const layers = given.map(withOwnNames);
-  const problems = layers.flatMap(checkLayer);
-  if (problems.length > 0) return { problems };
-  const config = layers.reduce<unknown>(
-    (merged, layer) => merge(merged, renameKeys(withoutEmptyGroups(layer.value), toCamelCase)),
-    defaultConfig,
-  ) as CompactConfig;
-  return { config, problems: checkTogether(config, layers, windowOf) };
+/** The defaults with the values of the layers, which have no problems. */
+function laidOver(layers: readonly Layer[]): CompactConfig {
+  const config: Record<string, unknown> = { ...defaultConfig };
+  for (const { path, value } of layers.flatMap(({ values }) => [...values.values()])) {
+    if (value === undefined) continue;
+    let group = config;
+    path.slice(0, -1).forEach((step, depth) => {
+      const name = isModelName(path, depth) ? step : toCamelCase(step);
+      const before = Object.hasOwn(group, name) ? group[name] : undefined;
+      const inner = { ...(before as object | undefined) };
+      group[name] = inner;
+      group = inner;
+    });
+    group[toCamelCase(path.at(-1) ?? "")] = value;
+  }
+  return config as unknown as CompactConfig;
 }
 
-/** Groups are merged key by key; lists and scalars replace. */
-function merge(below: unknown, above: unknown): unknown {
-  if (!isGroup(below) || !isGroup(above)) return above;
-  const merged: Record<string, unknown> = { ...below };
-  for (const [key, value] of Object.entries(above)) {
-    merged[key] = Object.hasOwn(merged, key) ? merge(merged[key], value) : value;
-  }
-  return merged;
+function isModelName(path: readonly string[], depth: number): boolean {
+  return depth === 1 && path[0] === "models";
 }
 
 /** Checks settings that are valid one by one but contradict each other. */
@@ -307,11 +326,9 @@ function checkTogether(
     if (small.value === undefined || large.value === undefined || small.value < large.value) return [];
     return [contradiction(small, large, layers)];
   });
-  const path = ["storage", "kind"];
-  const asksForBucket = layers.findLast(({ value }) => valueAt(value, path) === "s3");
-  if (asksForBucket === undefined || storage.kind !== "s3" || storage.bucket !== undefined)
-    return contradictions;
-  return [...contradictions, asksForBucket.problemAt(path, "value", NO_BUCKET)];
+  const kind = layers.findLast(({ values }) => values.has("storage.kind"))?.values.get("storage.kind");
+  if (kind === undefined || storage.kind !== "s3" || storage.bucket !== undefined) return contradictions;
+  return [...contradictions, kind.problem(NO_BUCKET)];
 }
 
 const NO_BUCKET = "is s3, and no bucket is named: set storage.bucket, or COMPACT_STORAGE_BUCKET";
@@ -325,17 +342,16 @@ interface Bound {
 
 /** The problem of two bounds in the wrong order, reported at one that a layer sets. */
 function contradiction(small: Bound, large: Bound, layers: readonly Layer[]): ConfigProblem {
-  const owner = (bound: Bound): Layer | undefined =>
-    layers.findLast((layer) => valueAt(layer.value, bound.path) !== undefined);
-  const smallOwner = owner(small);
-  const largeOwner = owner(large);
-  const speaker = smallOwner ?? largeOwner ?? layers[0];
+  const setBy = ({ path }: Bound): Layer | undefined =>
+    layers.findLast(({ values }) => values.has(path.join(".")));
+  const [smallLayer, largeLayer] = [setBy(small), setBy(large)];
+  const { spell } = smallLayer ?? largeLayer ?? { spell: (name: string) => name };
   const words = ({ name, path, value }: Bound): string =>
-    `${name ?? speaker?.problemAt(path, "key", "").path ?? path.join(".")}, which is ${value}`;
+    `${name ?? path.map(spell).join(".")}, which is ${value}`;
   const message = `must be less than ${words(large)}`;
   return (
-    smallOwner?.problemAt(small.path, "value", message) ??
-    largeOwner?.problemAt(large.path, "value", `must be more than ${words(small)}`) ?? {
+    smallLayer?.values.get(small.path.join("."))?.problem(message) ??
+    largeLayer?.values.get(large.path.join("."))?.problem(`must be more than ${words(small)}`) ?? {
       place: "defaults",
       path: small.path.join("."),
       message,
@@ -368,39 +384,10 @@ export function settleTarget(policy: Policy, window: number): SettledTarget {
 export function valueAt(value: unknown, path: readonly string[]): unknown {
   let current = value;
   for (const step of path) {
-    if (!isGroup(current) || !Object.hasOwn(current, step)) return undefined;
+    if (!isObject(current) || !Object.hasOwn(current, step)) return undefined;
     current = current[step];
   }
   return current;
-}
-
-/** A group whose entries are all commented out parses as null and sets nothing. */
-function withoutEmptyGroups(value: unknown): unknown {
-  if (value === null || value === undefined) return {};
-  if (!isGroup(value)) return value;
-  const isEmptyGroup = ([key, inner]: [string, unknown]): boolean =>
-    inner === null && (key === "models" || namesBelow([key]).length > 0);
-  return Object.fromEntries(Object.entries(value).filter((entry) => !isEmptyGroup(entry)));
-}
-
-/** True for list indexes and model names, which are never respelled. */
-function isOwnName(path: SettingPath, index: number): boolean {
-  return typeof path[index] === "number" || (index === 1 && path[0] === "models");
-}
-
-/** Suggests similar names at this level, then in other groups, spelled as in the layer's source. */
-function suggestion(path: SettingPath, key: string, problemAt: Layer["problemAt"]): string {
-  const written = (setting: SettingPath): string => problemAt(setting, "key", "").path;
-  const here = namesBelow(path).map((name) => lastStep(written([...path, name])));
-  return didYouMean(
-    key,
-    here,
-    settings.map((setting) => written(setting.path).split(".")),
-  );
-}
-
-function lastStep(path: string): string {
-  return path.slice(path.lastIndexOf(".") + 1);
 }
 
 /** True for absolute paths, URLs, home folders and paths with `..`, in any system's spelling. */

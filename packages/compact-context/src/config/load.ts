@@ -1,8 +1,6 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { CompactError, requireOptions, requireText } from "../errors.ts";
-import { readDocument } from "./document.ts";
-import { CONFIG_VARIABLE, type Environment, environmentLayer } from "./environment.ts";
 import {
   type ConfigProblem,
   checkGuards,
@@ -12,9 +10,12 @@ import {
   mergeLayers,
   originsOf,
   problemsOf,
+  readLayer,
   settleTarget,
+  type WindowOf,
 } from "./layer.ts";
 import type { CompactConfig, CompactConfigInput } from "./settings.ts";
+import { CONFIG_VARIABLE, type Environment, environmentLayer, readDocument } from "./sources.ts";
 
 export interface LoadConfigOptions {
   /** YAML or JSON; used instead of reading `path`, which then only names it in errors. */
@@ -63,11 +64,16 @@ export function loadConfig(options: LoadConfigOptions): LoadedConfig {
  * Problems of a file's text, with the environment merged over it, as data; empty if there are none. `name` is
  * the file name for messages.
  */
-export function checkConfig(text: string, name: string, env: Environment = {}): readonly ConfigProblem[] {
+export function checkConfig(
+  text: string,
+  name: string,
+  env: Environment = {},
+  windowOf?: WindowOf,
+): readonly ConfigProblem[] {
   requireText(text, "text", "Pass the file's text, and its name beside it.");
   requireText(name, "name", "Name the file as its reader knows it, such as compact.yaml.");
   requireOptions(env, "env", "Pass process.env, or leave it out.");
-  return problemsOf([readDocument(text, name), environmentLayer(env)]);
+  return problemsOf([readLayer(readDocument(text, name)), environmentLayer(env)], windowOf);
 }
 
 /**
@@ -80,11 +86,11 @@ function fileLayer(options: LoadConfigOptions): Layer | undefined {
     const message = "is set to nothing; unset the variable, or name a file";
     throw configError([{ place: CONFIG_VARIABLE, path: "", message }]);
   }
-  if (found && named !== undefined) return readDocument(readConfigFile(named), named);
+  if (found && named !== undefined) return readLayer(readDocument(readConfigFile(named), named));
   const path = options.path ?? named;
   if (path === undefined && options.text === undefined) return undefined;
   const name = path ?? "compact.yaml";
-  const layer = readDocument(options.text ?? readConfigFile(name), name);
+  const layer = readLayer(readDocument(options.text ?? readConfigFile(name), name));
   if (!found) return layer;
   return { ...layer, problems: [...layer.problems, ...checkGuards(layer)] };
 }

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { sha256Hex } from "../errors.ts";
 import { createRedactor } from "../redaction/redactor.ts";
 import { deleteSession } from "../search/deletion.ts";
-import { checkKey } from "../storage/keys.ts";
+import { isKey } from "../storage/keys.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
 import { createDriverOutbox } from "../storage/outbox.ts";
 import { archiveFiles, createArchiveStore, ownedSession, sessionKey } from "./archive.ts";
@@ -68,7 +68,7 @@ describe("sessionKey", () => {
   it("gives every odd id a safe folder of its own, whatever the file system folds", () => {
     const keys = odd.map((id) => sessionKey(id));
     for (const key of keys) {
-      checkKey(key);
+      expect(isKey(key)).toBe(true);
       expect(key).not.toMatch(/^(?:con|aux|lpt1)(?:\.|$)/i);
       expect(key.length).toBeLessThanOrEqual(100);
       expect(key).not.toContain("/");
@@ -83,7 +83,7 @@ describe("sessionKey", () => {
     );
     fc.assert(
       fc.property(id, id, (one, other) => {
-        checkKey(sessionKey(one));
+        expect(isKey(sessionKey(one))).toBe(true);
         if (one !== other) expect(sessionKey(one).toLowerCase()).not.toBe(sessionKey(other).toLowerCase());
       }),
       { seed: 11, numRuns: 2000 },
@@ -126,7 +126,7 @@ describe("the folder of a session that belongs to somebody", () => {
         const key = sessionKey(id, owner);
         if ([id, tenant ?? "", user ?? ""].every((part) => !/\p{Surrogate}/u.test(part)))
           expect(sessionKey(ownedSession(id, owner))).toBe(key);
-        checkKey(`${key}/transcript-pre-compact-001.jsonl`);
+        expect(isKey(`${key}/transcript-pre-compact-001.jsonl`)).toBe(true);
         const whose = JSON.stringify([id, tenant, user]);
         expect(seen.get(key) ?? whose).toBe(whose);
         seen.set(key, whose);

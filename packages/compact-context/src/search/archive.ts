@@ -18,7 +18,7 @@ import {
   type Swept,
   sweep,
 } from "./deletion.ts";
-import { createOpenIndexes, type OpenIndexes } from "./open-indexes.ts";
+import { OpenIndexes } from "./open-indexes.ts";
 import { best, type Plan, planQuery, type Ranked, rankSegment, snippetOf } from "./rank.ts";
 import type { IndexedMessage } from "./segment.ts";
 import { readPlace, type SessionIndex } from "./session-index.ts";
@@ -184,19 +184,16 @@ const MEMORY = { indexes: 64_000_000, texts: 16_000_000 };
 
 export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearchOptions): ArchiveSearch {
   const { nameOf, warn = () => undefined, memory = MEMORY } = options;
-  const indexes = createOpenIndexes(driver, { warn, memory });
+  const indexes = new OpenIndexes(driver, warn, memory);
   return {
     async search(text, { sessionId, limit = 20 } = {}) {
       checkSearch(text, limit);
-      const query = readQuery(text);
       const folder = sessionId === undefined ? undefined : sessionKey(sessionId);
-      const found =
-        folder === undefined
-          ? await searchIn(await indexes.openAll(), { query, limit, indexes })
-          : await searchIn([await indexes.open(folder)], { query, limit, indexes });
-      const nameFor = async (one: string): Promise<string> =>
-        one === folder && sessionId !== undefined ? sessionId : nameOf(one);
-      return withNames(found, nameFor);
+      const sessions = folder === undefined ? await indexes.openAll() : [await indexes.open(folder)];
+      const found = await searchIn(sessions, { query: readQuery(text), limit, indexes });
+      return withNames(found, async (one) =>
+        one === folder && sessionId !== undefined ? sessionId : nameOf(one),
+      );
     },
     async findMessage(sessionId, id) {
       const folder = sessionKey(sessionId);
@@ -210,7 +207,7 @@ export function createArchiveSearch(driver: StorageDriver, options: ArchiveSearc
       await indexes.open(sessionKey(sessionId));
     },
     forget: (sessionId, remove) => indexes.forget(sessionKey(sessionId), remove),
-    held: indexes.held,
+    held: () => indexes.held(),
   };
 }
 
@@ -251,8 +248,7 @@ interface Asked {
 }
 
 async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promise<Found> {
-  const folders = new Map(sessions.flatMap(({ folder, segments }) => segments.map((one) => [one, folder])));
-  const placed = [...folders.keys()];
+  const placed = sessions.flatMap(({ segments }) => segments);
   const plan = planQuery(
     asked.query,
     placed.map(({ segment }) => segment),
@@ -264,9 +260,8 @@ async function searchIn(sessions: readonly SessionIndex[], asked: Asked): Promis
     most,
   );
   const problems = sessions.flatMap(({ folder, problems: all }) => all.map((one) => ({ ...one, folder })));
-  const candidates = ranked.length > MANY ? await havingPhrases(ranked, { ...asked, folders }) : ranked;
-  const ordered = await wholeFirst(candidates, { ...asked, folders });
-  return { hits: await shown(ordered, plan, { ...asked, folders }), problems };
+  const candidates = ranked.length > MANY ? await havingPhrases(ranked, asked) : ranked;
+  return { hits: await shown(await wholeFirst(candidates, asked), plan, asked), problems };
 }
 
 /**
@@ -289,12 +284,12 @@ const AT_ONCE = 16;
  */
 async function wholeFirst(
   ranked: readonly Ranked[],
-  { query, limit, indexes, folders }: Placed,
+  { query, limit, indexes }: Asked,
 ): Promise<readonly Ranked[]> {
   const [first] = ranked;
   if (query.whole === "" || first === undefined) return ranked;
   const raise = async (one: Ranked): Promise<Ranked> => {
-    const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
+    const stored = await indexes.textOf(one.from, one.document);
     const holds = stored !== undefined && foldedText(stored.text).includes(query.whole);
     return holds ? { ...one, score: one.score + first.score } : one;
   };
@@ -305,10 +300,6 @@ async function wholeFirst(
   return best(raised, raised.length);
 }
 
-interface Placed extends Asked {
-  readonly folders: ReadonlyMap<Ranked["from"], string>;
-}
-
 /**
  * Up to this many texts are checked in score order; more are checked in file order, so that each file is read
  * once.
@@ -317,12 +308,12 @@ const MANY = 200;
 
 async function havingPhrases(
   ranked: readonly Ranked[],
-  { query, limit, indexes, folders }: Placed,
+  { query, limit, indexes }: Asked,
 ): Promise<readonly Ranked[]> {
   if (query.phrases.length === 0) return ranked;
   const having: Ranked[] = [];
   for (const one of ranked.slice(0, MANY)) {
-    const stored = await indexes.textOf(folders.get(one.from) ?? "", one.from, one.document);
+    const stored = await indexes.textOf(one.from, one.document);
     if (stored !== undefined && holdsPhrases(stored.text, query)) having.push(one);
     if (having.length === limit) return having;
   }
@@ -338,7 +329,7 @@ async function havingPhrases(
       const one = mine.get(document);
       if (one !== undefined && holdsPhrases(text, query)) having.push(one);
     };
-    await indexes.scan(folders.get(from) ?? "", from, { documents, holds, take });
+    await indexes.scan(from, { documents, holds, take });
   }
   return best(having, having.length);
 }
@@ -362,17 +353,16 @@ function phraseInJson({ phrases }: Query): (json: string) => boolean {
 async function shown(
   ranked: readonly Ranked[],
   plan: Plan,
-  { query, limit, indexes, folders }: Placed,
+  { query, limit, indexes }: Asked,
 ): Promise<Found["hits"]> {
   const hits: Found["hits"][number][] = [];
   for (const { from, document, score } of ranked) {
     if (hits.length >= limit) break;
-    const folder = folders.get(from) ?? "";
-    const stored = await indexes.textOf(folder, from, document);
+    const stored = await indexes.textOf(from, document);
     if (stored === undefined || !holdsPhrases(stored.text, query)) continue;
     const { archiveId, role, step, n } = from.segment.message(document);
     const snippet = snippetOf(stored.text, query, plan.terms);
-    hits.push({ archiveId, id: stored.id, role, folder, step, n, score, snippet });
+    hits.push({ archiveId, id: stored.id, role, folder: from.folder, step, n, score, snippet });
   }
   return hits;
 }

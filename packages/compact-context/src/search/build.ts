@@ -30,22 +30,12 @@ export interface BlockPlace {
   readonly first: number;
 }
 
-export interface BuiltSegment {
+/** A segment of a session's index and the location of its texts. */
+export interface PlacedSegment {
+  /** The session's. */
+  readonly folder: string;
   readonly segment: Segment;
   readonly places: readonly BlockPlace[];
-  readonly blocks: readonly TextBlock[];
-}
-
-/** Builds a segment from messages added one by one. */
-export interface SegmentBuilder {
-  add(archived: ArchivedMessage, step: number, alias: boolean): void;
-  /** Added messages that contain the term. */
-  find(term: string): readonly number[];
-  archiveIdOf(document: number): string;
-  readonly size: number;
-  /** Characters added so far. */
-  readonly characters: number;
-  finish(): BuiltSegment;
 }
 
 /**
@@ -54,59 +44,74 @@ export interface SegmentBuilder {
  */
 const BLOCK_CHARACTERS = 48 * 1024;
 
-export function createSegmentBuilder(): SegmentBuilder {
-  const messages: IndexedMessage[] = [];
+/** Builds a segment from messages added one by one. */
+export class SegmentBuilder {
+  /** Characters added so far. */
+  characters = 0;
+  readonly #messages: IndexedMessage[] = [];
   /** By term: document and count, alternating. */
-  const postings = new Map<string, number[]>();
-  const blocks = createBlocks();
-  let characters = 0;
+  readonly #postings = new Map<string, number[]>();
+  readonly #places: BlockPlace[] = [];
+  readonly #blocks: TextBlock[] = [];
+  /** The texts of the next block. */
+  #open: StoredText[] = [];
+  #openCharacters = 0;
 
-  const note = (term: string, document: number, times: number): void => {
-    const known = postings.get(term);
-    if (known === undefined) postings.set(term, [document, times]);
-    else known.push(document, times);
-  };
+  get size(): number {
+    return this.#messages.length;
+  }
 
-  return {
-    add({ archiveId, n, message, redacted }, step, alias) {
-      const document = messages.length;
-      const text = alias ? "" : searchableText(message);
-      const times = countWords(text);
-      let length = 0;
-      for (const [word, count] of times) {
-        length += count;
-        note(wordTerm(word), document, count);
-      }
-      const summary = message.meta?.summaryVersion !== undefined;
-      messages.push({ archiveId, step, n, role: message.role, redacted, summary, alias, length });
-      note(archiveIdTerm(archiveId), document, 1);
-      note(ownIdTerm(message.id), document, 1);
-      blocks.add({ id: message.id, text });
-      characters += text.length;
-    },
-    find: (term) => (postings.get(term) ?? []).filter((_, index) => index % 2 === 0),
-    archiveIdOf: (document) => messages[document]?.archiveId ?? "",
-    get size() {
-      return messages.length;
-    },
-    get characters() {
-      return characters;
-    },
-    finish() {
-      const terms = [...postings.keys()].sort().map((term) => {
-        const pairs = postings.get(term) ?? [];
-        return { term, count: pairs.length / 2, postings: writePostings(pairs) };
-      });
-      const text = writeSegment(messages, terms);
-      return { segment: opened(text), ...blocks.finish() };
-    },
-  };
-}
+  add({ archiveId, n, message, redacted }: ArchivedMessage, step: number, alias: boolean): void {
+    const { id, role } = message;
+    const text = alias ? "" : searchableText(message);
+    const times = new Map<string, number>();
+    for (const word of wordsOf(text)) times.set(word, (times.get(word) ?? 0) + 1);
+    let length = 0;
+    for (const [word, count] of times) {
+      length += count;
+      this.#note(wordTerm(word), count);
+    }
+    this.#note(archiveIdTerm(archiveId), 1);
+    this.#note(ownIdTerm(id), 1);
+    const summary = message.meta?.summaryVersion !== undefined;
+    this.#messages.push({ archiveId, step, n, role, redacted, summary, alias, length });
+    this.#open.push({ id, text });
+    this.characters += text.length;
+    this.#openCharacters += text.length;
+    if (this.#openCharacters >= BLOCK_CHARACTERS) this.#closeBlock();
+  }
 
-function countWords(text: string): Map<string, number> {
-  const times = new Map<string, number>();
-  for (const word of wordsOf(text)) times.set(word, (times.get(word) ?? 0) + 1);
-  return times;
+  /** Records a term of the message that is being added. */
+  #note(term: string, times: number): void {
+    const known = this.#postings.get(term);
+    if (known === undefined) this.#postings.set(term, [this.size, times]);
+    else known.push(this.size, times);
+  }
+
+  #closeBlock(): void {
+    if (this.#open.length === 0) return;
+    const name = segmentName(JSON.stringify(this.#open));
+    this.#blocks.push({ name, texts: this.#open });
+    this.#places.push({ name, first: this.size - this.#open.length });
+    this.#open = [];
+    this.#openCharacters = 0;
+  }
+
+  /** Archive ids of the added messages that contain the term. */
+  archiveIdsFor(term: string): string[] {
+    const documents = (this.#postings.get(term) ?? []).filter((_, index) => index % 2 === 0);
+    return documents.map((document) => this.#messages[document]?.archiveId ?? "");
+  }
+
+  finish(folder: string): { readonly placed: PlacedSegment; readonly blocks: readonly TextBlock[] } {
+    this.#closeBlock();
+    const terms = [...this.#postings.keys()].sort().map((term) => {
+      const pairs = this.#postings.get(term) ?? [];
+      return { term, count: pairs.length / 2, postings: writePostings(pairs) };
+    });
+    const segment = opened(writeSegment(this.#messages, terms));
+    return { placed: { folder, segment, places: this.#places }, blocks: this.#blocks };
+  }
 }
 
 /** Opens a newly written segment. */
@@ -114,40 +119,6 @@ function opened(text: string): Segment {
   const segment = openSegment(text, segmentName(text));
   if (segment === undefined) throw new Error("a segment does not hash to its own name");
   return segment;
-}
-
-function createBlocks(): { add(text: StoredText): void; finish(): Pick<BuiltSegment, "places" | "blocks"> } {
-  const places: BlockPlace[] = [];
-  const blocks: TextBlock[] = [];
-  let open: StoredText[] = [];
-  let size = 0;
-  let first = 0;
-  const close = (): void => {
-    if (open.length === 0) return;
-    const name = segmentName(JSON.stringify(open));
-    blocks.push({ name, texts: open });
-    places.push({ name, first });
-    first += open.length;
-    open = [];
-    size = 0;
-  };
-  return {
-    add(text) {
-      open.push(text);
-      size += text.text.length;
-      if (size >= BLOCK_CHARACTERS) close();
-    },
-    finish() {
-      close();
-      return { places, blocks };
-    },
-  };
-}
-
-/** A segment and the location of its texts. */
-export interface PlacedSegment {
-  readonly segment: Segment;
-  readonly places: readonly BlockPlace[];
 }
 
 /**
@@ -173,64 +144,38 @@ function mergeTwo(one: PlacedSegment, two: PlacedSegment): PlacedSegment {
   );
   const text = writeSegment(messages, mergedTerms(one.segment.terms(), two.segment.terms(), offset));
   const moved = two.places.map(({ name, first }) => ({ name, first: first + offset }));
-  return { segment: opened(text), places: [...one.places, ...moved] };
+  return { folder: one.folder, segment: opened(text), places: [...one.places, ...moved] };
 }
 
+/** The terms of both in order; documents of the second follow those of the first. */
 function* mergedTerms(
   one: Iterable<WrittenTerm>,
   two: Iterable<WrittenTerm>,
   offset: number,
 ): Generator<WrittenTerm> {
-  const left = takerOf(one);
-  const right = takerOf(two);
-  for (;;) {
-    const term = lesser(left.term(), right.term());
-    if (term === undefined) return;
-    yield joined(left.take(term), right.take(term), offset);
+  const others = two[Symbol.iterator]();
+  let other = others.next();
+  for (const term of one) {
+    for (; other.done !== true && other.value.term < term.term; other = others.next())
+      yield joined(undefined, other.value, offset);
+    if (other.done === true || other.value.term !== term.term) yield term;
+    else {
+      yield joined(term, other.value, offset);
+      other = others.next();
+    }
   }
+  for (; other.done !== true; other = others.next()) yield joined(undefined, other.value, offset);
 }
 
-interface TermTaker {
-  /** The next term; undefined at the end. */
-  term(): string | undefined;
-  /** Consumes and returns the next term if it equals `term`. */
-  take(term: string): WrittenTerm | undefined;
-}
-
-function takerOf(terms: Iterable<WrittenTerm>): TermTaker {
-  const iterator = terms[Symbol.iterator]();
-  const next = (): WrittenTerm | undefined => {
-    const step = iterator.next();
-    return step.done === true ? undefined : step.value;
-  };
-  let waiting = next();
-  return {
-    term: () => waiting?.term,
-    take(term) {
-      if (waiting?.term !== term) return undefined;
-      const taken = waiting;
-      waiting = next();
-      return taken;
-    },
-  };
-}
-
-function lesser(one: string | undefined, other: string | undefined): string | undefined {
-  if (one === undefined || other === undefined) return one ?? other;
-  return one < other ? one : other;
-}
-
-function joined(one: WrittenTerm | undefined, two: WrittenTerm | undefined, offset: number): WrittenTerm {
-  if (one !== undefined && two === undefined) return one;
+function joined(one: WrittenTerm | undefined, two: WrittenTerm, offset: number): WrittenTerm {
   const pairs: number[] = [];
-  const take = (from: WrittenTerm | undefined, by: number): void => {
-    if (from === undefined) return;
-    const span = { start: 0, end: from.postings.length };
-    eachPosting(from.postings, span, (document, times) => pairs.push(document + by, times));
+  const take = (postings: string, by: number): void => {
+    const span = { start: 0, end: postings.length };
+    eachPosting(postings, span, (document, times) => pairs.push(document + by, times));
   };
-  take(one, 0);
-  take(two, offset);
-  return { term: one?.term ?? two?.term ?? "", count: pairs.length / 2, postings: writePostings(pairs) };
+  take(one?.postings ?? "", 0);
+  take(two.postings, offset);
+  return { term: two.term, count: pairs.length / 2, postings: writePostings(pairs) };
 }
 
 interface Known {
@@ -261,7 +206,7 @@ function pointsInto(message: Message, before: ReadonlySet<string>): boolean {
 }
 
 function archiveIdsFor(term: string, { segments, builder }: Known): ReadonlySet<string> {
-  const ids = new Set(builder.find(term).map((document) => builder.archiveIdOf(document)));
+  const ids = new Set(builder.archiveIdsFor(term));
   for (const { segment } of segments) {
     segment.each(term, (document) => ids.add(segment.message(document).archiveId));
   }

@@ -14,39 +14,10 @@ import {
 } from "./session-index.ts";
 import { searchableText } from "./words.ts";
 
-export interface OpenIndexesOptions {
-  /** Called when an index cannot be stored, which the next process then rebuilds, and for damaged sessions. */
-  warn(message: string): void;
-  /** Maximum characters of indexes and of texts kept in memory; the index in use can exceed it. */
-  readonly memory: { readonly indexes: number; readonly texts: number };
-}
-
-/** The indexes of an archive's sessions, each updated when opened. */
-export interface OpenIndexes {
-  /** By session folder. */
-  open(folder: string): Promise<SessionIndex>;
-  /** Of all sessions with a transcript and without a tenant or user, less damaged ones. */
-  openAll(): Promise<readonly SessionIndex[]>;
-  /**
-   * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
-   * gone too, or damaged.
-   */
-  textOf(folder: string, from: PlacedSegment, document: number): Promise<StoredText | undefined>;
-  /**
-   * Passes the texts of many messages of a segment to `wanted.take`; skips blocks whose JSON `holds` rejects.
-   */
-  scan(folder: string, from: PlacedSegment, wanted: Scan): Promise<void>;
-  /**
-   * Drops a session's index while `remove` deletes the session from the archive; the index is not updated
-   * meanwhile.
-   */
-  forget(folder: string, remove: () => Promise<void>): Promise<void>;
-  /** Characters currently in memory. */
-  held(): { readonly indexes: number; readonly texts: number };
-}
-
+/** What to look for among the texts of many messages of a segment. */
 export interface Scan {
   readonly documents: readonly number[];
+  /** Blocks whose JSON it rejects are skipped. */
   holds(json: string): boolean;
   take(document: number, text: string): void;
 }
@@ -56,134 +27,156 @@ const BLOCKS_AT_ONCE = 8;
 /** Attempts to store an index when another worker was faster, before it is used unsaved. */
 const ATTEMPTS = 3;
 
-export function createOpenIndexes(driver: StorageDriver, options: OpenIndexesOptions): OpenIndexes {
-  const indexes = createLimited<SessionIndex>(options.memory.indexes, sizeOf);
-  const texts = createLimited<readonly StoredText[]>(options.memory.texts, (block) =>
-    block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
-  );
-  // Otherwise two concurrent searches would read the same transcripts twice.
-  const inTurn = createKeyedMutex();
-  let unwritable = false;
+/** The indexes of an archive's sessions, each updated when opened. */
+export class OpenIndexes {
+  readonly #driver: StorageDriver;
+  /** Called when an index cannot be stored, which the next process then rebuilds, and for damaged sessions. */
+  readonly #warn: (message: string) => void;
+  readonly #indexes: Limited<SessionIndex>;
+  readonly #texts: Limited<readonly StoredText[]>;
+  /** Otherwise two concurrent searches would read the same transcripts twice. */
+  readonly #inTurn = createKeyedMutex();
+  #unwritable = false;
 
-  async function refresh(folder: string, steps: readonly number[]): Promise<SessionIndex> {
+  /** `memory` limits the characters of indexes and of texts that are kept; the index in use can exceed it. */
+  constructor(
+    driver: StorageDriver,
+    warn: (message: string) => void,
+    memory: { readonly indexes: number; readonly texts: number },
+  ) {
+    this.#driver = driver;
+    this.#warn = warn;
+    this.#indexes = createLimited(memory.indexes, sizeOf);
+    this.#texts = createLimited(memory.texts, (block) =>
+      block.reduce((sum, { id, text }) => sum + id.length + text.length, 0),
+    );
+  }
+
+  /** By session folder. */
+  async open(folder: string): Promise<SessionIndex> {
+    const steps = (await stepsIn(keysOf(this.#driver, `${folder}/`))).get(folder) ?? [];
+    return this.#inTurn(folder, () => this.#refresh(folder, steps));
+  }
+
+  /** Of all sessions with a transcript and without a tenant or user, less damaged ones. */
+  async openAll(): Promise<readonly SessionIndex[]> {
+    const open: SessionIndex[] = [];
+    for (const [folder, steps] of await stepsIn(keysOf(this.#driver, ""))) {
+      if (hasOwner(folder)) continue;
+      const read = () => this.#inTurn(folder, () => this.#refresh(folder, steps));
+      const index = await unlessDamaged(this.#driver, read, this.#warn);
+      if (index !== undefined) open.push(index);
+    }
+    return open;
+  }
+
+  async #refresh(folder: string, steps: readonly number[]): Promise<SessionIndex> {
+    const driver = this.#driver;
     for (let attempt = 1; ; attempt++) {
-      const known = indexes.get(folder) ?? (await loadIndex(driver, folder));
+      const known = this.#indexes.get(folder) ?? (await loadIndex(driver, folder));
       const { index, changed } = await updateIndex(driver, known, {
         steps,
-        keep: (block) => unlessFailing(() => saveTexts(driver, folder, block), undefined),
+        keep: (block) => this.#unlessFailing(() => saveTexts(driver, folder, block), undefined),
       });
-      const saved = changed ? await unlessFailing(() => saveIndex(driver, index, known), index) : index;
+      const saved = changed ? await this.#unlessFailing(() => saveIndex(driver, index, known), index) : index;
       if (saved !== undefined || attempt >= ATTEMPTS) {
-        indexes.set(folder, saved ?? index);
+        this.#indexes.set(folder, saved ?? index);
         return saved ?? index;
       }
-      indexes.delete(folder);
+      this.#indexes.delete(folder);
     }
   }
 
   /** An archive that is not writable can still be searched. */
-  async function unlessFailing<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
+  async #unlessFailing<T>(work: () => Promise<T>, otherwise: T): Promise<T> {
     try {
       return await work();
     } catch (error) {
-      if (!unwritable) options.warn(`the search index could not be stored: ${String(error)}`);
-      unwritable = true;
+      if (!this.#unwritable) this.#warn(`the search index could not be stored: ${String(error)}`);
+      this.#unwritable = true;
       return otherwise;
     }
   }
 
+  /**
+   * The stored text of a message, read from its transcript if the index has lost it; undefined if that is
+   * gone too, or damaged.
+   */
+  textOf(from: PlacedSegment, document: number): Promise<StoredText | undefined> {
+    return unlessDamaged(this.#driver, () => this.#readText(from, document), this.#warn);
+  }
+
+  async #readText(from: PlacedSegment, document: number): Promise<StoredText | undefined> {
+    const { folder } = from;
+    const place = placeIn(from, document);
+    if (place === undefined) return undefined;
+    const block = await this.#blockOf(folder, place, () => true);
+    if (block !== undefined && block !== "refused") {
+      this.#texts.set(`${folder}/${place.name}`, block);
+      return block[document - place.first];
+    }
+    // Rebuilt when it is opened next.
+    if (!this.#unwritable) {
+      this.#indexes.set(folder, emptyIndex(folder, this.#indexes.get(folder)?.version ?? null));
+    }
+    const wanted = from.segment.message(document);
+    const archived = await readPlace(this.#driver, { folder, step: wanted.step }, wanted);
+    return archived && { id: archived.message.id, text: searchableText(archived.message) };
+  }
+
   /** A block of texts; "refused" if `holds` rejects its JSON, undefined if it is gone. */
-  async function blockOf(
+  async #blockOf(
     folder: string,
     { name }: BlockPlace,
     holds: Scan["holds"],
   ): Promise<readonly StoredText[] | "refused" | undefined> {
-    const known = texts.get(`${folder}/${name}`);
+    const known = this.#texts.get(`${folder}/${name}`);
     if (known !== undefined) return known;
-    const json = await loadBlock(driver, folder, name);
+    const json = await loadBlock(this.#driver, folder, name);
     if (json === undefined) return undefined;
     return holds(json) ? (JSON.parse(json) as readonly StoredText[]) : "refused";
   }
 
-  const textOf: OpenIndexes["textOf"] = (folder, from, document) =>
-    unlessDamaged(driver, () => readText(folder, from, document), options.warn);
-
-  async function readText(
-    folder: string,
-    from: PlacedSegment,
-    document: number,
-  ): Promise<StoredText | undefined> {
-    const place = placeIn(from, document);
-    if (place === undefined) return undefined;
-    const key = `${folder}/${place.name}`;
-    const block = await blockOf(folder, place, () => true);
-    if (block !== undefined && block !== "refused") {
-      texts.set(key, block);
-      return block[document - place.first];
+  /** Passes the texts of many messages of a segment to `take`, each block read once. */
+  async scan(from: PlacedSegment, { documents, holds, take }: Scan): Promise<void> {
+    const byPlace = new Map<BlockPlace, number[]>();
+    for (const document of documents) {
+      const place = placeIn(from, document);
+      if (place !== undefined) byPlace.set(place, [...(byPlace.get(place) ?? []), document]);
     }
-    // Rebuilt when it is opened next.
-    if (!unwritable) indexes.set(folder, emptyIndex(folder, indexes.get(folder)?.version ?? null));
-    const wanted = from.segment.message(document);
-    const archived = await readPlace(driver, { folder, step: wanted.step }, wanted);
-    return archived && { id: archived.message.id, text: searchableText(archived.message) };
-  }
-
-  return {
-    async open(folder) {
-      const steps = (await stepsIn(keysOf(driver, `${folder}/`))).get(folder) ?? [];
-      return inTurn(folder, () => refresh(folder, steps));
-    },
-    async openAll() {
-      const open: SessionIndex[] = [];
-      for (const [folder, steps] of await stepsIn(keysOf(driver, ""))) {
-        if (hasOwner(folder)) continue;
-        const read = () => inTurn(folder, () => refresh(folder, steps));
-        const index = await unlessDamaged(driver, read, options.warn);
-        if (index !== undefined) open.push(index);
+    const look = async ([place, mine]: readonly [BlockPlace, readonly number[]]): Promise<void> => {
+      const block = await this.#blockOf(from.folder, place, holds);
+      if (block === "refused") return;
+      for (const document of mine) {
+        const stored =
+          block === undefined ? await this.textOf(from, document) : block[document - place.first];
+        if (stored !== undefined) take(document, stored.text);
       }
-      return open;
-    },
-    textOf,
-    scan: (folder, from, wanted) =>
-      scanBlocks(from, wanted, {
-        block: (place) => blockOf(folder, place, wanted.holds),
-        text: (document) => textOf(folder, from, document),
-      }),
-    forget: (folder, remove) =>
-      inTurn(folder, async () => {
-        try {
-          await remove();
-        } finally {
-          indexes.delete(folder);
-          for (const name of texts.keys()) if (name.startsWith(`${folder}/`)) texts.delete(name);
-        }
-      }),
-    held: () => ({ indexes: indexes.held(), texts: texts.held() }),
-  };
-}
-
-interface Readers {
-  block(place: BlockPlace): Promise<readonly StoredText[] | "refused" | undefined>;
-  text(document: number): Promise<StoredText | undefined>;
-}
-
-async function scanBlocks(from: PlacedSegment, { documents, take }: Scan, read: Readers): Promise<void> {
-  const byPlace = new Map<BlockPlace, number[]>();
-  for (const document of documents) {
-    const place = placeIn(from, document);
-    if (place !== undefined) byPlace.set(place, [...(byPlace.get(place) ?? []), document]);
+    };
+    const all = [...byPlace];
+    for (let start = 0; start < all.length; start += BLOCKS_AT_ONCE)
+      await Promise.all(all.slice(start, start + BLOCKS_AT_ONCE).map(look));
   }
-  const look = async ([place, mine]: readonly [BlockPlace, readonly number[]]): Promise<void> => {
-    const block = await read.block(place);
-    if (block === "refused") return;
-    for (const document of mine) {
-      const stored = block === undefined ? await read.text(document) : block[document - place.first];
-      if (stored !== undefined) take(document, stored.text);
-    }
-  };
-  const all = [...byPlace];
-  for (let start = 0; start < all.length; start += BLOCKS_AT_ONCE)
-    await Promise.all(all.slice(start, start + BLOCKS_AT_ONCE).map(look));
+
+  /**
+   * Drops a session's index while `remove` deletes the session from the archive; the index is not updated
+   * meanwhile.
+   */
+  forget(folder: string, remove: () => Promise<void>): Promise<void> {
+    return this.#inTurn(folder, async () => {
+      try {
+        await remove();
+      } finally {
+        this.#indexes.delete(folder);
+        for (const name of this.#texts.keys()) if (name.startsWith(`${folder}/`)) this.#texts.delete(name);
+      }
+    });
+  }
+
+  /** Characters currently in memory. */
+  held(): { readonly indexes: number; readonly texts: number } {
+    return { indexes: this.#indexes.held(), texts: this.#texts.held() };
+  }
 }
 
 function placeIn({ places }: PlacedSegment, document: number): BlockPlace | undefined {

@@ -13,9 +13,9 @@ import { CompactError, crc32Hex } from "../errors.ts";
 import {
   addOnce,
   type BlockPlace,
-  createSegmentBuilder,
   mergeNewest,
   type PlacedSegment,
+  SegmentBuilder,
   type TextBlock,
 } from "./build.ts";
 import { openSegment, segmentName } from "./segment.ts";
@@ -54,7 +54,7 @@ async function loadOnce(driver: StorageDriver, folder: string): Promise<SessionI
     const text = await driver.get(indexFiles.segment(folder, name));
     const segment = text === undefined ? undefined : openSegment(text.value, name);
     if (segment === undefined) return empty;
-    segments.push({ segment, places: blocks });
+    segments.push({ folder, segment, places: blocks });
   }
   const { steps, problems } = manifest;
   return { folder, steps, segments, problems, version: stored.version, checked: false };
@@ -64,13 +64,6 @@ export function emptyIndex(folder: string, version: string | null): SessionIndex
   return { folder, steps: [], segments: [], problems: [], version, checked: true };
 }
 
-/** An updated index. */
-export interface IndexUpdate {
-  readonly index: SessionIndex;
-  /** False if it was already up to date. */
-  readonly changed: boolean;
-}
-
 export interface ToRead {
   /** The steps that have a transcript, ascending. */
   readonly steps: readonly number[];
@@ -78,12 +71,12 @@ export interface ToRead {
   keep(block: TextBlock): Promise<void>;
 }
 
-/** Adds the transcripts that the index lacks. */
+/** Adds the transcripts that the index lacks; `changed` is false if it was already up to date. */
 export async function updateIndex(
   driver: StorageDriver,
   known: SessionIndex,
   { steps, keep }: ToRead,
-): Promise<IndexUpdate> {
+): Promise<{ readonly index: SessionIndex; readonly changed: boolean }> {
   const listed = new Set(steps);
   const isNew = (step: number): boolean => !known.steps.some((one) => one.step === step);
   const newest = known.steps.at(-1);
@@ -112,13 +105,13 @@ async function readSteps(
   const redone = new Set(todo);
   const problems = index.problems.filter(({ step }) => !redone.has(step));
   let segments = index.segments;
-  let builder = createSegmentBuilder();
+  let builder = new SegmentBuilder();
   const close = async (): Promise<void> => {
     if (builder.size === 0) return;
-    const { segment, places, blocks } = builder.finish();
+    const { placed, blocks } = builder.finish(index.folder);
     for (const block of blocks) await keep(block);
-    segments = mergeNewest([...segments, { segment, places }]);
-    builder = createSegmentBuilder();
+    segments = mergeNewest([...segments, placed]);
+    builder = new SegmentBuilder();
   };
   for (const step of todo) {
     const read = await readStep(driver, { folder: index.folder, step }, async (archived) => {
@@ -254,18 +247,12 @@ interface StepPlace {
   readonly step: number;
 }
 
-interface StepRead {
-  /** The message count that the transcript states. */
-  readonly messages: number;
-  readonly problems: readonly ArchiveProblem[];
-}
-
 /** Passes the messages of a transcript to `take` one by one; unreadable lines are reported as problems. */
 async function readStep(
   driver: StorageDriver,
   { folder, step }: StepPlace,
   take: (archived: ArchivedMessage) => Promise<void>,
-): Promise<StepRead> {
+): Promise<{ readonly messages: number; readonly problems: readonly ArchiveProblem[] }> {
   const problems: ArchiveProblem[] = [];
   const reading = createReading();
   for await (const { text, torn } of linesOf(driver.stream(archiveFiles.transcript(folder, step)))) {

@@ -1,4 +1,65 @@
-import { CompactError, nextRound } from "../errors.ts";
+import type { CallOptions, PutOptions, StorageDriver } from "../core/ports.ts";
+import { abortable, CompactError, createKeyedMutex, nextRound, refuseAborted } from "../errors.ts";
+
+/** What a driver does once keys and texts are checked; `checkedDriver` makes the driver of it. */
+export interface Medium extends Omit<StorageDriver, "put" | "append"> {
+  put(key: string, pieces: AsyncIterable<string>, options: PutOptions): Promise<{ readonly version: string }>;
+  append(key: string, text: string, options?: CallOptions): Promise<void>;
+}
+
+/**
+ * The driver of a medium: checks keys and texts, stops waiting when the caller aborts, and writes each key in the
+ * order of the calls.
+ */
+export function checkedDriver(medium: Medium): StorageDriver {
+  const inOrder = createKeyedMutex();
+  const read = async <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    checkKey(key);
+    refuseAborted(signal);
+    return abortable(work(), signal);
+  };
+  const write = <T>(key: string, work: () => Promise<T>, signal?: AbortSignal): Promise<T> => {
+    const inTurn = async (): Promise<T> => {
+      refuseAborted(signal);
+      return work();
+    };
+    return read(key, () => inOrder(key, inTurn), signal);
+  };
+  const { entries, purge, leases, outbox } = medium;
+  return {
+    location: medium.location,
+    get: (key, call) => read(key, () => medium.get(key, call), call?.signal),
+    version: (key, call) => read(key, () => medium.version(key, call), call?.signal),
+    async *stream(key) {
+      checkKey(key);
+      yield* medium.stream(key);
+    },
+    put: (key, value, call = {}) =>
+      write(key, () => medium.put(key, checkedPieces(value, key), call), call.signal),
+    append: (key, records, call) =>
+      write(key, async () => medium.append(key, recordsText(records, key), call), call?.signal),
+    delete: (key, call) => write(key, () => medium.delete(key, call), call?.signal),
+    async list(prefix, call) {
+      checkPrefix(prefix);
+      refuseAborted(call?.signal);
+      return abortable(medium.list(prefix, call), call?.signal);
+    },
+    entries:
+      entries &&
+      async function* (prefix) {
+        checkPrefix(prefix);
+        yield* entries(prefix);
+      },
+    purge:
+      purge &&
+      (async (prefix) => {
+        checkPrefix(prefix);
+        await purge(prefix);
+      }),
+    leases,
+    outbox,
+  };
+}
 
 const SEGMENT = /^[A-Za-z0-9_~=-][A-Za-z0-9._~=-]{0,199}$/;
 const LONGEST_KEY = 900;
@@ -9,12 +70,12 @@ export function isKey(key: unknown): boolean {
 }
 
 /** Throws `InvalidArgument` unless `isKey`. */
-export function checkKey(key: string): void {
+function checkKey(key: string): void {
   if (!isKey(key)) throw unsafe("key", key);
 }
 
 /** Like `checkKey`, for a key prefix: empty, or with an incomplete last segment. */
-export function checkPrefix(prefix: string): void {
+function checkPrefix(prefix: string): void {
   if (typeof prefix !== "string" || prefix.length > LONGEST_KEY) throw unsafe("prefix", prefix);
   const segments = prefix.split("/");
   const last = segments.pop() ?? "";
@@ -36,7 +97,7 @@ const PIECE = 262_144;
 const SLICE_MS = 8;
 
 /** Regroups a value into pieces, checked by `checkText` as they are made; between two, other work runs. */
-export async function* checkedPieces(value: string | Iterable<string>, key: string): AsyncGenerator<string> {
+async function* checkedPieces(value: string | Iterable<string>, key: string): AsyncGenerator<string> {
   let open = "";
   let since = performance.now();
   for (const part of typeof value === "string" ? [value] : value) {
@@ -52,7 +113,7 @@ export async function* checkedPieces(value: string | Iterable<string>, key: stri
 }
 
 /** Joins records. Throws `InvalidArgument` unless each ends with a newline: the next would run into it. */
-export function recordsText(records: string | readonly string[], key: string): string {
+function recordsText(records: string | readonly string[], key: string): string {
   const all = typeof records === "string" ? [records] : records;
   for (const record of all) {
     checkText(record, key);

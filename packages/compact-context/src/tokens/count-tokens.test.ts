@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { get_encoding } from "tiktoken";
 import { describe, expect, it, vi } from "vitest";
 import type { Message, Role } from "../core/message.ts";
-import { availableTokens, countText, countTokens, estimateResponseTokens } from "./count-tokens.ts";
+import { countText, countTokens, estimateResponseTokens } from "./count-tokens.ts";
 import { cl100kBase } from "./encodings/cl100k-base.ts";
 import { o200kBase } from "./encodings/o200k-base.ts";
 import { createTokenCounter, type TextEncoding } from "./token-counter.ts";
@@ -190,22 +190,5 @@ describe("estimateResponseTokens", () => {
     expect(estimateResponseTokens(1_001)).toBe(500);
     expect(estimateResponseTokens(1_001, 0.25)).toBe(250);
     expect(estimateResponseTokens(0)).toBe(0);
-  });
-});
-
-describe("availableTokens", () => {
-  it("TOK-6 is the window without the buffer", () => {
-    expect(availableTokens(128_000, 1_500)).toBe(126_500);
-    expect(availableTokens(128_000, 0)).toBe(128_000);
-  });
-
-  it.each([
-    [1_000, 1_000],
-    [1_000, 1_500],
-    [1_000, -1],
-    [Number.NaN, 1],
-    [1_000, Number.NaN],
-  ])("refuses %d without %d", (window, buffer) => {
-    expect(() => availableTokens(window, buffer)).toThrow(expect.objectContaining({ code: "InvalidConfig" }));
   });
 });

@@ -1,6 +1,6 @@
 import type { Message } from "../core/message.ts";
 import type { RequestCount, TokenBreakdown, TokenCounter } from "../core/ports.ts";
-import { CompactError, requireNumber, requireOptions, requireText } from "../errors.ts";
+import { requireNumber, requireOptions, requireText } from "../errors.ts";
 import type { EncodingName } from "./models.ts";
 import { createTokenCounter, type TokenCounterOptions } from "./token-counter.ts";
 
@@ -104,19 +104,4 @@ export function estimateResponseTokens(promptTokens: number, ratio = 0.5): numbe
   requireNumber(promptTokens, "promptTokens", "Pass the tokens of the prompt; countTokens counts them.");
   requireNumber(ratio, "ratio", "Leave it out for half of the prompt's tokens.");
   return Math.floor(promptTokens * ratio);
-}
-
-/** The budget: the window minus the buffer for the next user input and tool results. */
-export function availableTokens(maxContextTokens: number, hardCapBuffer: number): number {
-  const isWindow = typeof maxContextTokens === "number";
-  if (!isWindow) requireNumber(maxContextTokens, "maxContextTokens", "Pass the model's window in tokens.");
-  const isBuffer = typeof hardCapBuffer === "number";
-  if (!isBuffer) requireNumber(hardCapBuffer, "hardCapBuffer", "Pass the tokens to keep free; 0 for none.");
-  const available = maxContextTokens - hardCapBuffer;
-  if (hardCapBuffer >= 0 && available > 0) return available;
-  throw new CompactError(
-    "InvalidConfig",
-    `a hardCapBuffer of ${hardCapBuffer} leaves nothing of ${maxContextTokens} context tokens`,
-    { hint: "Set hardCapBuffer to at least 0 and below maxContextTokens.", place: "policy.hard_cap_buffer" },
-  );
 }

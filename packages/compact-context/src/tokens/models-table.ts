@@ -4,208 +4,207 @@
 
 /**
  * What is known of each model, one a line under the line of its group; `-` is not known.
- * group: # provider, counting style, encoding, cache kind/min tokens/ttl seconds, image formula, thinking, request bytes/images, date of the prices
- * model: id, window, max output, USD per million tokens in/out/read/write/write1h, >tokens:the same above that many input tokens
+ * group: # provider, counting style, encoding, cache kind/min tokens/ttl seconds, image formula, thinking, date of the prices
+ * model: id, window, max output, USD per million tokens in/out/read/write, >tokens:the same above that many input tokens
  */
 export const MODEL_TABLE: string = `
-# anthropic claude-new cl100k_base breakpoints/-/300 claude-2576 bound 33554432/600 2026-11-10
-claude-haiku-5-5 1000000 128000 0.1/0.5/0.01/0.125/0.2 >100000:0.5/2.5/0.05/0.625/1
-claude-sonnet-5-5 1000000 128000 2/10/0.1/2.5/4
-claude-opus-5-5 1000000 128000 4/20/0.2/5/8
-claude-fable-5-1 1000000 128000 10/50/0.25/12.5/20
-claude-fable-5-2 1000000 128000 8/40/0.2/10/16
-# anthropic claude-new cl100k_base breakpoints/512/300 claude-2576 free 33554432/600 2026-11-10
-claude-fable-5 1000000 128000 10/50/1/12.5/20
-claude-opus-5 1000000 128000 5/25/0.5/6.25/10
-# anthropic claude-new cl100k_base breakpoints/1024/300 claude-2576 free 33554432/600 2026-11-10
-claude-opus-4-8 1000000 128000 5/25/0.5/6.25/10
-claude-sonnet-5 1000000 128000 2/10/0.2/2.5/4
-# anthropic claude-new cl100k_base breakpoints/2048/300 claude-2576 free 33554432/600 2026-11-10
-claude-opus-4-7 1000000 128000 5/25/0.5/6.25/10
-# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 33554432/600 2026-11-10
-claude-sonnet-4-6 1000000 128000 3/15/0.3/3.75/6
-# anthropic claude cl100k_base breakpoints/4096/300 claude-1568 free 33554432/600 2026-11-10
-claude-opus-4-6 1000000 128000 5/25/0.5/6.25/10
-# anthropic claude cl100k_base breakpoints/4096/300 claude-1568 free 33554432/100 2026-11-10
-claude-opus-4-5 200000 64000 5/25/0.5/6.25/10
-claude-haiku-4-5 200000 64000 1/5/0.1/1.25/2
-# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 33554432/100 2026-11-10
-claude-sonnet-4-5 200000 64000 3/15/0.3/3.75/6
-# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 33554432/100 2026-09-23
-claude-opus-4-1 200000 32000 15/75/1.5/18.75/30
-claude-opus-4 200000 32000 15/75/1.5/18.75/30
-claude-sonnet-4 200000 64000 3/15/0.3/3.75/6
-claude-3-7-sonnet 200000 64000 3/15/0.3/3.75/6
-claude-3-5-sonnet 200000 8192 3/15/0.3/3.75/6
-claude-3-opus 200000 4096 15/75/1.5/18.75/30
-claude-3-sonnet 200000 4096 3/15/0.3/3.75/6
-# anthropic claude cl100k_base breakpoints/2048/300 claude-1568 free 33554432/100 2026-09-23
-claude-3-5-haiku 200000 8192 0.8/4/0.08/1/1.6
-claude-3-haiku 200000 4096 0.25/1.25/0.03/0.3/0.5
-# openai openai o200k_base breakpoints/1024/1800 openai-patches bound 536870912/1500 2026-11-10
-gpt-6-astra 1050000 128000 10/50/1/12.5/- >272000:20/75/2/25/-
-gpt-6-sol 1050000 128000 2/10/0.2/2.5/- >272000:4/15/0.4/5/-
-gpt-6-luna 1050000 128000 0.1/0.5/0.01/0.125/- >272000:0.2/0.75/0.02/0.25/-
-gpt-6.1-sol 1050000 128000 2/10/0.1/2.5/- >272000:4/15/0.2/5/-
-gpt-6.1-terra 1050000 128000 1/5/0.05/1.25/- >272000:2/7.5/0.1/2.5/-
-# openai openai o200k_base breakpoints/1024/1800 openai-patches free 536870912/1500 2026-11-10
-gpt-5.6-sol 1050000 128000 4/20/0.4/5/- >272000:8/30/0.8/10/-
-gpt-5.6-terra 1050000 128000 2/12/0.2/2.5/- >272000:4/18/0.4/5/-
-gpt-5.6-luna 1050000 128000 0.2/1.2/0.02/0.25/- >272000:0.4/1.8/0.04/0.5/-
-gpt-5.6-cyber 400000 128000 12.5/75/1.25/15.625/-
-# openai openai o200k_base prefix/1024/300 openai-patches-10000 free 536870912/1500 2026-11-10
-gpt-5.5 1050000 128000 5/30/0.5/5/- >272000:10/45/1/10/-
-gpt-5.4 1050000 128000 2.5/15/0.25/2.5/- >272000:5/22.5/0.5/5/-
-gpt-5.5-pro 1050000 128000 30/180/-/-/- >272000:60/270/-/-/-
-gpt-5.4-pro 1050000 128000 30/180/-/-/- >272000:60/270/-/-/-
-# openai openai o200k_base prefix/1024/300 openai-patches-1536-1.62 free 536870912/1500 2026-11-10
-gpt-5.4-mini 400000 128000 0.75/4.5/0.075/0.75/-
-gpt-5-mini 400000 128000 0.25/2/0.025/0.25/-
-gpt-4.1-mini 1047576 32768 0.4/1.6/0.1/0.4/-
-# openai openai o200k_base prefix/1024/300 openai-patches-1536-2.46 free 536870912/1500 2026-11-10
-gpt-5.4-nano 400000 128000 0.2/1.25/0.02/0.2/-
-gpt-5-nano 400000 128000 0.05/0.4/0.005/0.05/-
-gpt-4.1-nano 1047576 32768 0.1/0.4/0.025/0.1/-
-# openai openai o200k_base prefix/1024/300 openai-patches-1536-1.72 free 536870912/1500 2026-11-10
-o4-mini 200000 100000 1.1/4.4/0.275/1.1/-
-# openai openai o200k_base prefix/1024/300 openai-tiles-70-140 free 536870912/1500 2026-11-10
-gpt-5.3-codex 400000 128000 1.75/14/0.175/1.75/-
-gpt-5.3-codex-spark 128000 32000 1.75/14/0.175/1.75/-
-gpt-5.2 400000 128000 1.75/14/0.175/1.75/-
-gpt-5.2-pro 400000 128000 21/168/-/-/-
-gpt-5.1 400000 128000 1.25/10/0.125/1.25/-
-gpt-5 400000 128000 1.25/10/0.125/1.25/-
-gpt-5-pro 400000 128000 15/120/-/-/-
-gpt-5-chat-latest 128000 16384 1.25/10/0.125/1.25/-
-# openai openai o200k_base prefix/1024/300 openai-tiles-70-140 free 536870912/1500 2026-09-23
-gpt-5.2-codex 400000 128000 1.75/14/0.175/1.75/-
-gpt-5.1-codex 400000 128000 1.25/10/0.125/1.25/-
-gpt-5.1-codex-max 400000 128000 1.25/10/0.125/1.25/-
-gpt-5.1-codex-mini 400000 128000 0.25/2/0.025/0.25/-
-gpt-5-codex 400000 128000 1.25/10/0.125/1.25/-
-# openai openai o200k_base prefix/1024/300 openai-tiles-85-170 free 536870912/1500 2026-11-10
-gpt-4.1 1047576 32768 2/8/0.5/2/-
-gpt-4o 128000 16384 2.5/10/1.25/2.5/-
-gpt-4o-2024-05-13 128000 4096 5/15/-/-/-
-o1 200000 100000 15/60/7.5/15/-
-o1-pro 200000 100000 150/600/-/-/-
-o3 200000 100000 2/8/0.5/2/-
-o3-pro 200000 100000 20/80/-/-/-
-o3-mini 200000 100000 1.1/4.4/0.55/1.1/-
-# openai openai o200k_base prefix/1024/300 openai-tiles-85-170 free 536870912/1500 2026-09-23
-o1-mini 128000 65536 1.1/4.4/0.55/1.1/-
-o1-preview 128000 32768 15/60/7.5/15/-
-codex-mini 200000 100000 1.5/6/0.375/1.5/-
-gpt-4.5-preview 128000 16384 75/150/37.5/75/-
-# openai openai o200k_base prefix/1024/300 openai-tiles-2833-5667 free 536870912/1500 2026-11-10
-gpt-4o-mini 128000 16384 0.15/0.6/0.075/0.15/-
-# openai openai cl100k_base none/-/- openai-tiles-85-170 free 536870912/1500 2026-11-10
-gpt-4-turbo 128000 4096 10/30/-/-/-
-gpt-4 8192 8192 30/60/-/-/-
-# openai openai cl100k_base none/-/- openai-tiles-85-170 free 536870912/1500 2026-09-23
+# anthropic claude-new cl100k_base breakpoints/-/300 claude-2576 bound 2026-11-10
+claude-haiku-5-5 1000000 128000 0.1/0.5/0.01/0.125 >100000:0.5/2.5/0.05/0.625
+claude-sonnet-5-5 1000000 128000 2/10/0.1/2.5
+claude-opus-5-5 1000000 128000 4/20/0.2/5
+claude-fable-5-1 1000000 128000 10/50/0.25/12.5
+claude-fable-5-2 1000000 128000 8/40/0.2/10
+# anthropic claude-new cl100k_base breakpoints/512/300 claude-2576 free 2026-11-10
+claude-fable-5 1000000 128000 10/50/1/12.5
+claude-opus-5 1000000 128000 5/25/0.5/6.25
+# anthropic claude-new cl100k_base breakpoints/1024/300 claude-2576 free 2026-11-10
+claude-opus-4-8 1000000 128000 5/25/0.5/6.25
+claude-sonnet-5 1000000 128000 2/10/0.2/2.5
+# anthropic claude-new cl100k_base breakpoints/2048/300 claude-2576 free 2026-11-10
+claude-opus-4-7 1000000 128000 5/25/0.5/6.25
+# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 2026-11-10
+claude-sonnet-4-6 1000000 128000 3/15/0.3/3.75
+# anthropic claude cl100k_base breakpoints/4096/300 claude-1568 free 2026-11-10
+claude-opus-4-6 1000000 128000 5/25/0.5/6.25
+claude-opus-4-5 200000 64000 5/25/0.5/6.25
+claude-haiku-4-5 200000 64000 1/5/0.1/1.25
+# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 2026-11-10
+claude-sonnet-4-5 200000 64000 3/15/0.3/3.75
+# anthropic claude cl100k_base breakpoints/1024/300 claude-1568 free 2026-09-23
+claude-opus-4-1 200000 32000 15/75/1.5/18.75
+claude-opus-4 200000 32000 15/75/1.5/18.75
+claude-sonnet-4 200000 64000 3/15/0.3/3.75
+claude-3-7-sonnet 200000 64000 3/15/0.3/3.75
+claude-3-5-sonnet 200000 8192 3/15/0.3/3.75
+claude-3-opus 200000 4096 15/75/1.5/18.75
+claude-3-sonnet 200000 4096 3/15/0.3/3.75
+# anthropic claude cl100k_base breakpoints/2048/300 claude-1568 free 2026-09-23
+claude-3-5-haiku 200000 8192 0.8/4/0.08/1
+claude-3-haiku 200000 4096 0.25/1.25/0.03/0.3
+# openai openai o200k_base breakpoints/1024/1800 openai-patches bound 2026-11-10
+gpt-6-astra 1050000 128000 10/50/1/12.5 >272000:20/75/2/25
+gpt-6-sol 1050000 128000 2/10/0.2/2.5 >272000:4/15/0.4/5
+gpt-6-luna 1050000 128000 0.1/0.5/0.01/0.125 >272000:0.2/0.75/0.02/0.25
+gpt-6.1-sol 1050000 128000 2/10/0.1/2.5 >272000:4/15/0.2/5
+gpt-6.1-terra 1050000 128000 1/5/0.05/1.25 >272000:2/7.5/0.1/2.5
+# openai openai o200k_base breakpoints/1024/1800 openai-patches free 2026-11-10
+gpt-5.6-sol 1050000 128000 4/20/0.4/5 >272000:8/30/0.8/10
+gpt-5.6-terra 1050000 128000 2/12/0.2/2.5 >272000:4/18/0.4/5
+gpt-5.6-luna 1050000 128000 0.2/1.2/0.02/0.25 >272000:0.4/1.8/0.04/0.5
+gpt-5.6-cyber 400000 128000 12.5/75/1.25/15.625
+# openai openai o200k_base prefix/1024/300 openai-patches-10000 free 2026-11-10
+gpt-5.5 1050000 128000 5/30/0.5/5 >272000:10/45/1/10
+gpt-5.4 1050000 128000 2.5/15/0.25/2.5 >272000:5/22.5/0.5/5
+gpt-5.5-pro 1050000 128000 30/180/-/- >272000:60/270/-/-
+gpt-5.4-pro 1050000 128000 30/180/-/- >272000:60/270/-/-
+# openai openai o200k_base prefix/1024/300 openai-patches-1536-1.62 free 2026-11-10
+gpt-5.4-mini 400000 128000 0.75/4.5/0.075/0.75
+gpt-5-mini 400000 128000 0.25/2/0.025/0.25
+gpt-4.1-mini 1047576 32768 0.4/1.6/0.1/0.4
+# openai openai o200k_base prefix/1024/300 openai-patches-1536-2.46 free 2026-11-10
+gpt-5.4-nano 400000 128000 0.2/1.25/0.02/0.2
+gpt-5-nano 400000 128000 0.05/0.4/0.005/0.05
+gpt-4.1-nano 1047576 32768 0.1/0.4/0.025/0.1
+# openai openai o200k_base prefix/1024/300 openai-patches-1536-1.72 free 2026-11-10
+o4-mini 200000 100000 1.1/4.4/0.275/1.1
+# openai openai o200k_base prefix/1024/300 openai-tiles-70-140 free 2026-11-10
+gpt-5.3-codex 400000 128000 1.75/14/0.175/1.75
+gpt-5.3-codex-spark 128000 32000 1.75/14/0.175/1.75
+gpt-5.2 400000 128000 1.75/14/0.175/1.75
+gpt-5.2-pro 400000 128000 21/168/-/-
+gpt-5.1 400000 128000 1.25/10/0.125/1.25
+gpt-5 400000 128000 1.25/10/0.125/1.25
+gpt-5-pro 400000 128000 15/120/-/-
+gpt-5-chat-latest 128000 16384 1.25/10/0.125/1.25
+# openai openai o200k_base prefix/1024/300 openai-tiles-70-140 free 2026-09-23
+gpt-5.2-codex 400000 128000 1.75/14/0.175/1.75
+gpt-5.1-codex 400000 128000 1.25/10/0.125/1.25
+gpt-5.1-codex-max 400000 128000 1.25/10/0.125/1.25
+gpt-5.1-codex-mini 400000 128000 0.25/2/0.025/0.25
+gpt-5-codex 400000 128000 1.25/10/0.125/1.25
+# openai openai o200k_base prefix/1024/300 openai-tiles-85-170 free 2026-11-10
+gpt-4.1 1047576 32768 2/8/0.5/2
+gpt-4o 128000 16384 2.5/10/1.25/2.5
+gpt-4o-2024-05-13 128000 4096 5/15/-/-
+o1 200000 100000 15/60/7.5/15
+o1-pro 200000 100000 150/600/-/-
+o3 200000 100000 2/8/0.5/2
+o3-pro 200000 100000 20/80/-/-
+o3-mini 200000 100000 1.1/4.4/0.55/1.1
+# openai openai o200k_base prefix/1024/300 openai-tiles-85-170 free 2026-09-23
+o1-mini 128000 65536 1.1/4.4/0.55/1.1
+o1-preview 128000 32768 15/60/7.5/15
+codex-mini 200000 100000 1.5/6/0.375/1.5
+gpt-4.5-preview 128000 16384 75/150/37.5/75
+# openai openai o200k_base prefix/1024/300 openai-tiles-2833-5667 free 2026-11-10
+gpt-4o-mini 128000 16384 0.15/0.6/0.075/0.15
+# openai openai cl100k_base none/-/- openai-tiles-85-170 free 2026-11-10
+gpt-4-turbo 128000 4096 10/30/-/-
+gpt-4 8192 8192 30/60/-/-
+# openai openai cl100k_base none/-/- openai-tiles-85-170 free 2026-09-23
 gpt-4-1106-preview 128000 4096 -
 gpt-4-0125-preview 128000 4096 -
-gpt-4-32k 32768 32768 60/120/-/-/-
-gpt-3.5-turbo 16385 4096 0.5/1.5/-/-/-
-gpt-3.5-turbo-0613 4096 4096 1.5/2/-/-/-
-gpt-3.5-turbo-16k 16385 4096 3/4/-/-/-
-# google gemini o200k_base prefix/4096/- gemini-resolution free 20971520/3600 2026-11-10
-gemini-4-argon 1048576 32768 2/10/0.1/2/-
-gemini-3.8-flash 1048576 65536 0.75/3.75/0.075/0.75/-
-gemini-3.7-flash 1048576 65536 0.75/3.75/0.075/0.75/-
-gemini-3.6-flash 1048576 65536 0.75/3.75/0.075/0.75/-
-gemini-3.5-flash 1048576 65536 1.5/9/0.15/1.5/-
-gemini-3.5-flash-lite 1048576 65536 0.3/2.5/0.03/0.3/-
-gemini-3.1-pro-preview 1048576 65536 2/12/0.2/2/- >200000:4/18/0.4/4/-
-gemini-3.1-flash-lite 1048576 65536 0.25/1.5/0.025/0.25/-
-gemini-3-flash-preview 1048576 65536 0.5/3/0.05/0.5/-
-gemini-pro-latest 1048576 65536 2/12/0.2/2/- >200000:4/18/0.4/4/-
-gemini-flash-latest 1048576 65536 1.5/9/0.15/1.5/-
-gemini-flash-lite-latest 1048576 65536 0.25/1.5/0.025/0.25/-
-# google gemini o200k_base prefix/4096/- gemini-resolution free 20971520/3600 2026-09-23
-gemini-3-pro-preview 1048576 65536 2/12/0.2/2/- >200000:4/18/0.4/4/-
-# google gemini o200k_base prefix/2048/- gemini-tiles free 20971520/3600 2026-11-10
-gemini-2.5-pro 1048576 65536 1.25/10/0.125/1.25/- >200000:2.5/15/0.25/2.5/-
-gemini-2.5-flash 1048576 65536 0.3/2.5/0.03/0.3/-
-gemini-2.5-flash-lite 1048576 65536 0.1/0.4/0.01/0.1/-
-# google gemini o200k_base none/-/- gemini-tiles free 20971520/3600 2026-09-23
-gemini-2.0-flash 1048576 8192 0.1/0.4/0.025/-/-
-gemini-2.0-flash-lite 1048576 8192 0.075/0.3/-/-/-
-gemini-1.5-pro 2097152 8192 1.25/5/-/-/- >128000:2.5/10/-/-/-
-gemini-1.5-flash 1048576 8192 0.075/0.3/0.01875/-/- >128000:0.15/0.6/0.0375/-/-
-# xai grok o200k_base prefix/-/- flat free -/- 2026-11-10
-grok-4.7 500000 500000 2/6/0.5/2/- >200000:4/12/1/4/-
-grok-4.6 500000 500000 2/6/0.5/2/- >200000:4/12/1/4/-
-grok-4.5 500000 500000 2/6/0.3/2/- >200000:4/12/0.6/4/-
-grok-4.3 1000000 30000 1.25/2.5/0.2/1.25/- >200000:2.5/5/0.4/2.5/-
-# xai grok o200k_base prefix/-/- flat free -/- 2026-09-23
-grok-4 256000 256000 3/15/0.75/3/-
-grok-4-fast 2000000 30000 0.2/0.5/0.05/0.2/-
-grok-4-1-fast 2000000 30000 0.2/0.5/0.05/0.2/-
-grok-code-fast-1 256000 10000 0.2/1.5/0.02/0.2/-
-grok-3 131072 8192 3/15/0.75/3/-
-grok-3-mini 131072 8192 0.3/0.5/0.075/0.3/-
-# deepseek deepseek o200k_base prefix/64/- flat free -/- 2026-11-10
-deepseek-v4-pro 1000000 384000 1.32/3.96/0.044/1.32/-
-deepseek-flash 1000000 384000 0.3/1.2/0.006/0.3/-
-# deepseek deepseek o200k_base prefix/64/- flat free -/- 2026-09-23
+gpt-4-32k 32768 32768 60/120/-/-
+gpt-3.5-turbo 16385 4096 0.5/1.5/-/-
+gpt-3.5-turbo-0613 4096 4096 1.5/2/-/-
+gpt-3.5-turbo-16k 16385 4096 3/4/-/-
+# google gemini o200k_base prefix/4096/- gemini-resolution free 2026-11-10
+gemini-4-argon 1048576 32768 2/10/0.1/2
+gemini-3.8-flash 1048576 65536 0.75/3.75/0.075/0.75
+gemini-3.7-flash 1048576 65536 0.75/3.75/0.075/0.75
+gemini-3.6-flash 1048576 65536 0.75/3.75/0.075/0.75
+gemini-3.5-flash 1048576 65536 1.5/9/0.15/1.5
+gemini-3.5-flash-lite 1048576 65536 0.3/2.5/0.03/0.3
+gemini-3.1-pro-preview 1048576 65536 2/12/0.2/2 >200000:4/18/0.4/4
+gemini-3.1-flash-lite 1048576 65536 0.25/1.5/0.025/0.25
+gemini-3-flash-preview 1048576 65536 0.5/3/0.05/0.5
+gemini-pro-latest 1048576 65536 2/12/0.2/2 >200000:4/18/0.4/4
+gemini-flash-latest 1048576 65536 1.5/9/0.15/1.5
+gemini-flash-lite-latest 1048576 65536 0.25/1.5/0.025/0.25
+# google gemini o200k_base prefix/4096/- gemini-resolution free 2026-09-23
+gemini-3-pro-preview 1048576 65536 2/12/0.2/2 >200000:4/18/0.4/4
+# google gemini o200k_base prefix/2048/- gemini-tiles free 2026-11-10
+gemini-2.5-pro 1048576 65536 1.25/10/0.125/1.25 >200000:2.5/15/0.25/2.5
+gemini-2.5-flash 1048576 65536 0.3/2.5/0.03/0.3
+gemini-2.5-flash-lite 1048576 65536 0.1/0.4/0.01/0.1
+# google gemini o200k_base none/-/- gemini-tiles free 2026-09-23
+gemini-2.0-flash 1048576 8192 0.1/0.4/0.025/-
+gemini-2.0-flash-lite 1048576 8192 0.075/0.3/-/-
+gemini-1.5-pro 2097152 8192 1.25/5/-/- >128000:2.5/10/-/-
+gemini-1.5-flash 1048576 8192 0.075/0.3/0.01875/- >128000:0.15/0.6/0.0375/-
+# xai grok o200k_base prefix/-/- flat free 2026-11-10
+grok-4.7 500000 500000 2/6/0.5/2 >200000:4/12/1/4
+grok-4.6 500000 500000 2/6/0.5/2 >200000:4/12/1/4
+grok-4.5 500000 500000 2/6/0.3/2 >200000:4/12/0.6/4
+grok-4.3 1000000 30000 1.25/2.5/0.2/1.25 >200000:2.5/5/0.4/2.5
+# xai grok o200k_base prefix/-/- flat free 2026-09-23
+grok-4 256000 256000 3/15/0.75/3
+grok-4-fast 2000000 30000 0.2/0.5/0.05/0.2
+grok-4-1-fast 2000000 30000 0.2/0.5/0.05/0.2
+grok-code-fast-1 256000 10000 0.2/1.5/0.02/0.2
+grok-3 131072 8192 3/15/0.75/3
+grok-3-mini 131072 8192 0.3/0.5/0.075/0.3
+# deepseek deepseek o200k_base prefix/64/- flat free 2026-11-10
+deepseek-v4-pro 1000000 384000 1.32/3.96/0.044/1.32
+deepseek-flash 1000000 384000 0.3/1.2/0.006/0.3
+# deepseek deepseek o200k_base prefix/64/- flat free 2026-09-23
 deepseek-v4-flash 1000000 384000 -
 deepseek-v3.2 131072 65536 -
 deepseek-chat 131072 8192 -
 deepseek-reasoner 131072 65536 -
 deepseek-v3 65536 8192 -
 deepseek-r1 65536 32768 -
-# mistral mistral o200k_base prefix/-/- flat free -/- 2026-11-10
-mistral-large-4 1048576 262144 0.7/2.1/0.07/0.7/-
-mistral-large-2512 262144 262144 0.5/1.5/0.05/0.5/-
-mistral-medium-3.5 262144 262144 1.5/7.5/-/-/-
-mistral-medium-2508 262144 262144 0.4/2/0.04/0.4/-
-mistral-medium-2505 131072 131072 0.4/2/0.04/0.4/-
-mistral-small-2603 262144 256000 0.15/0.6/0.015/0.15/-
-mistral-small-2506 128000 16384 0.1/0.3/0.01/0.1/-
-magistral-medium-latest 262144 16384 2/5/0.2/2/-
-ministral-14b-2512 262144 262144 0.2/0.2/0.02/0.2/-
-ministral-8b-2512 262144 262144 0.15/0.15/0.015/0.15/-
-ministral-3b-2512 131072 131072 0.1/0.1/0.01/0.1/-
-codestral-2508 256000 8192 0.3/0.9/0.03/0.3/-
-devstral-2512 262144 262144 0.4/2/0.04/0.4/-
-open-mistral-nemo 128000 128000 0.15/0.15/0.015/0.15/-
-pixtral-12b 128000 128000 0.15/0.15/0.015/0.15/-
-# mistral mistral o200k_base prefix/-/- flat free -/- 2026-09-23
+# mistral mistral o200k_base prefix/-/- flat free 2026-11-10
+mistral-large-4 1048576 262144 0.7/2.1/0.07/0.7
+mistral-large-2512 262144 262144 0.5/1.5/0.05/0.5
+mistral-medium-3.5 262144 262144 1.5/7.5/-/-
+mistral-medium-2508 262144 262144 0.4/2/0.04/0.4
+mistral-medium-2505 131072 131072 0.4/2/0.04/0.4
+mistral-small-2603 262144 256000 0.15/0.6/0.015/0.15
+mistral-small-2506 128000 16384 0.1/0.3/0.01/0.1
+magistral-medium-latest 262144 16384 2/5/0.2/2
+ministral-14b-2512 262144 262144 0.2/0.2/0.02/0.2
+ministral-8b-2512 262144 262144 0.15/0.15/0.015/0.15
+ministral-3b-2512 131072 131072 0.1/0.1/0.01/0.1
+codestral-2508 256000 8192 0.3/0.9/0.03/0.3
+devstral-2512 262144 262144 0.4/2/0.04/0.4
+open-mistral-nemo 128000 128000 0.15/0.15/0.015/0.15
+pixtral-12b 128000 128000 0.15/0.15/0.015/0.15
+# mistral mistral o200k_base prefix/-/- flat free 2026-09-23
 mistral-large-2411 131072 131072 -
 mistral-large-latest 262144 262144 -
 mistral-medium-latest 262144 262144 -
 mistral-small-latest 256000 256000 -
-# moonshotai kimi o200k_base prefix/-/- flat free -/- 2026-11-10
-kimi-k3.1-pro 1048576 1048576 2/10/0.2/2/-
-kimi-k3 1048576 1048576 3/15/0.3/3/-
-kimi-k2.7-code 262144 262144 0.95/4/0.19/0.95/-
-kimi-k2.6 262144 262144 0.95/4/0.16/0.95/-
-# moonshotai kimi o200k_base prefix/-/- flat free -/- 2026-09-23
-kimi-k2.5 262144 98304 0.6/3/0.1/0.6/-
-kimi-k2-thinking 262144 98304 0.6/2.5/0.15/0.6/-
-kimi-k2-0905-preview 262144 98304 0.6/2.5/0.15/0.6/-
-kimi-k2-0711-preview 131072 98304 0.6/2.5/0.15/0.6/-
-# zai glm cl100k_base prefix/-/- flat free -/- 2026-11-10
-glm-5.3 1000000 131072 1.4/4.4/0.26/1.4/-
-glm-5.3-flash 1000000 131072 0.15/0.5/0.03/0.15/-
-glm-5.2 1000000 131072 1.4/4.4/0.26/1.4/-
-glm-5-turbo 200000 131072 1.2/4/0.24/1.2/-
-glm-4.7 204800 131072 0.6/2.2/0.11/0.6/-
-# zai glm cl100k_base prefix/-/- flat free -/- 2026-09-23
+# moonshotai kimi o200k_base prefix/-/- flat free 2026-11-10
+kimi-k3.1-pro 1048576 1048576 2/10/0.2/2
+kimi-k3 1048576 1048576 3/15/0.3/3
+kimi-k2.7-code 262144 262144 0.95/4/0.19/0.95
+kimi-k2.6 262144 262144 0.95/4/0.16/0.95
+# moonshotai kimi o200k_base prefix/-/- flat free 2026-09-23
+kimi-k2.5 262144 98304 0.6/3/0.1/0.6
+kimi-k2-thinking 262144 98304 0.6/2.5/0.15/0.6
+kimi-k2-0905-preview 262144 98304 0.6/2.5/0.15/0.6
+kimi-k2-0711-preview 131072 98304 0.6/2.5/0.15/0.6
+# zai glm cl100k_base prefix/-/- flat free 2026-11-10
+glm-5.3 1000000 131072 1.4/4.4/0.26/1.4
+glm-5.3-flash 1000000 131072 0.15/0.5/0.03/0.15
+glm-5.2 1000000 131072 1.4/4.4/0.26/1.4
+glm-5-turbo 200000 131072 1.2/4/0.24/1.2
+glm-4.7 204800 131072 0.6/2.2/0.11/0.6
+# zai glm cl100k_base prefix/-/- flat free 2026-09-23
 glm-5.1 202752 131072 -
 glm-5 202752 131072 -
 glm-4.6 202752 131072 -
 glm-4.5 131072 98304 -
 glm-4.5-air 131072 98304 -
-# qwen qwen cl100k_base prefix/1024/- flat free -/- 2026-11-10
+# qwen qwen cl100k_base prefix/1024/- flat free 2026-11-10
 qwen3.8-max 1000000 131072 -
 qwen3.8-flash 1000000 131072 -
 qwen3.7-max 1000000 131072 -
 qwen3.7-plus 1000000 65536 -
 qwen3.6-plus 1000000 65536 -
 qwen3.6-flash 1000000 65536 -
-# qwen qwen cl100k_base prefix/1024/- flat free -/- 2026-09-23
+# qwen qwen cl100k_base prefix/1024/- flat free 2026-09-23
 qwen3.5-plus 1000000 65536 -
 qwen3-max 262144 65536 -
 qwen3-coder-plus 1000000 65536 -
@@ -213,30 +212,30 @@ qwen3-coder 262144 65536 -
 qwen3-235b-a22b 131072 16384 -
 qwen3-32b 40960 16384 -
 qwen2.5-72b-instruct 32768 8192 -
-# minimax minimax o200k_base prefix/512/- flat free -/- 2026-11-10
-MiniMax-M3.1-Flash 1000000 524288 0.15/0.6/0.015/0.15/-
-MiniMax-M3 1000000 524288 0.3/1.2/0.06/0.3/- >512000:0.6/2.4/0.12/0.6/-
-MiniMax-M2.7 204800 131072 0.3/1.2/0.06/0.375/-
-# minimax minimax o200k_base prefix/512/- flat free -/- 2026-09-23
-MiniMax-M2.5 204800 131072 0.3/1.2/0.03/0.375/-
-MiniMax-M2.1 204800 131072 0.3/1.2/0.03/0.375/-
-MiniMax-M2 204800 131072 0.3/1.2/0.03/0.375/-
-# meta muse o200k_base prefix/-/- flat free -/- 2026-11-10
-muse-wonder-1.0 1048576 131072 4/20/0.2/4/-
-muse-spark-1.3 1048576 131072 1.25/4.25/0.15/1.25/-
-muse-spark-1.1 1048576 131072 1.25/4.25/0.15/1.25/-
-muse-ember-1.0 1048576 524288 0.1/0.5/0.004/0.1/- >200000:0.3/1.5/0.012/0.3/-
-# groq llama cl100k_base none/-/- flat free -/- 2026-11-10
-llama-3.3-70b-versatile 131072 32768 0.59/0.79/-/-/-
-llama-3.1-8b-instant 131072 131072 0.05/0.08/-/-/-
-# groq llama cl100k_base none/-/- flat free -/- 2026-09-23
+# minimax minimax o200k_base prefix/512/- flat free 2026-11-10
+MiniMax-M3.1-Flash 1000000 524288 0.15/0.6/0.015/0.15
+MiniMax-M3 1000000 524288 0.3/1.2/0.06/0.3 >512000:0.6/2.4/0.12/0.6
+MiniMax-M2.7 204800 131072 0.3/1.2/0.06/0.375
+# minimax minimax o200k_base prefix/512/- flat free 2026-09-23
+MiniMax-M2.5 204800 131072 0.3/1.2/0.03/0.375
+MiniMax-M2.1 204800 131072 0.3/1.2/0.03/0.375
+MiniMax-M2 204800 131072 0.3/1.2/0.03/0.375
+# meta muse o200k_base prefix/-/- flat free 2026-11-10
+muse-wonder-1.0 1048576 131072 4/20/0.2/4
+muse-spark-1.3 1048576 131072 1.25/4.25/0.15/1.25
+muse-spark-1.1 1048576 131072 1.25/4.25/0.15/1.25
+muse-ember-1.0 1048576 524288 0.1/0.5/0.004/0.1 >200000:0.3/1.5/0.012/0.3
+# groq llama cl100k_base none/-/- flat free 2026-11-10
+llama-3.3-70b-versatile 131072 32768 0.59/0.79/-/-
+llama-3.1-8b-instant 131072 131072 0.05/0.08/-/-
+# groq llama cl100k_base none/-/- flat free 2026-09-23
 llama-4-maverick 131072 8192 -
 llama-4-scout 131072 8192 -
 llama-3.3-70b-instruct 131072 8192 -
 llama-3.1-405b-instruct 131072 8192 -
 llama-3.1-70b-instruct 131072 8192 -
 llama-3.1-8b-instruct 131072 8192 -
-# groq openai o200k_base prefix/-/7200 flat free -/- 2026-11-10
-gpt-oss-120b 131072 65536 0.15/0.6/0.075/0.15/-
-gpt-oss-20b 131072 65536 0.075/0.3/0.0375/0.075/-
+# groq openai o200k_base prefix/-/7200 flat free 2026-11-10
+gpt-oss-120b 131072 65536 0.15/0.6/0.075/0.15
+gpt-oss-20b 131072 65536 0.075/0.3/0.0375/0.075
 `;

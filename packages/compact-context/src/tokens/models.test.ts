@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { knownModels, lookUpModel, type ModelMatch, registerModel } from "./models.ts";
+import { knownModels, lookUpModel, type ModelMatch } from "./models.ts";
 import { PROFILES } from "./token-counter.ts";
 
 describe("the model table", () => {
@@ -13,7 +13,6 @@ describe("the model table", () => {
       expect(["breakpoints", "prefix", "none"]).toContain(model.cache.kind);
       expect(Number.isInteger(model.window) && model.window >= 4_096, model.id).toBe(true);
       expect(model.maxOutput > 0 && model.maxOutput <= model.window, model.id).toBe(true);
-      expect(model.softWindow <= model.window, model.id).toBe(true);
       const { in: input, out, read } = model.prices;
       expect(input === null).toBe(out === null);
       if (input !== null && out !== null) expect(out >= input, model.id).toBe(true);
@@ -110,7 +109,7 @@ describe("lookUpModel", () => {
   it("never takes a price from a snapshot's base or a sibling", () => {
     for (const name of ["gpt-4-0613", "claude-sonnet-6"]) {
       const { prices, tier, asOf, window, encoding } = lookUpModel(name);
-      expect(Object.values(prices)).toEqual([null, null, null, null, null]);
+      expect(Object.values(prices)).toEqual([null, null, null, null]);
       expect([tier, asOf]).toEqual([null, null]);
       expect([window > 0, encoding]).toEqual([true, "cl100k_base"]);
     }
@@ -126,48 +125,34 @@ describe("lookUpModel", () => {
       known: false,
       window: 128_000,
       maxOutput: 8_192,
-      prices: { in: null, out: null, read: null, write: null, write1h: null },
+      prices: { in: null, out: null, read: null, write: null },
     });
   });
 
-  it("lowers the soft window to where the whole request gets dearer", () => {
+  it("knows where the whole request gets dearer", () => {
     expect(lookUpModel("gpt-6.1-sol")).toMatchObject({
       window: 1_050_000,
-      softWindow: 272_000,
       prices: { in: 2, out: 10, read: 0.1, write: 2.5 },
       tier: { above: 272_000, prices: { in: 4, out: 15 } },
       thinking: "bound",
     });
-  });
-
-  it("gives Anthropic's one-hour writes twice the input price", () => {
-    for (const model of knownModels().filter(({ provider }) => provider === "anthropic")) {
-      expect(model.prices.write1h).toBeCloseTo(2 * (model.prices.in ?? Number.NaN), 6);
-    }
   });
 });
 
 describe("overrides", () => {
   it("win over the table and keep what they do not name", () => {
     const found = lookUpModel("gpt-4o", { "gpt-4o": { window: 32_000 } });
-    expect(found).toMatchObject({ found: "override", window: 32_000, softWindow: 32_000, maxOutput: 16_384 });
+    expect(found).toMatchObject({ found: "override", window: 32_000, maxOutput: 16_384 });
   });
 
   it("apply to the same model under a host's name", () => {
-    const overrides = registerModel({}, "claude-sonnet-4-5", { window: 1_000_000 });
+    const overrides = { "claude-sonnet-4-5": { window: 1_000_000 } };
     expect(lookUpModel("claude-sonnet-4-5-20250929", overrides).window).toBe(1_000_000);
     expect(lookUpModel("claude-sonnet-4-6", overrides).found).toBe("exact");
   });
 
-  it("make an unknown model known, in a new map", () => {
-    const before = {};
-    const overrides = registerModel(before, "in-house-1", { window: 40_000, encoding: "cl100k_base" });
-    expect(before).toEqual({});
+  it("make an unknown model known", () => {
+    const overrides = { "in-house-1": { window: 40_000, encoding: "cl100k_base" } } as const;
     expect(lookUpModel("in-house-1", overrides)).toMatchObject({ known: true, window: 40_000 });
-    expect(registerModel(overrides, "in-house-1", { maxOutput: 10 })["in-house-1"]).toEqual({
-      window: 40_000,
-      encoding: "cl100k_base",
-      maxOutput: 10,
-    });
   });
 });

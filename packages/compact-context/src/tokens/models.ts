@@ -4,13 +4,12 @@ import { MODEL_TABLE } from "./models-table.ts";
 
 /** Encodings with a public vocabulary, included in the package. */
 export type EncodingName = "cl100k_base" | "o200k_base";
-/** USD per million tokens; null if unknown. `write1h` is the price of a cache entry with a one-hour TTL. */
+/** USD per million tokens; null if unknown. */
 export interface Prices {
   readonly in: number | null;
   readonly out: number | null;
   readonly read: number | null;
   readonly write: number | null;
-  readonly write1h: number | null;
 }
 
 /**
@@ -57,12 +56,6 @@ export type CountingStyle =
   | "llama"
   | "generic";
 
-/** Maximum request bytes and images per request; null: not published. */
-export interface WireLimits {
-  readonly bytes: number | null;
-  readonly images: number | null;
-}
-
 /** The facts shared by the models of one group. */
 export interface ModelTraits {
   readonly provider: string;
@@ -72,7 +65,6 @@ export interface ModelTraits {
   readonly image: ImageFormula;
   /** `bound`: signed reasoning is rejected or dropped once anything before it was edited. */
   readonly thinking: "bound" | "free";
-  readonly limits: WireLimits;
 }
 
 /** All known facts about one model. */
@@ -80,8 +72,6 @@ export interface ModelFacts extends ModelTraits {
   readonly id: string;
   /** Context window in tokens. */
   readonly window: number;
-  /** The window, or the boundary above which the whole request costs more, whichever is smaller. */
-  readonly softWindow: number;
   /** Maximum output tokens of one response. */
   readonly maxOutput: number;
   readonly prices: Prices;
@@ -180,7 +170,7 @@ export interface ModelLookup extends ModelFacts {
   readonly matched?: string;
 }
 
-const NO_PRICES: Prices = { in: null, out: null, read: null, write: null, write1h: null };
+const NO_PRICES: Prices = { in: null, out: null, read: null, write: null };
 
 /** Assumptions for an unknown model: 128k window, 8k output, no prices. */
 export const DEFAULT_MODEL: ModelFacts = {
@@ -191,9 +181,7 @@ export const DEFAULT_MODEL: ModelFacts = {
   cache: { kind: "none", min: null, ttl: null },
   image: "flat",
   thinking: "free",
-  limits: { bytes: null, images: null },
   window: 128_000,
-  softWindow: 128_000,
   maxOutput: 8_192,
   prices: NO_PRICES,
   tier: null,
@@ -208,21 +196,14 @@ const cellNumber = (cell: string | undefined): number | null =>
 
 function pricesOf(cell: string): Prices {
   if (cell === "-") return NO_PRICES;
-  const [input, output, read, write, write1h] = cell.split("/");
-  return {
-    in: cellNumber(input),
-    out: cellNumber(output),
-    read: cellNumber(read),
-    write: cellNumber(write),
-    write1h: cellNumber(write1h),
-  };
+  const [input, output, read, write] = cell.split("/").map(cellNumber);
+  return { in: input ?? null, out: output ?? null, read: read ?? null, write: write ?? null };
 }
 
 function traitsOf(line: string): ModelTraits & { asOf: string } {
   const cells = line.split(" ");
   const at = (index: number): string => cells[index] ?? "";
   const [kind = "none", min, ttl] = at(4).split("/");
-  const [bytes, images] = at(7).split("/");
   return {
     provider: at(1),
     counting: at(2) as CountingStyle,
@@ -230,8 +211,7 @@ function traitsOf(line: string): ModelTraits & { asOf: string } {
     cache: { kind: kind as CacheRules["kind"], min: cellNumber(min), ttl: cellNumber(ttl) },
     image: at(5) as ImageFormula,
     thinking: at(6) as "bound" | "free",
-    limits: { bytes: cellNumber(bytes), images: cellNumber(images) },
-    asOf: at(8),
+    asOf: at(7),
   };
 }
 
@@ -243,7 +223,6 @@ function factsOf(line: string, { asOf, ...traits }: ModelTraits & { asOf: string
     ...traits,
     id,
     window: Number(window),
-    softWindow: Math.min(Number(window), tier?.above ?? Number.POSITIVE_INFINITY),
     maxOutput: Number(maxOutput),
     prices: pricesOf(prices),
     tier,
@@ -316,7 +295,7 @@ function fromFamily(name: string): ModelLookup | undefined {
 }
 
 function unpriced(id: string, model: ModelFacts, found: ModelMatch, window: number): ModelLookup {
-  const facts = { ...model, id, window, softWindow: window, prices: NO_PRICES, tier: null, asOf: null };
+  const facts = { ...model, id, window, prices: NO_PRICES, tier: null, asOf: null };
   return { ...facts, known: true, found, matched: model.id };
 }
 
@@ -345,20 +324,7 @@ export function lookUpModel(name: string, overrides: ModelOverrides = {}): Model
     fromSnapshot(name) ??
     fromFamily(name) ?? { ...DEFAULT_MODEL, id: name, known: false, found: "default" };
   const own = overrideOf(name, overrides);
-  if (own === undefined) return listed;
-  const facts: ModelLookup = { ...listed, ...own, known: true, found: "override" };
-  if (own.softWindow !== undefined) return facts;
-  const boundary = facts.tier?.above ?? Number.POSITIVE_INFINITY;
-  return { ...facts, softWindow: Math.min(facts.window, boundary) };
-}
-
-/** A copy of the overrides with one more model. */
-export function registerModel(
-  overrides: ModelOverrides,
-  name: string,
-  facts: Partial<ModelFacts>,
-): ModelOverrides {
-  return { ...overrides, [name]: { ...overrides[name], ...facts } };
+  return own === undefined ? listed : { ...listed, ...own, known: true, found: "override" };
 }
 
 /** Input tokens of one request, by cache status. */

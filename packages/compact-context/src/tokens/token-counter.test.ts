@@ -272,6 +272,20 @@ describe("remembering", () => {
     expect(encoding.calls.filter((value) => value === "one two")).toHaveLength(1);
   });
 
+  it("TOK-5 forgets texts that were not asked for during two generations, and keeps the others", () => {
+    const encoding = { name: "characters", count: vi.fn((text: string) => text.length) };
+    const { countText } = createTokenCounter({ encoding });
+    for (let index = 0; index < 9_000; index += 1) {
+      if (index % 1_000 === 0) countText("kept");
+      countText(`text ${index}`);
+    }
+    encoding.count.mockClear();
+    countText("kept");
+    expect(encoding.count).not.toHaveBeenCalled();
+    countText("text 0");
+    expect(encoding.count).toHaveBeenCalledTimes(1);
+  });
+
   it("TOK-5 checks 1,000 turns of which only the newest is new in under 10 ms", () => {
     const counter = createTokenCounter({ model: "gpt-4o" });
     const list: Message[] = [];

@@ -212,44 +212,6 @@ function planId({ encoding, profile, image }: CountingPlan): string {
   return `${encoding.name}*${Number(ratio.toFixed(4))}+${overheads}/${toolRendering}/${image}`;
 }
 
-/** Caches one number per text, keyed by fingerprint; retains no text. */
-interface TextMemo {
-  get(text: string, compute: (text: string) => number): number;
-  clear(): void;
-}
-
-/**
- * A memo that evicts texts not requested recently; holds two generations of `limit` entries, about 100 bytes
- * each.
- */
-export function createTextMemo(limit = 4_096): TextMemo {
-  let recent = new Map<number, number>();
-  let older = new Map<number, number>();
-
-  function keep(key: number, value: number): void {
-    if (recent.size >= limit) {
-      older = recent;
-      recent = new Map();
-    }
-    recent.set(key, value);
-  }
-
-  return {
-    get(text, compute) {
-      const key = textHash(text);
-      const known = recent.get(key);
-      if (known !== undefined) return known;
-      const value = older.get(key) ?? compute(text);
-      keep(key, value);
-      return value;
-    },
-    clear() {
-      recent = new Map();
-      older = new Map();
-    },
-  };
-}
-
 /**
  * Counts text in one encoding, each text once; by length after the encoding's first failure. Never throws.
  */
@@ -259,23 +221,41 @@ interface TextCounter {
   works(): boolean;
 }
 
-/** A text counter that calls `warn` once when the encoding fails. */
+/** Counts that a generation keeps, about 100 bytes each; what was not asked for during two is forgotten. */
+const GENERATION = 4_096;
+
+/** A text counter that calls `warn` once when the encoding fails. Retains fingerprints of texts, no text. */
 function createTextCounter(encoding: TextEncoding, warn: (message: string) => void): TextCounter {
-  const memo = createTextMemo();
+  let recent = new Map<number, number>();
+  let older = new Map<number, number>();
   let failed = false;
-  const compute = (text: string): number => (failed ? fallbackTokens(text) : encoding.count(text));
+
+  function countAnew(text: string): number {
+    if (failed) return fallbackTokens(text);
+    try {
+      return encoding.count(text);
+    } catch (error) {
+      failed = true;
+      recent = new Map();
+      older = new Map();
+      const reason = errorMessage(error);
+      warn(`compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${reason})`);
+      return fallbackTokens(text);
+    }
+  }
 
   function count(text: string): number {
     if (text === "") return 0;
-    try {
-      return memo.get(text, compute);
-    } catch (error) {
-      failed = true;
-      memo.clear();
-      const reason = errorMessage(error);
-      warn(`compact-context: ${encoding.name} cannot be loaded, counting characters/4 instead (${reason})`);
-      return memo.get(text, compute);
+    const key = textHash(text);
+    const known = recent.get(key);
+    if (known !== undefined) return known;
+    const tokens = older.get(key) ?? countAnew(text);
+    if (recent.size >= GENERATION) {
+      older = recent;
+      recent = new Map();
     }
+    recent.set(key, tokens);
+    return tokens;
   }
 
   return { count, works: () => !failed };

@@ -37,208 +37,146 @@ export interface Usage {
   readonly reason?: "empty" | "aggregated" | "compacted" | "inconsistent";
 }
 
-type Json = NativeObject;
-type Numbers = Omit<Usage, "source" | "anchor" | "reason"> & { readonly reason?: Usage["reason"] };
-
-const numberIn = (fields: Json, key: string): number => optional(fields, key) ?? 0;
-
-function optional(fields: Json, key: string): number | undefined {
-  const value = fields[key];
-  return typeof value === "number" && Number.isFinite(value) && value >= 0 ? value : undefined;
-}
-
-/** If the total shows that reasoning is added to the completion (xAI), output is total minus input. */
-function outputOf(output: number, input: number, total: number | undefined): number {
-  return total !== undefined && total > input + output ? total - input : output;
-}
-
-function openaiChat(raw: Json): Numbers {
-  const details = objectOf(raw.prompt_tokens_details);
-  const input = numberIn(raw, "prompt_tokens");
-  return {
-    input,
-    cacheRead: optional(details, "cached_tokens") ?? numberIn(raw, "cached_tokens"),
-    cacheWrite: numberIn(details, "cache_write_tokens"),
-    output: outputOf(numberIn(raw, "completion_tokens"), input, optional(raw, "total_tokens")),
-    reasoning: optional(objectOf(raw.completion_tokens_details), "reasoning_tokens"),
-  };
-}
-
-function openaiResponses(raw: Json): Numbers {
-  const details = objectOf(raw.input_tokens_details);
-  return {
-    input: numberIn(raw, "input_tokens"),
-    cacheRead: numberIn(details, "cached_tokens"),
-    cacheWrite: numberIn(details, "cache_write_tokens"),
-    output: numberIn(raw, "output_tokens"),
-    reasoning: optional(objectOf(raw.output_tokens_details), "reasoning_tokens"),
-  };
-}
-
 /**
- * With `iterations`, the context is that of the last message entry; compaction entries are billed but not
- * kept.
+ * Where a source keeps its counts: paths that add up, each with other spellings after `|`. `total` is given
+ * where the output may leave reasoning out (xAI, Google): output is then at least total minus input.
  */
-function anthropic(raw: Json): Numbers {
-  const iterations = Array.isArray(raw.iterations) ? raw.iterations.map(objectOf) : [];
-  const fields = iterations.findLast((entry) => entry.type === "message") ?? raw;
-  const creation = objectOf(fields.cache_creation);
-  const cacheRead = numberIn(fields, "cache_read_input_tokens");
-  const cacheWrite = numberIn(fields, "cache_creation_input_tokens");
-  return {
-    input: numberIn(fields, "input_tokens") + cacheRead + cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: numberIn(fields, "output_tokens"),
-    reason: iterations.some((entry) => entry.type === "compaction") ? "compacted" : undefined,
-    reasoning: optional(objectOf(fields.output_tokens_details), "thinking_tokens"),
-    write1h: optional(creation, "ephemeral_1h_input_tokens"),
-  };
+interface Fields {
+  readonly input: string;
+  readonly cacheRead?: string;
+  readonly cacheWrite?: string;
+  readonly write1h?: string;
+  readonly output: string;
+  readonly reasoning?: string;
+  readonly total?: string;
 }
 
-function gemini(raw: Json): Numbers {
-  const thoughts = optional(raw, "thoughtsTokenCount");
-  return {
-    input: numberIn(raw, "promptTokenCount") + numberIn(raw, "toolUsePromptTokenCount"),
-    cacheRead: numberIn(raw, "cachedContentTokenCount"),
-    cacheWrite: 0,
-    output: numberIn(raw, "candidatesTokenCount") + (thoughts ?? 0),
-    reasoning: thoughts,
-  };
-}
-
-function geminiInteractions(raw: Json): Numbers {
-  const thoughts = optional(raw, "total_thought_tokens");
-  return {
-    input: numberIn(raw, "total_input_tokens") + numberIn(raw, "total_tool_use_tokens"),
-    cacheRead: numberIn(raw, "total_cached_tokens"),
-    cacheWrite: 0,
-    output: numberIn(raw, "total_output_tokens") + (thoughts ?? 0),
-    reasoning: thoughts,
-  };
-}
-
-function deepseek(raw: Json): Numbers {
-  const cacheRead = numberIn(raw, "prompt_cache_hit_tokens");
-  const chat = openaiChat(raw);
-  return { ...chat, input: cacheRead + numberIn(raw, "prompt_cache_miss_tokens"), cacheRead, cacheWrite: 0 };
-}
-
-/**
- * A multi-step result sums its usage: only the last step measures a context. Cline stores the same fields
- * flat.
- */
-function aiSdk(raw: Json): Numbers {
-  const steps = Array.isArray(raw.steps) ? raw.steps.map(objectOf) : [];
-  if (steps.length > 0) return aiSdk(objectOf(steps.at(-1)?.usage));
-  const details = objectOf(raw.inputTokenDetails);
-  const reasoning = optional(objectOf(raw.outputTokenDetails), "reasoningTokens");
-  return {
-    input: numberIn(raw, "inputTokens"),
-    cacheRead:
-      optional(details, "cacheReadTokens") ??
-      optional(raw, "cachedInputTokens") ??
-      numberIn(raw, "cacheReadTokens"),
-    cacheWrite: optional(details, "cacheWriteTokens") ?? numberIn(raw, "cacheWriteTokens"),
-    output: numberIn(raw, "outputTokens"),
-    reasoning: reasoning ?? optional(raw, "reasoningTokens"),
-  };
-}
-
-function aiSdkProvider(raw: Json): Numbers {
-  const input = objectOf(raw.inputTokens);
-  const output = objectOf(raw.outputTokens);
-  return {
-    input: numberIn(input, "total"),
-    cacheRead: numberIn(input, "cacheRead"),
-    cacheWrite: numberIn(input, "cacheWrite"),
-    output: numberIn(output, "total"),
-    reasoning: optional(output, "reasoning"),
-  };
-}
-
-/** `output_tokens` may omit thoughts (Google); the total includes them. */
-function langchain(raw: Json): Numbers {
-  const details = objectOf(raw.input_token_details);
-  const input = numberIn(raw, "input_tokens");
-  return {
-    input,
-    cacheRead: numberIn(details, "cache_read"),
-    cacheWrite: numberIn(details, "cache_creation"),
-    output: outputOf(numberIn(raw, "output_tokens"), input, optional(raw, "total_tokens")),
-    reasoning: optional(objectOf(raw.output_token_details), "reasoning"),
-  };
-}
-
-function pi(raw: Json): Numbers {
-  const cacheRead = numberIn(raw, "cacheRead");
-  const cacheWrite = numberIn(raw, "cacheWrite");
-  return {
-    input: numberIn(raw, "input") + cacheRead + cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: numberIn(raw, "output"),
-    reasoning: optional(raw, "reasoning"),
-    write1h: optional(raw, "cacheWrite1h"),
-  };
-}
-
-/** A rollout's `token_count` record: the last usage, as the totals sum the whole session. */
-function codex(raw: Json): Numbers {
-  const last = objectOf(raw.last_token_usage);
-  const aggregated = !("last_token_usage" in raw);
-  const fields = aggregated ? objectOf(raw.total_token_usage) : last;
-  return {
-    input: numberIn(fields, "input_tokens"),
-    cacheRead: numberIn(fields, "cached_input_tokens"),
-    cacheWrite: 0,
-    output: numberIn(fields, "output_tokens"),
-    reason: aggregated ? ("aggregated" as const) : undefined,
-    reasoning: optional(fields, "reasoning_output_tokens"),
-  };
-}
-
-/** Gemini CLI's chat log: input includes the cached part; thoughts and tool prompts are separate. */
-function geminiCli(raw: Json): Numbers {
-  const thoughts = numberIn(raw, "thoughts");
-  return {
-    input: numberIn(raw, "input") + numberIn(raw, "tool"),
-    cacheRead: numberIn(raw, "cached"),
-    cacheWrite: 0,
-    output: numberIn(raw, "output") + thoughts,
-    reasoning: thoughts,
-  };
-}
-
-/** opencode: input excludes the cache, output includes reasoning. */
-function opencode(raw: Json): Numbers {
-  const cache = objectOf(raw.cache);
-  const cacheRead = numberIn(cache, "read");
-  const cacheWrite = numberIn(cache, "write");
-  return {
-    input: numberIn(raw, "input") + cacheRead + cacheWrite,
-    cacheRead,
-    cacheWrite,
-    output: numberIn(raw, "output"),
-    reasoning: optional(raw, "reasoning"),
-  };
-}
-
-const READERS: Readonly<Record<UsageSource, (raw: Json) => Numbers>> = {
-  "openai-chat": openaiChat,
-  "openai-responses": openaiResponses,
-  anthropic,
-  gemini,
-  "gemini-interactions": geminiInteractions,
-  deepseek,
-  "ai-sdk": aiSdk,
-  "ai-sdk-provider": aiSdkProvider,
-  langchain,
-  pi,
-  codex,
-  "gemini-cli": geminiCli,
-  opencode,
+const FIELDS: Readonly<Record<UsageSource, Fields>> = {
+  "openai-chat": {
+    input: "prompt_tokens",
+    cacheRead: "prompt_tokens_details.cached_tokens|cached_tokens",
+    cacheWrite: "prompt_tokens_details.cache_write_tokens",
+    output: "completion_tokens",
+    reasoning: "completion_tokens_details.reasoning_tokens",
+    total: "total_tokens",
+  },
+  "openai-responses": {
+    input: "input_tokens",
+    cacheRead: "input_tokens_details.cached_tokens",
+    cacheWrite: "input_tokens_details.cache_write_tokens",
+    output: "output_tokens",
+    reasoning: "output_tokens_details.reasoning_tokens",
+  },
+  anthropic: {
+    input: "input_tokens + cache_read_input_tokens + cache_creation_input_tokens",
+    cacheRead: "cache_read_input_tokens",
+    cacheWrite: "cache_creation_input_tokens",
+    write1h: "cache_creation.ephemeral_1h_input_tokens",
+    output: "output_tokens",
+    reasoning: "output_tokens_details.thinking_tokens",
+  },
+  gemini: {
+    input: "promptTokenCount + toolUsePromptTokenCount",
+    cacheRead: "cachedContentTokenCount",
+    output: "candidatesTokenCount + thoughtsTokenCount",
+    reasoning: "thoughtsTokenCount",
+  },
+  "gemini-interactions": {
+    input: "total_input_tokens + total_tool_use_tokens",
+    cacheRead: "total_cached_tokens",
+    output: "total_output_tokens + total_thought_tokens",
+    reasoning: "total_thought_tokens",
+  },
+  deepseek: {
+    input: "prompt_cache_hit_tokens + prompt_cache_miss_tokens",
+    cacheRead: "prompt_cache_hit_tokens",
+    output: "completion_tokens",
+    reasoning: "completion_tokens_details.reasoning_tokens",
+    total: "total_tokens",
+  },
+  // Cline stores the same fields flat.
+  "ai-sdk": {
+    input: "inputTokens",
+    cacheRead: "inputTokenDetails.cacheReadTokens|cachedInputTokens|cacheReadTokens",
+    cacheWrite: "inputTokenDetails.cacheWriteTokens|cacheWriteTokens",
+    output: "outputTokens",
+    reasoning: "outputTokenDetails.reasoningTokens|reasoningTokens",
+  },
+  "ai-sdk-provider": {
+    input: "inputTokens.total",
+    cacheRead: "inputTokens.cacheRead",
+    cacheWrite: "inputTokens.cacheWrite",
+    output: "outputTokens.total",
+    reasoning: "outputTokens.reasoning",
+  },
+  langchain: {
+    input: "input_tokens",
+    cacheRead: "input_token_details.cache_read",
+    cacheWrite: "input_token_details.cache_creation",
+    output: "output_tokens",
+    reasoning: "output_token_details.reasoning",
+    total: "total_tokens",
+  },
+  pi: {
+    input: "input + cacheRead + cacheWrite",
+    cacheRead: "cacheRead",
+    cacheWrite: "cacheWrite",
+    write1h: "cacheWrite1h",
+    output: "output",
+    reasoning: "reasoning",
+  },
+  codex: {
+    input: "input_tokens",
+    cacheRead: "cached_input_tokens",
+    output: "output_tokens",
+    reasoning: "reasoning_output_tokens",
+  },
+  "gemini-cli": {
+    input: "input + tool",
+    cacheRead: "cached",
+    output: "output + thoughts",
+    reasoning: "thoughts",
+  },
+  opencode: {
+    input: "input + cache.read + cache.write",
+    cacheRead: "cache.read",
+    cacheWrite: "cache.write",
+    output: "output",
+    reasoning: "reasoning",
+  },
 };
+
+/** The sum of the paths; undefined if the record has none of them. */
+function amountIn(record: NativeObject, paths = ""): number | undefined {
+  let sum: number | undefined;
+  for (const spellings of paths.split(" + ")) {
+    for (const path of spellings.split("|")) {
+      const [first = "", second] = path.split(".");
+      const value = second === undefined ? record[first] : objectOf(record[first])[second];
+      if (typeof value !== "number" || !Number.isFinite(value) || value < 0) continue;
+      sum = (sum ?? 0) + value;
+      break;
+    }
+  }
+  return sum;
+}
+
+/** The newest call's own record, where a source sums several, and why that is no context of one. */
+function newestCall(raw: NativeObject, source: UsageSource): [NativeObject, reason?: Usage["reason"]] {
+  if (source === "codex") {
+    if ("last_token_usage" in raw) return [objectOf(raw.last_token_usage)];
+    return [objectOf(raw.total_token_usage), "aggregated"];
+  }
+  if (source === "ai-sdk" && Array.isArray(raw.steps) && raw.steps.length > 0) {
+    return newestCall(objectOf(objectOf(raw.steps.at(-1)).usage), source);
+  }
+  if (source !== "anthropic" || !Array.isArray(raw.iterations)) return [raw];
+  // A compaction among the iterations is billed, but not kept in the context.
+  const iterations = raw.iterations.map(objectOf);
+  const isCompacted = iterations.some(({ type }) => type === "compaction");
+  const last = iterations.findLast(({ type }) => type === "message");
+  return [last ?? raw, isCompacted ? "compacted" : undefined];
+}
 
 /** Fields unique to one source, most specific first. */
 const MARKS: readonly (readonly [field: string, source: UsageSource])[] = [
@@ -282,26 +220,35 @@ export function normalizeUsage(raw: unknown, source?: UsageSource): Usage | unde
   );
 }
 
-function readUsage(raw: unknown, source: UsageSource | undefined): Usage | undefined {
-  const from = source ?? detectUsageSource(raw);
-  if (from === undefined || typeof raw !== "object" || raw === null) return undefined;
-  if (typeof from !== "string") throw unknownSource(kindOf(from));
-  if (!Object.hasOwn(READERS, from)) throw unknownSource(from);
-  const { reason: told, ...numbers } = READERS[from](raw as Json);
-  const reason = told ?? doubtAbout(numbers);
-  return { source: from, ...numbers, anchor: reason === undefined, reason };
+function readUsage(raw: unknown, given: UsageSource | undefined): Usage | undefined {
+  const source = given ?? detectUsageSource(raw);
+  if (source === undefined || typeof raw !== "object" || raw === null) return undefined;
+  if (typeof source !== "string") throw unknownSource(kindOf(source));
+  if (!Object.hasOwn(FIELDS, source)) throw unknownSource(source);
+  const fields = FIELDS[source];
+  const [record, told] = newestCall(raw as NativeObject, source);
+  const [input = 0, cacheRead = 0, cacheWrite = 0, written = 0, total = 0] = [
+    amountIn(record, fields.input),
+    amountIn(record, fields.cacheRead),
+    amountIn(record, fields.cacheWrite),
+    amountIn(record, fields.output),
+    amountIn(record, fields.total),
+  ];
+  const output = Math.max(written, total - input);
+  const reasoning = amountIn(record, fields.reasoning);
+  const write1h = amountIn(record, fields.write1h);
+  let reason = told;
+  if (input === 0) reason ??= "empty";
+  if (cacheRead + cacheWrite > input || (reasoning ?? 0) > output) reason ??= "inconsistent";
+  const anchor = reason === undefined;
+  return { source, input, cacheRead, cacheWrite, write1h, output, reasoning, anchor, reason };
 }
 
 function unknownSource(source: string): CompactError {
   return new CompactError("InvalidArgument", `${JSON.stringify(source)} is no source of usage records`, {
     place: "source",
-    hint: `Leave it out to have it recognised, or use one of ${Object.keys(READERS).join(", ")}.`,
+    hint: `Leave it out to have it recognised, or use one of ${Object.keys(FIELDS).join(", ")}.`,
   });
-}
-
-function doubtAbout({ input, cacheRead, cacheWrite, output, reasoning = 0 }: Numbers): Usage["reason"] {
-  if (input === 0) return "empty";
-  return cacheRead + cacheWrite > input || reasoning > output ? "inconsistent" : undefined;
 }
 
 /** Tokens in the context including the response: input plus output. */

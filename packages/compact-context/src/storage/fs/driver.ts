@@ -1,16 +1,9 @@
 import { constants } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { conflict } from "../../core/archive.ts";
-import type { CallOptions, ListOptions, StorageDriver } from "../../core/ports.ts";
-import {
-  abortable,
-  createKeyedMutex,
-  hasCode,
-  refuseAborted,
-  requireOptions,
-  requireText,
-} from "../../errors.ts";
-import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
+import type { ListOptions, StorageDriver } from "../../core/ports.ts";
+import { hasCode, requireOptions, requireText } from "../../errors.ts";
+import { checkedDriver, isKey } from "../keys.ts";
 import {
   appendDurably,
   commitFirst,
@@ -31,7 +24,7 @@ import {
   versionPath,
   writeTemp,
 } from "./files.ts";
-import { createFolders, entriesOf, type Folders, type Place, storageFailed } from "./folders.ts";
+import { entriesOf, Folders, type Place, storageFailed } from "./folders.ts";
 import { dropTemp, sweepTemps } from "./temps.ts";
 
 const PUT_ATTEMPTS = 100;
@@ -52,33 +45,26 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
   requireOptions(options, "options", ROOT_HINT);
   const { root, warn = () => undefined } = options;
   requireText(root, "options.root", ROOT_HINT);
-  const folders = createFolders(root);
-  const inTurn = createKeyedMutex();
+  const folders = new Folders(root);
   const location = resolve(root);
 
-  const guarded = async <T>(
-    key: string,
-    work: () => Promise<T>,
-    { signal }: CallOptions = {},
-  ): Promise<T> => {
+  const told = async <T>(key: string, work: () => Promise<T>): Promise<T> => {
     try {
-      const turn = inTurn(key, async () => {
-        refuseAborted(signal);
-        return work();
-      });
-      return await abortable(turn, signal);
+      return await work();
     } catch (error) {
       throw storageFailed(error, join(location, key));
     }
   };
 
-  return {
+  return checkedDriver({
     location,
-    get: (key, call) => guarded(key, () => at(key, readNewest), call),
-    version: (key, call) =>
-      guarded(key, async () => ((await isMissing(root, key)) ? undefined : at(key, readVersion)), call),
+    get: (key) => told(key, () => folders.find(key, readNewest)),
+    version: (key) =>
+      told(key, async () => ((await isMissing(root, key)) ? undefined : folders.find(key, readVersion))),
     async *stream(key) {
-      const file = await guarded(key, () => openNewest(folders, key));
+      const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
+      const find = () => folders.find(key, (place) => newestFile(place, open));
+      const file = (await told(key, find))?.content;
       if (file === undefined) return;
       try {
         yield* textPieces(file);
@@ -86,24 +72,24 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
         throw storageFailed(error, join(location, key));
       }
     },
-    put: (key, value, call) =>
-      guarded(key, () => put(folders, { key, value, ifVersion: call?.ifVersion }), call),
-    append: (key, records, call) => guarded(key, () => append(folders, { key, records, warn }), call),
-    list: (prefix, call) => guarded(prefix, () => listKeys(folders, prefix, call), call),
-    delete: (key, call) => guarded(key, () => remove(folders, key), call),
+    put: (key, pieces, { ifVersion }) =>
+      told(key, () =>
+        folders.make(key, async (place) => {
+          const temp = await writeTemp(place, pieces);
+          return { version: await commitOrDrop(place, temp, ifVersion, key) };
+        }),
+      ),
+    append: (key, text) => told(key, () => folders.make(key, (place) => append(place, { key, text, warn }))),
+    list: (prefix, page) => told(prefix, () => listKeys(folders, prefix, page)),
+    delete: (key) => told(key, () => remove(folders, key)),
     async *entries(prefix) {
-      for (const key of await guarded(prefix, () => listKeys(folders, prefix))) {
-        const stats = ({ place, name }: PlacedFile) => statsAt(join(place.folder, name));
-        const newest = await guarded(key, () => at(key, (place) => newestFile(place, stats)));
+      const stats = ({ place, name }: PlacedFile) => statsAt(join(place.folder, name));
+      for (const key of await told(prefix, () => listKeys(folders, prefix))) {
+        const newest = await told(key, () => folders.find(key, (place) => newestFile(place, stats)));
         if (newest !== undefined) yield { key, bytes: newest.content.size, at: newest.content.mtimeMs };
       }
     },
-  };
-
-  async function at<T>(key: string, read: (place: Place) => Promise<T>): Promise<T | undefined> {
-    checkKey(key);
-    return folders.find(key, read);
-  }
+  });
 }
 
 /**
@@ -112,7 +98,6 @@ export function createFsDriver(options: FsDriverOptions): StorageDriver {
  * link allows deletion too.
  */
 async function isMissing(root: string, key: string): Promise<boolean> {
-  checkKey(key);
   const path = join(root, key);
   const place = { folder: dirname(path), name: basename(path) };
   try {
@@ -122,26 +107,6 @@ async function isMissing(root: string, key: string): Promise<boolean> {
   } catch {
     return false;
   }
-}
-
-interface Put {
-  readonly key: string;
-  readonly value: string | Iterable<string>;
-  readonly ifVersion: string | null | undefined;
-}
-
-async function put(folders: Folders, { key, value, ifVersion }: Put): Promise<{ readonly version: string }> {
-  checkKey(key);
-  return folders.make(key, async (place) => {
-    const temp = await writeTemp(place, checkedPieces(value, key));
-    return { version: await commitOrDrop(place, temp, ifVersion, key) };
-  });
-}
-
-async function openNewest(folders: Folders, key: string): Promise<OpenFile | undefined> {
-  checkKey(key);
-  const open = (file: PlacedFile): Promise<OpenFile | undefined> => openPlain(file, constants.O_RDONLY);
-  return folders.find(key, async (place) => (await newestFile(place, open))?.content);
 }
 
 /** A successful commit consumes the temporary file. */
@@ -177,29 +142,21 @@ async function commit(
 
 interface Append {
   readonly key: string;
-  readonly records: string | readonly string[];
+  readonly text: string;
   warn(message: string): void;
 }
 
-async function append(folders: Folders, { key, records, warn }: Append): Promise<void> {
-  checkKey(key);
-  const text = recordsText(records, key);
-  await folders.make(key, async (place) => {
-    // A put value also has its readable copy under the plain name (a second hard link): rewrite it instead of
-    // appending in place.
-    if ((await versionNumbers(place)).length > 0) return rewriteWith(place, key, text);
-    if (await appendDurably(versionFile(place, 0), text, warn)) await place.sync();
-  });
-}
-
-async function rewriteWith(place: Place, key: string, text: string): Promise<void> {
-  const current = (await readNewest(place))?.value ?? "";
-  const temp = await writeTemp(place, [current + text]);
-  await commitOrDrop(place, temp, undefined, key);
+async function append(place: Place, { key, text, warn }: Append): Promise<void> {
+  // A put value also has its readable copy under the plain name (a second hard link): rewrite it instead of
+  // appending in place.
+  if ((await versionNumbers(place)).length > 0) {
+    const current = (await readNewest(place))?.value ?? "";
+    const temp = await writeTemp(place, [current + text]);
+    await commitOrDrop(place, temp, undefined, key);
+  } else if (await appendDurably(versionFile(place, 0), text, warn)) await place.sync();
 }
 
 async function remove(folders: Folders, key: string): Promise<void> {
-  checkKey(key);
   await folders.find(key, async (place) => {
     if ((await entriesOf(place.folder)).length === 0) return;
     await removeVersions(place);
@@ -212,7 +169,6 @@ async function remove(folders: Folders, key: string): Promise<void> {
 
 /** Walks no further than the page needs. */
 async function listKeys(folders: Folders, prefix: string, options: ListOptions = {}): Promise<string[]> {
-  checkPrefix(prefix);
   const { after = "", limit = Number.POSITIVE_INFINITY } = options;
   const found: string[] = [];
   for await (const key of keysBelow(folders, prefix.slice(0, prefix.lastIndexOf("/") + 1), {

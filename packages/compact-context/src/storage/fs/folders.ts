@@ -29,17 +29,6 @@ export interface Place {
   sync(): Promise<void>;
 }
 
-export interface Folders {
-  /**
-   * Runs `work` at a key's place for writing: creates missing folders and closes all of them to other users.
-   */
-  make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T>;
-  /** Runs `work` at a key's place for reading; undefined if its folder does not exist. */
-  find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined>;
-  /** Removes the empty folders of a key, up to the root. */
-  prune(key: string): Promise<void>;
-}
-
 /** A folder held open while it is in use, and for a moment afterwards. */
 interface Held {
   readonly path: string;
@@ -59,106 +48,106 @@ const MOST_OPEN = 8;
 const IDLE_MS = 100;
 const OTHERS = 0o077n;
 
-/** Walks from `root` down to a key's folder; throws on any symbolic link. */
-export function createFolders(root: string): Folders {
-  const work = async <T>(
-    route: Route,
-    how: How,
-    on: (place: Place) => Promise<T>,
-  ): Promise<T | undefined> => {
-    const held = await enter(route, route.segments.length, how);
-    if (held === undefined) return undefined;
-    const { path: folder, shown } = held;
-    try {
-      return await on({ folder, shown, name: route.name, sync: () => syncFolder(held) });
-    } finally {
-      await opened.release(held);
+/** The folders below `root`; throws on any symbolic link on the way. */
+export class Folders {
+  readonly #root: string;
+
+  constructor(root: string) {
+    this.#root = root;
+  }
+
+  /** Runs `work` at a key's place for reading; undefined if its folder does not exist. */
+  find<T>(key: string, work: (place: Place) => Promise<T>): Promise<T | undefined> {
+    return workAt(routeTo(this.#root, key), {}, work);
+  }
+
+  /**
+   * Runs `work` at a key's place for writing: creates missing folders and closes all of them to other users.
+   */
+  async make<T>(key: string, work: (place: Place) => Promise<T>): Promise<T> {
+    const route = routeTo(this.#root, key);
+    for (let attempt = 1; ; attempt++) {
+      try {
+        const made = await workAt(route, { make: true }, async (place) => ({ value: await work(place) }));
+        if (made !== undefined) return made.value;
+        throw new FolderVanished("a folder on the way vanished");
+      } catch (error) {
+        if (!(error instanceof FolderVanished) || attempt === MAKE_ATTEMPTS) throw error;
+      }
     }
-  };
-  const find: Folders["find"] = (key, on) => work(routeTo(root, key), {}, on);
-  return {
-    find,
-    async make(key, on) {
-      const route = routeTo(root, key);
-      for (let attempt = 1; ; attempt++) {
-        try {
-          let reached = false;
-          const made = await work(route, { make: true }, (place) => {
-            reached = true;
-            return on(place);
-          });
-          if (reached) return made as Awaited<ReturnType<typeof on>>;
-          throw new FolderVanished("a folder on the way vanished");
-        } catch (error) {
-          if (!(error instanceof FolderVanished) || attempt === MAKE_ATTEMPTS) throw error;
-        }
-      }
-    },
-    async prune(key) {
-      for (let end = key.lastIndexOf("/"); end > 0; end = key.lastIndexOf("/", end - 1)) {
-        const isGone = await find(key.slice(0, end), ({ folder, name }) => removeFolder(join(folder, name)));
-        if (isGone !== true) return;
-      }
-    },
-  };
+  }
+
+  /** Removes the empty folders of a key, up to the root. */
+  async prune(key: string): Promise<void> {
+    for (let end = key.lastIndexOf("/"); end > 0; end = key.lastIndexOf("/", end - 1)) {
+      const work = ({ folder, name }: Place): Promise<boolean> => removeFolder(join(folder, name));
+      if ((await this.find(key.slice(0, end), work)) !== true) return;
+    }
+  }
+}
+
+async function workAt<T>(route: Route, how: How, work: (place: Place) => Promise<T>): Promise<T | undefined> {
+  const held = await enter(route, route.segments.length, how);
+  if (held === undefined) return undefined;
+  const { path: folder, shown } = held;
+  try {
+    return await work({ folder, shown, name: route.name, sync: () => syncFolder(held) });
+  } finally {
+    await opened.release(held);
+  }
 }
 
 /** The open folders: a walk starts from the nearest one that its path still leads to. */
-interface OpenFolders {
-  get(shown: string): Held | undefined;
-  add(held: Held): Promise<void>;
-  drop(held: Held): Promise<void>;
-  release(held: Held): Promise<void>;
-}
-
-function keepOpen(): OpenFolders {
+class OpenFolders {
   /** Least recently used first. */
-  const all = new Map<string, Held>();
-  let waits = false;
-  const drop = async (held: Held): Promise<void> => {
-    if (all.get(held.shown) === held) all.delete(held.shown);
+  readonly #all = new Map<string, Held>();
+  #waits = false;
+
+  get(shown: string): Held | undefined {
+    const held = this.#all.get(shown);
+    if (held === undefined) return undefined;
+    held.users += 1;
+    this.#all.delete(shown);
+    this.#all.set(shown, held);
+    return held;
+  }
+
+  async add(held: Held): Promise<void> {
+    const before = this.#all.get(held.shown);
+    this.#all.set(held.shown, held);
+    if (before?.users === 0) await this.drop(before);
+    await this.#dropIdle(MOST_OPEN);
+  }
+
+  async drop(held: Held): Promise<void> {
+    if (this.#all.get(held.shown) === held) this.#all.delete(held.shown);
     // Nothing was written through this handle, so a failed close loses nothing.
     if (held.users === 0) await held.open?.handle.close().catch(() => undefined);
-  };
-  const dropIdle = async (most: number): Promise<void> => {
-    for (const held of all.values()) {
-      if (all.size <= most) return;
-      if (held.users === 0) await drop(held);
+  }
+
+  async release(held: Held): Promise<void> {
+    held.users -= 1;
+    if (held.users > 0) return;
+    if (!this.#waits && this.#all.size > 0) {
+      this.#waits = true;
+      later(IDLE_MS, () => {
+        this.#waits = false;
+        void this.#dropIdle(0);
+      });
     }
-  };
-  return {
-    get(shown) {
-      const held = all.get(shown);
-      if (held === undefined) return undefined;
-      held.users += 1;
-      all.delete(shown);
-      all.set(shown, held);
-      return held;
-    },
-    async add(held) {
-      const before = all.get(held.shown);
-      all.set(held.shown, held);
-      if (before?.users === 0) await drop(before);
-      await dropIdle(MOST_OPEN);
-    },
-    drop,
-    async release(held) {
-      held.users -= 1;
-      if (held.users > 0) return;
-      if (!waits && all.size > 0) {
-        waits = true;
-        later(IDLE_MS, () => {
-          waits = false;
-          void dropIdle(0);
-        });
-      }
-      if (all.get(held.shown) !== held) await drop(held);
-      await dropIdle(MOST_OPEN);
-    },
-  };
+    if (this.#all.get(held.shown) !== held) await this.drop(held);
+    await this.#dropIdle(MOST_OPEN);
+  }
+
+  async #dropIdle(most: number): Promise<void> {
+    for (const held of this.#all.values()) {
+      if (this.#all.size <= most) return;
+      if (held.users === 0) await this.drop(held);
+    }
+  }
 }
 
-const opened = keepOpen();
+const opened = new OpenFolders();
 
 interface How {
   /** Creates missing folders, and removes other users' access from those below the root. */

@@ -1,4 +1,4 @@
-import { CompactError, defined, errorMessage, requireOptions } from "../../errors.ts";
+import { CompactError, defined, errorMessage, once, requireOptions } from "../../errors.ts";
 
 /** The result of a statement. */
 export interface PostgresResult {
@@ -26,78 +26,53 @@ export interface Database {
   close(): Promise<void>;
 }
 
-export interface DatabaseOptions {
-  pool(): Promise<PostgresPool>;
-  readonly location: string;
-  /** Waits between attempts, in milliseconds; after the last one the error is thrown. */
-  readonly waits: readonly number[];
-  sleep(ms: number): Promise<void>;
-  /** Leaves the pool open on `close`: the caller owns it. */
-  readonly keepOpen: boolean;
-}
-
-/** Together long enough for a server to restart after a crash. */
-export const DEFAULT_WAITS: readonly number[] = [20, 50, 100, 250, 500, 1000, 2000, 4000];
+/** Milliseconds between attempts; together long enough for a server to restart after a crash. */
+const WAITS: readonly number[] = [20, 50, 100, 250, 500, 1000, 2000, 4000];
 
 /**
  * SQLSTATEs worth a retry: connection exceptions, temporarily exhausted resources, serialization failure and
  * deadlock, server shutting down or starting up.
  */
 const PASSING = /^(?:08...|53[23]00|40001|40P01|57P0[1235])$/;
-const BROKEN = new Set([
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "ENOENT",
-  "ETIMEDOUT",
-  "EAI_AGAIN",
-  "ENOTCONN",
-]);
+const BROKEN = /^(?:ECONNREFUSED|ECONNRESET|EPIPE|ENOENT|ETIMEDOUT|EAI_AGAIN|ENOTCONN)$/;
 const ENDED =
   /connection (?:terminated|ended)|client has encountered a connection error|not queryable|timeout exceeded when trying to connect/i;
 
-export function createDatabase(options: DatabaseOptions): Database {
-  const { location } = options;
+/** A database whose pool `open` gives on first use. */
+export function createDatabase(open: () => Promise<PostgresPool>, location: string): Database {
   let opened: PostgresPool | undefined;
-  const pool = async (): Promise<PostgresPool> => {
-    opened = await options.pool();
+  const pool = once(async () => {
+    opened = await open();
     return opened;
-  };
+  });
   return {
-    run: (text, values) => persist(async () => (await (await pool()).query(text, values)).rows, options),
-    transaction: async (work) => {
+    async run(text, values) {
+      for (let attempt = 0; ; attempt += 1) {
+        try {
+          return (await (await pool()).query(text, values)).rows;
+        } catch (error) {
+          const wait = isPassing(error) ? WAITS[attempt] : undefined;
+          if (wait === undefined) throw postgresFailed(error, location);
+          await new Promise((done) => setTimeout(done, wait));
+        }
+      }
+    },
+    async transaction(work) {
       try {
         return await inTransaction(await pool(), work);
       } catch (error) {
         throw isPassing(error) ? error : postgresFailed(error, location);
       }
     },
-    close: async () => {
-      if (!options.keepOpen) await opened?.end();
-    },
+    close: async () => opened?.end(),
   };
-}
-
-async function persist<T>(
-  work: () => Promise<T>,
-  { location, waits, sleep }: Pick<DatabaseOptions, "location" | "waits" | "sleep">,
-): Promise<T> {
-  for (let attempt = 0; ; attempt += 1) {
-    try {
-      return await work();
-    } catch (error) {
-      const wait = isPassing(error) ? waits[attempt] : undefined;
-      if (wait === undefined) throw postgresFailed(error, location);
-      await sleep(wait);
-    }
-  }
 }
 
 /** True for a transient failure: the same statement may succeed on retry. */
 function isPassing(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const code = codeOf(error);
-  return PASSING.test(code) || BROKEN.has(code) || ENDED.test(error.message);
+  return PASSING.test(code) || BROKEN.test(code) || ENDED.test(error.message);
 }
 
 /** SQLSTATE or system error code; empty if there is none. */

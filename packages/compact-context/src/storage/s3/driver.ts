@@ -1,29 +1,16 @@
 import { conflict } from "../../core/archive.ts";
-import type { CallOptions, StorageDriver, StoredValue } from "../../core/ports.ts";
+import type { StorageDriver, StoredValue } from "../../core/ports.ts";
+import { CompactError, hasCode, requireOptions, requireText } from "../../errors.ts";
+import { checkedDriver, isKey } from "../keys.ts";
 import {
-  abortable,
-  CompactError,
-  createKeyedMutex,
-  hasCode,
-  refuseAborted,
-  requireOptions,
-  requireText,
-} from "../../errors.ts";
-import { checkedPieces, checkKey, checkPrefix, isKey, recordsText } from "../keys.ts";
-import { type Bucket, createBucket, type ObjectBytes } from "./bucket.ts";
-import { createConnection, type S3Client } from "./client.ts";
-import {
-  appendRecord,
-  copiesBefore,
-  folderOfCopies,
-  hasCopies,
-  notesOfWrite,
-  readBeginning,
-  readOn,
-  readValue,
-  versionOf,
-  writeValue,
-} from "./values.ts";
+  Bucket,
+  createConnection,
+  type Notes,
+  type ObjectBytes,
+  type ObjectFacts,
+  type S3Client,
+  type Written,
+} from "./bucket.ts";
 
 const BUCKET_HINT = "Pass the bucket of the archive: { bucket }.";
 
@@ -58,73 +45,55 @@ const READ_ATTEMPTS = 10;
 export function createS3Driver(options: S3DriverOptions): StorageDriver {
   requireOptions(options, "options", BUCKET_HINT);
   requireText(options.bucket, "options.bucket", BUCKET_HINT);
-  const place = placeOf(options);
+  const { location, prefix } = placeOf(options);
   const wait = options.wait ?? ((ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms)));
-  const settings = {
-    bucket: options.bucket,
-    prefix: place.prefix,
-    kmsKeyId: options.kmsKeyId,
-    attempts: { timeout: options.timeout ?? 15_000, most: options.attempts ?? 6, wait, random: Math.random },
-    connect: createConnection(options),
+  const attempts = {
+    timeout: options.timeout ?? 15_000,
+    most: options.attempts ?? 6,
+    wait,
+    random: Math.random,
   };
-  const inTurn = createKeyedMutex();
-  const newWrite = (): string => crypto.randomUUID();
+  const { bucket: name, kmsKeyId } = options;
+  const connect = createConnection(options);
+  const bucket = (signal?: AbortSignal): Bucket =>
+    new Bucket({ bucket: name, prefix, kmsKeyId, attempts, connect, signal });
+  /** Backs off after losing the `n`th race. */
   const yieldTurn = (n: number): Promise<void> => wait(Math.min(500, 5 * n) * Math.random());
-  const guarded = <T>(
-    key: string,
-    work: (bucket: Bucket) => Promise<T>,
-    { signal }: CallOptions = {},
-  ): Promise<T> => {
-    const turn = inTurn(key, async () => {
-      checkKey(key);
-      refuseAborted(signal);
-      return work(createBucket({ ...settings, signal }));
-    });
-    return abortable(turn, signal);
-  };
 
-  return {
-    location: place.location,
-    get: (key, call) => guarded(key, (bucket) => get(bucket, key), call),
+  return checkedDriver({
+    location,
+    get: (key, call) => get(bucket(call?.signal), key),
     async *stream(key) {
-      checkKey(key);
-      yield* (await openValue(createBucket(settings), key))?.pieces ?? [];
+      yield* (await openValue(bucket(), key))?.pieces ?? [];
     },
-    async version(key, { signal } = {}) {
-      checkKey(key);
-      const facts = await createBucket({ ...settings, signal }).facts(key);
-      return facts && versionOf(facts);
+    version: async (key, call) => versionOf(await bucket(call?.signal).facts(key)),
+    put: async (key, pieces, { ifVersion, signal }) => ({
+      version: await replaceValue(bucket(signal), key, pieces, ifVersion),
+    }),
+    append: (key, text, call) => appendRecord(bucket(call?.signal), key, text, yieldTurn),
+    async list(under, { after = "", limit = Number.POSITIVE_INFINITY, signal } = {}) {
+      const found: string[] = [];
+      for await (const { key } of bucket(signal).objects(under, after, limit)) {
+        if (found.length >= limit) break;
+        if (key > after && isKey(key)) found.push(key);
+      }
+      return found.sort();
     },
-    put: (key, value, call) =>
-      guarded(
-        key,
-        async (bucket) => {
-          const write = { key, value, ifVersion: call?.ifVersion, write: newWrite() };
-          return { version: await put(bucket, write) };
-        },
-        call,
-      ),
-    append: (key, records, call) =>
-      guarded(
-        key,
-        async (bucket) => appendRecord(bucket, { key, text: recordsText(records, key), newWrite, yieldTurn }),
-        call,
-      ),
-    async list(prefix, { after, limit, signal } = {}) {
-      checkPrefix(prefix);
-      return createBucket({ ...settings, signal }).names(prefix, { after, limit, accept: isKey });
+    async delete(key, call) {
+      await bucket(call?.signal).remove(key);
+      await removeBelow(bucket(call?.signal), folderOfCopies(key));
     },
-    delete: (key, call) => guarded(key, (bucket) => remove(bucket, key), call),
-    async *entries(prefix) {
-      checkPrefix(prefix);
-      for await (const entry of createBucket(settings).entries(prefix)) if (isKey(entry.key)) yield entry;
+    async *entries(under) {
+      for await (const entry of bucket().objects(under)) if (isKey(entry.key)) yield entry;
     },
-    async purge(prefix) {
-      checkPrefix(prefix);
-      const bucket = createBucket(settings);
-      for (const name of await bucket.names(prefix)) await bucket.remove(name);
-    },
-  };
+    purge: (under) => removeBelow(bucket(), under),
+  });
+}
+
+async function removeBelow(bucket: Bucket, prefix: string): Promise<void> {
+  const names: string[] = [];
+  for await (const { key } of bucket.objects(prefix)) names.push(key);
+  for (const name of names) await bucket.remove(name);
 }
 
 function placeOf({ bucket, prefix = "" }: S3DriverOptions): { location: string; prefix: string } {
@@ -146,30 +115,6 @@ function placeOf({ bucket, prefix = "" }: S3DriverOptions): { location: string; 
     : { location: `s3://${bucket}/${inner}`, prefix: `${inner}/` };
 }
 
-interface Put {
-  readonly key: string;
-  readonly value: string | Iterable<string>;
-  readonly ifVersion: string | null | undefined;
-  readonly write: string;
-}
-
-async function put(bucket: Bucket, { key, value, ifVersion, write }: Put): Promise<string> {
-  const checked = checkedPieces(value, key);
-  if (ifVersion === null)
-    return writeValue(bucket, key, { chunks: checked, condition: null, notes: notesOfWrite(write) });
-  const before = await bucket.facts(key);
-  if (ifVersion !== undefined && (before === undefined || versionOf(before) !== ifVersion))
-    throw conflict(key);
-  const copies = before === undefined ? [] : await copiesBefore(bucket, before);
-  const version = await writeValue(bucket, key, {
-    chunks: checked,
-    condition: ifVersion === undefined ? undefined : before?.etag,
-    notes: notesOfWrite(write, before?.notes),
-  });
-  for (const copy of copies ?? []) await bucket.remove(copy);
-  return version;
-}
-
 async function get(bucket: Bucket, key: string): Promise<StoredValue | undefined> {
   for (let attempt = 1; ; attempt++) {
     try {
@@ -184,42 +129,210 @@ async function get(bucket: Bucket, key: string): Promise<StoredValue | undefined
   }
 }
 
-interface OpenValue {
-  readonly version: string;
-  readonly pieces: AsyncIterable<string>;
+/**
+ * Each write stores a random name with the object, in front of the names of the last few writes. It makes
+ * versions of equal content distinct, and tells a write whose response was lost whether it succeeded, even if
+ * others have written since.
+ */
+const WRITES = "compact-writes";
+const REMEMBERED_WRITES = 12;
+const PART_BYTES = 8_388_608;
+
+/** The names of the writes that a note keeps, newest first; none for objects written by other tools. */
+function writesOf(notes: Notes = {}): string[] {
+  return (notes[WRITES] ?? "").split(" ").filter((write) => write !== "");
+}
+
+/** The notes of a write named `write` that replaces an object with the notes `before`. */
+function notesOfWrite(write: string, before?: Notes): Notes {
+  return { [WRITES]: [write, ...writesOf(before).slice(0, REMEMBERED_WRITES - 1)].join(" ") };
+}
+
+/** Distinct for every write, even of the same content. */
+function versionOf(facts: Pick<ObjectFacts, "etag" | "notes">): string;
+function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined;
+function versionOf(facts: Pick<ObjectFacts, "etag" | "notes"> | undefined): string | undefined {
+  return facts && `${facts.etag}.${writesOf(facts.notes)[0] ?? ""}`;
+}
+
+/** The version of a conditional write that is done, even if its response was lost; undefined if it was refused. */
+async function versionWritten(
+  bucket: Bucket,
+  name: string,
+  written: Written,
+  write: string,
+): Promise<string | undefined> {
+  if (written !== undefined) return `${written}.${write}`;
+  const now = await bucket.facts(name);
+  const writes = writesOf(now?.notes);
+  if (!writes.includes(write)) return undefined;
+  return writes[0] === write ? versionOf(now) : `overwritten.${write}`;
 }
 
 /**
- * One version of a value; undefined if there is none. Reading rejects with `Conflict` if the value is
- * replaced meanwhile.
+ * Writes a value over the version that `ifVersion` names, over nothing (null) or over whatever is there: one request
+ * if it is small, otherwise parts of eight megabytes.
  */
-async function openValue(bucket: Bucket, key: string): Promise<OpenValue | undefined> {
-  const newest = await readBeginning(bucket, key);
+async function replaceValue(
+  bucket: Bucket,
+  key: string,
+  pieces: AsyncIterable<string>,
+  ifVersion: string | null | undefined,
+): Promise<string> {
+  const before = ifVersion === null ? undefined : await bucket.facts(key);
+  if (typeof ifVersion === "string" && versionOf(before) !== ifVersion) throw conflict(key);
+  const condition = typeof ifVersion === "string" ? before?.etag : ifVersion;
+  const copies = before === undefined ? [] : await copiesBefore(bucket, before);
+  const write = crypto.randomUUID();
+  const notes = notesOfWrite(write, before?.notes);
+  const parts = byteParts(pieces);
+  const { value: first = new Uint8Array() } = await parts.next();
+  const second = await parts.next();
+  const written =
+    second.done === true
+      ? await bucket.write(key, first, condition, notes)
+      : await bucket.upload(key, chain([first, second.value], parts), condition, notes);
+  const version = await versionWritten(bucket, key, written, write);
+  if (version === undefined) throw conflict(key);
+  for (const copy of copies ?? []) await bucket.remove(copy);
+  return version;
+}
+
+async function* chain<T>(first: Iterable<T>, rest: AsyncIterable<T>): AsyncGenerator<T> {
+  yield* first;
+  yield* rest;
+}
+
+/** UTF-8 in parts of equal size; only the last is shorter. */
+async function* byteParts(pieces: AsyncIterable<string>): AsyncGenerator<Uint8Array, undefined> {
+  let open: Uint8Array[] = [];
+  let size = 0;
+  for await (const piece of pieces) {
+    const bytes = new TextEncoder().encode(piece);
+    open.push(bytes);
+    size += bytes.length;
+    if (size < PART_BYTES) continue;
+    const joined = joinBytes(open);
+    const whole = size - (size % PART_BYTES);
+    for (let start = 0; start < whole; start += PART_BYTES) yield joined.subarray(start, start + PART_BYTES);
+    open = whole === size ? [] : [joined.slice(whole)];
+    size -= whole;
+  }
+  if (size > 0) yield joinBytes(open);
+  return undefined;
+}
+
+function joinBytes(pieces: readonly Uint8Array[]): Uint8Array {
+  const joined = new Uint8Array(pieces.reduce((size, { length }) => size + length, 0));
+  let offset = 0;
+  for (const piece of pieces) {
+    joined.set(piece, offset);
+    offset += piece.length;
+  }
+  return joined;
+}
+
+/**
+ * One version of a value, read by eight megabytes; undefined if there is none. Reading rejects with `Conflict` if
+ * the value is replaced meanwhile.
+ */
+async function openValue(
+  bucket: Bucket,
+  key: string,
+): Promise<{ readonly version: string; readonly pieces: AsyncIterable<string> } | undefined> {
+  const newest = await bucket.read(key, 0, PART_BYTES);
   if (newest === undefined) return undefined;
-  const version = versionOf(newest);
-  if (!hasCopies(newest.notes)) return { version, pieces: readOn(bucket, key, newest) };
   const copies = await copiesBefore(bucket, newest);
   if (copies === undefined) throw conflict(key);
-  return { version, pieces: readAll(bucket, { key, newest, copies }) };
-}
-
-async function* readAll(
-  bucket: Bucket,
-  { key, newest, copies }: { key: string; newest: ObjectBytes; copies: readonly string[] },
-): AsyncGenerator<string> {
-  for (const copy of copies) {
-    let length = 0;
-    for await (const piece of readValue(bucket, copy)) {
-      length += piece.length;
-      yield piece;
+  const pieces = async function* (): AsyncGenerator<string> {
+    for (const copy of copies) {
+      const first = await bucket.read(copy, 0, PART_BYTES);
+      // It was deleted, along with the value it belonged to.
+      if (first === undefined) throw conflict(key);
+      yield* readOn(bucket, copy, first);
     }
-    // Copies are never empty: this one was deleted, along with the value it belonged to.
-    if (length === 0) throw conflict(key);
-  }
-  yield* readOn(bucket, key, newest);
+    yield* readOn(bucket, key, newest);
+  };
+  return { version: versionOf(newest), pieces: pieces() };
 }
 
-async function remove(bucket: Bucket, key: string): Promise<void> {
-  await bucket.remove(key);
-  for (const copy of await bucket.names(folderOfCopies(key))) await bucket.remove(copy);
+/** The text of the object whose beginning was read. */
+async function* readOn(bucket: Bucket, name: string, first: ObjectBytes): AsyncGenerator<string> {
+  const { size, etag } = first;
+  const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
+  let { bytes } = first;
+  for (let start = 0; ; ) {
+    const piece = decoder.decode(bytes, { stream: true });
+    if (piece !== "") yield piece;
+    start += bytes.length;
+    if (bytes.length === 0 || start >= size) break;
+    const next = await bucket.read(name, start, PART_BYTES, etag);
+    if (next === undefined) throw conflict(name);
+    bytes = next.bytes;
+  }
+  const rest = decoder.decode();
+  if (rest !== "") yield rest;
+}
+
+/**
+ * A value that is appended to is one object, rewritten over the version read, until it reaches `FULL` bytes.
+ * The next append has the server copy the object to a hidden name that is never reused, and writes a new
+ * object that holds only the new record and names that copy as its predecessor. Each step takes effect with
+ * one conditional write of the object itself, so concurrent appends and puts of several processes never
+ * overwrite one another.
+ */
+const FULL = 16_384;
+const APPEND_ATTEMPTS = 100;
+const BEFORE = "compact-before";
+const COUNT = "compact-count";
+
+/** Appends a record; durable once it resolves, and applied once even if responses are lost. */
+async function appendRecord(
+  bucket: Bucket,
+  key: string,
+  text: string,
+  yieldTurn: (lost: number) => Promise<void>,
+): Promise<void> {
+  const write = crypto.randomUUID();
+  const added = new TextEncoder().encode(text);
+  for (let attempt = 1; attempt <= APPEND_ATTEMPTS; attempt++) {
+    const written = await appendOnce(bucket, key, added, write);
+    if ((await versionWritten(bucket, key, written, write)) !== undefined) return;
+    await yieldTurn(attempt);
+  }
+  throw conflict(key);
+}
+
+async function appendOnce(bucket: Bucket, key: string, added: Uint8Array, write: string): Promise<Written> {
+  const tail = await bucket.read(key, 0, FULL);
+  if (tail === undefined) return bucket.write(key, added, null, notesOfWrite(write));
+  const { etag, notes, size, bytes } = tail;
+  const follow = notesOfWrite(write, notes);
+  if (size === 0 || size + added.length <= FULL)
+    return bucket.write(key, joinBytes([bytes, added]), etag, { ...notes, ...follow });
+  const count = Number(notes[COUNT] ?? 0) + 1;
+  const copy = `${folderOfCopies(key)}${String(count).padStart(6, "0")}-${writesOf(notes)[0] ?? etag}`;
+  if (!(await bucket.copy(key, copy, etag))) return undefined;
+  return bucket.write(key, added, etag, { ...follow, [BEFORE]: copy, [COUNT]: String(count) });
+}
+
+/** The hidden objects that precede this one, oldest first; undefined if one of them is gone. */
+async function copiesBefore(
+  bucket: Bucket,
+  { notes }: Pick<ObjectFacts, "notes">,
+): Promise<string[] | undefined> {
+  const copies: string[] = [];
+  for (let name = notes[BEFORE]; name !== undefined; ) {
+    copies.unshift(name);
+    const facts: ObjectFacts | undefined = await bucket.facts(name);
+    if (facts === undefined) return undefined;
+    name = facts.notes[BEFORE];
+  }
+  return copies;
+}
+
+/** The folder of a key's hidden objects; no key is ever inside it. */
+function folderOfCopies(key: string): string {
+  const slash = key.lastIndexOf("/") + 1;
+  return `${key.slice(0, slash)}.${key.slice(slash)}.before/`;
 }

@@ -1,4 +1,4 @@
-import { requireNumber, requireText } from "../../errors.ts";
+import { requireText } from "../../errors.ts";
 import { byteKinds, END_BYTE } from "./characters.ts";
 import { createMergeCounter, type MergeCounter } from "./merge.ts";
 import {
@@ -22,11 +22,6 @@ export interface Encoding {
    * throws an Error if that is missing or corrupt.
    */
   count(text: string): number;
-  /**
-   * The exact count if it is at most `limit`; otherwise some number above `limit`, without reading all of the
-   * text.
-   */
-  countUpTo(text: string, limit: number): number;
 }
 
 /**
@@ -139,15 +134,14 @@ export function createEncoding(name: string, load: () => Vocabulary, split: Spli
     return kept;
   }
 
-  function countUpTo(text: string, limit: number): number {
+  function count(text: string): number {
     requireText(text, "text", "Pass the text itself; countTokens counts lists of messages.");
-    if (limit !== Number.POSITIVE_INFINITY) requireNumber(limit, "limit", "Pass the most tokens to count.");
     const { buffers: small, countPieces } = prepare();
     let buffers = small;
     let window = WINDOW;
     let total = 0;
     let at = 0;
-    while (at < text.length && total <= limit) {
+    while (at < text.length) {
       const to = windowEnd(text, at, window);
       const { bytes, ends } = buffers;
       const length = encoder.encodeInto(text.slice(at, to), bytes).written;
@@ -168,7 +162,7 @@ export function createEncoding(name: string, load: () => Vocabulary, split: Spli
     return total;
   }
 
-  return { name, countUpTo, count: (text) => countUpTo(text, Number.POSITIVE_INFINITY) };
+  return { name, count };
 }
 
 /** UTF-8 text, and a view of the same bytes for reading words; both at least 8 bytes longer than the text. */

@@ -42,100 +42,62 @@ export function attemptsIn(properties: CompactEvent["properties"]): readonly Att
   return typeof attempt === "object" && attempt !== null ? [attempt as Attempt] : [];
 }
 
-type MetricName =
-  | "compact.request.tokens"
-  | "compact.request.usage"
-  | "compact.rounds"
-  | "compact.round.duration"
-  | "compact.round.tokens_removed"
-  | "compact.round.messages_pruned"
-  | "compact.summary.compression_ratio"
-  | "compact.summary.duration"
-  | "compact.summary.cost"
-  | "compact.errors"
-  | "compact.warnings"
-  | "gen_ai.client.token.usage"
-  | "gen_ai.client.operation.duration";
-
 interface Instrument {
   readonly kind: "counter" | "histogram";
   readonly unit: string;
   readonly description: string;
 }
 
+const counter = (unit: string, description: string): Instrument => ({ kind: "counter", unit, description });
+const histogram = (unit: string, description: string): Instrument => ({
+  kind: "histogram",
+  unit,
+  description,
+});
+
 /** All metrics; `gen_ai.*` as defined by OpenTelemetry's GenAI conventions. */
-export const METRICS: Readonly<Record<MetricName, Instrument>> = {
-  "compact.request.tokens": {
-    kind: "histogram",
-    unit: "{token}",
-    description: "Tokens of the request that was looked at, by our count",
-  },
-  "compact.request.usage": {
-    kind: "histogram",
-    unit: "1",
-    description: "Share of the model's window that the request takes",
-  },
-  "compact.rounds": { kind: "counter", unit: "{round}", description: "Compactions, by their reason" },
-  "compact.round.duration": {
-    kind: "histogram",
-    unit: "s",
-    description: "Work of one compaction, its summary included",
-  },
-  "compact.round.tokens_removed": {
-    kind: "counter",
-    unit: "{token}",
-    description: "Tokens that compactions took out of requests",
-  },
-  "compact.round.messages_pruned": {
-    kind: "counter",
-    unit: "{message}",
-    description: "Messages that left the list for the archive",
-  },
-  "compact.summary.compression_ratio": {
-    kind: "histogram",
-    unit: "1",
-    description: "Tokens of the summary by tokens of what it stands for",
-  },
-  "compact.summary.duration": { kind: "histogram", unit: "s", description: "Making one summary" },
-  "compact.summary.cost": {
-    kind: "counter",
-    unit: "{USD}",
-    description: "Dollars for the models of summaries, where usage and prices are known",
-  },
-  "compact.errors": { kind: "counter", unit: "{error}", description: "Failures, by type" },
-  "compact.warnings": { kind: "counter", unit: "{warning}", description: "Warnings, by code" },
-  "gen_ai.client.token.usage": {
-    kind: "histogram",
-    unit: "{token}",
-    description: "Tokens that the models of summaries read and wrote, as their providers report them",
-  },
-  "gen_ai.client.operation.duration": {
-    kind: "histogram",
-    unit: "s",
-    description: "Requests to the models of summaries",
-  },
+export const METRICS: Readonly<Record<string, Instrument>> = {
+  "compact.request.tokens": histogram("{token}", "Tokens of the request that was looked at, by our count"),
+  "compact.request.usage": histogram("1", "Share of the model's window that the request takes"),
+  "compact.rounds": counter("{round}", "Compactions, by their reason"),
+  "compact.round.duration": histogram("s", "Work of one compaction, its summary included"),
+  "compact.round.tokens_removed": counter("{token}", "Tokens that compactions took out of requests"),
+  "compact.round.messages_pruned": counter("{message}", "Messages that left the list for the archive"),
+  "compact.summary.compression_ratio": histogram(
+    "1",
+    "Tokens of the summary by tokens of what it stands for",
+  ),
+  "compact.summary.duration": histogram("s", "Making one summary"),
+  "compact.summary.cost": counter(
+    "{USD}",
+    "Dollars for the models of summaries, where usage and prices are known",
+  ),
+  "compact.errors": counter("{error}", "Failures, by type"),
+  "compact.warnings": counter("{warning}", "Warnings, by code"),
+  "gen_ai.client.token.usage": histogram(
+    "{token}",
+    "Tokens that the models of summaries read and wrote, as their providers report them",
+  ),
+  "gen_ai.client.operation.duration": histogram("s", "Requests to the models of summaries"),
 };
 
-type Measure = (name: MetricName, value: unknown, attributes?: OpenTelemetryAttributes) => void;
+type Measure = (name: string, value: unknown, attributes?: OpenTelemetryAttributes) => void;
 type Write = (value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext) => void;
 
 /** Measures events. No attribute identifies a session: each session would add a series. */
 export function createMeasures(
   meter: OpenTelemetryMeter,
 ): (event: CompactEvent, context?: OpenTelemetryContext) => void {
-  const written = new Map<MetricName, Write>();
-  const writerOf = (name: MetricName): Write => {
-    const known = written.get(name);
+  const writers = new Map<string, Write>();
+  const writerOf = (name: string): Write => {
+    const known = writers.get(name);
     if (known !== undefined) return known;
-    const { kind, ...options } = METRICS[name];
-    if (kind === "counter") {
-      const counter = meter.createCounter(name, options);
-      written.set(name, (value, ...more) => counter.add(value, ...more));
-    } else {
-      const histogram = meter.createHistogram(name, options);
-      written.set(name, (value, ...more) => histogram.record(value, ...more));
-    }
-    return writerOf(name);
+    const { kind, ...options } = METRICS[name] as Instrument;
+    const made =
+      kind === "counter" ? meter.createCounter(name, options) : meter.createHistogram(name, options);
+    const write: Write = (...given) => ("add" in made ? made.add(...given) : made.record(...given));
+    writers.set(name, write);
+    return write;
   };
   return (event, context) => {
     const measure: Measure = (name, value, attributes = {}) => {
@@ -202,14 +164,8 @@ export interface InstrumentOptions {
 }
 
 export interface OpenTelemetryMeter {
-  createCounter(
-    name: string,
-    options?: InstrumentOptions,
-  ): { add(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
-  createHistogram(
-    name: string,
-    options?: InstrumentOptions,
-  ): { record(value: number, attributes?: OpenTelemetryAttributes, context?: OpenTelemetryContext): void };
+  createCounter(name: string, options?: InstrumentOptions): { add: Write };
+  createHistogram(name: string, options?: InstrumentOptions): { record: Write };
 }
 
 // ---- Prometheus
