@@ -15,8 +15,8 @@ import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/text.ts";
-import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
 import { typedRequest } from "./view/message-view.ts";
+import { type StoredRecord, storedRecord } from "./view/stored-record.ts";
 
 // Opens the archive of a command, lists its sessions and probes its storage.
 
@@ -166,9 +166,8 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
   const steps = await archive.steps(id);
   const [first, newest] = [steps[0], steps.at(-1)];
   if (first === undefined || newest === undefined) return { id, steps, messages: 0 };
-  const record = await archive.readSummary(id, newest);
-  const messages = statedMessages(record) ?? (await countMessages(archive, id, newest));
-  const { at, tokensBefore, tokensAfter } = storedRecord(record, messages);
+  const { at, tokensBefore, tokensAfter, outcomes } = storedRecord(await archive.readSummary(id, newest));
+  const messages = outcomes?.length ?? (await countMessages(archive, id, newest));
   const title = await firstRequest(archive, id, first);
   return { id, steps, title, at, messages, tokensBefore, tokensAfter };
 }

@@ -10,7 +10,7 @@ import type { ReplayCompaction } from "../replay/session.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
-import { createViewStore, type ViewStore } from "../view/view-store.ts";
+import { ViewStore } from "../view/view-store.ts";
 import { serveView } from "../view-page.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
@@ -35,7 +35,7 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
 
 /** Plays as soon as a page is connected, and serves it until the user stops the command. */
 async function watch(invocation: Invocation, play: (store: ViewStore) => Promise<number>): Promise<number> {
-  const store = createViewStore();
+  const store = new ViewStore();
   let code = 0;
   await serveView(invocation, {
     store,

@@ -15,7 +15,7 @@ import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { readEventLine } from "../view/event-reader.ts";
-import { createViewStore, type ViewStore } from "../view/view-store.ts";
+import { ViewStore } from "../view/view-store.ts";
 import { serveView, type ViewSource } from "../view-page.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
@@ -37,7 +37,7 @@ async function openSource(invocation: Invocation): Promise<ViewSource> {
 /** A transcript, replayed while the page is open. */
 async function transcriptSource(invocation: Invocation): Promise<ViewSource> {
   const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact view");
-  const store = createViewStore();
+  const store = new ViewStore();
   return {
     store,
     async fill() {
@@ -61,16 +61,17 @@ async function archiveSource(invocation: Invocation, folder: string | undefined)
   const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
   const source = openArchiveSource({ ...invocation, flags });
   const { location } = source.archive;
-  const store = createViewStore();
+  const store = new ViewStore();
   const fingerprints = new Map<string, string>();
   const idsByFolder = new Map<string, string>();
   const scan = async (): Promise<void> => {
     for (const id of await sessionIds(source.archive, idsByFolder)) {
       const fingerprint = await fingerprintOf(location, id);
       if (fingerprints.get(id) === fingerprint) continue;
-      const { record } = store.open((changed) => createArchivedRecord(id, source, changed));
+      const record = createArchivedRecord(id, source);
+      store.add(record);
       fingerprints.set(id, fingerprint);
-      if (fingerprints.size <= PRELOADED) await record.originals.load?.();
+      if (fingerprints.size <= PRELOADED) await record.originals.load();
     }
   };
   await scan();
@@ -192,7 +193,7 @@ async function readFirstLine(path: string): Promise<string> {
 /** An events file and the lines appended to it. */
 async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
   const path = resolve(ports.cwd, name);
-  const store = createViewStore();
+  const store = new ViewStore();
   return {
     store,
     async fill(stopped) {

@@ -3,7 +3,7 @@ import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 import { isObject } from "compact-context/internal/errors";
-import type { CompactionHead, ExpandedView, LayerKey, MessageKind, Outcome } from "./session-view.ts";
+import type { CompactionHead, LayerKey, MessageKind, Outcome } from "./session-view.ts";
 
 const PREVIEW_LENGTH = 240;
 
@@ -73,15 +73,6 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 
 /** The layers of a session known by events alone. */
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
-
-/** The number of messages by outcome. */
-export function countOutcomes(
-  entries: readonly { readonly outcome: Outcome }[],
-): Partial<Record<Outcome, number>> {
-  const counts: Partial<Record<Outcome, number>> = {};
-  for (const { outcome } of entries) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-}
 
 /** Tokens of a request outside its messages. */
 export interface FixedTokens {
@@ -168,18 +159,4 @@ export function jsonText(value: unknown): string {
 
 function own(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
-}
-
-/** Characters of one response. */
-const CHUNK_LENGTH = 20_000;
-
-/** The chunk of a text at an offset, and the offset of the next one; surrogate pairs stay whole. */
-export function expandedChunk(
-  text: string,
-  offset: number,
-): Pick<ExpandedView, "text" | "offset" | "characters" | "next"> {
-  const from = Math.min(offset, text.length);
-  const chunk = text.slice(from, from + CHUNK_LENGTH).replace(/(?<=.)[\ud800-\udbff]$/s, "");
-  const end = from + chunk.length;
-  return { text: chunk, offset: from, characters: text.length, next: end < text.length ? end : undefined };
 }

@@ -183,7 +183,6 @@ describe("a session", () => {
       message,
       role: "user",
       kind: "text",
-      layer: "recent",
       outcome: word,
       tokens: 9,
       tokensAfter: 3,

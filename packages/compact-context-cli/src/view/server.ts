@@ -249,7 +249,7 @@ export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult
   if (id === undefined) return store.list();
   const record = store.get(decoded(id));
   if (record === undefined) return undefined;
-  await record.originals.load?.();
+  await record.originals.load();
   if (part === undefined) return record.view(offsetsIn(query));
   if (part === "messages" && index === undefined) return messages(record, query);
   return part === "compactions" ? compaction(record, wholeNumber(index)) : undefined;

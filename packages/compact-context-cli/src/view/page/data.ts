@@ -85,7 +85,7 @@ function lengthOf({ steps, compactions, spans }: SessionView): number {
 }
 
 /** One row of the window: a message as it was sent, original or compacted. */
-export type ContentRow = Omit<MessageOutcome, "layer" | "outcome" | "tokensAfter" | "reason"> &
+export type ContentRow = Omit<MessageOutcome, "outcome" | "tokensAfter" | "reason"> &
   Partial<Pick<MessageOutcome, "outcome">>;
 
 /** The window at a step. */
@@ -124,7 +124,7 @@ function compactedRows(compaction: CompactionView, isUnknown: boolean): ContentR
   if (known !== undefined) return known;
   const rows: ContentRow[] = [];
   let hasSummary = isUnknown || compaction.summary.length === 0;
-  for (const { layer: _, tokensAfter, tokens: __, reason: ___, ...rest } of compaction.messages) {
+  for (const { tokensAfter, tokens: _, reason: __, ...rest } of compaction.messages) {
     if (rest.outcome !== "summarized") rows.push({ ...rest, tokens: tokensAfter });
     else if (!hasSummary) {
       hasSummary = true;
