@@ -15,8 +15,7 @@ import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/text.ts";
-import { typedRequest } from "./view/message-view.ts";
-import { type StoredRecord, storedRecord } from "./view/stored-record.ts";
+import { type StoredRecord, storedRecord, typedRequest } from "./view/message-view.ts";
 
 // Opens the archive of a command, lists its sessions and probes its storage.
 

@@ -8,7 +8,15 @@ import type { SessionState } from "compact-context/internal/core/view";
 import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
 import { createEventReader, type EventReader, readEventLine, type TracedEvent } from "./event-reader.ts";
-import { EVENT_LAYERS, shortPreview, textIn, typedRequest } from "./message-view.ts";
+import {
+  EVENT_LAYERS,
+  type StoredOutcome,
+  type StoredRecord,
+  shortPreview,
+  storedRecord,
+  textIn,
+  typedRequest,
+} from "./message-view.ts";
 import {
   type CompactedMessage,
   groupPositions,
@@ -17,7 +25,6 @@ import {
   searchArchive,
 } from "./originals.ts";
 import { SessionRecord } from "./session-record.ts";
-import { type StoredOutcome, type StoredRecord, storedRecord } from "./stored-record.ts";
 
 /** An archive and what is needed to read it. */
 export interface ArchiveSource {

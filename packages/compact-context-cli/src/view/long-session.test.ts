@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { Originals } from "./originals.ts";
-import { hasMore, mergeSession, nextOffsets } from "./page/data.ts";
+import { hasMore, mergeSession, nextOffsets } from "./page/state.ts";
 import { SessionRecord } from "./session-record.ts";
 import type { SessionView } from "./session-view.ts";
 

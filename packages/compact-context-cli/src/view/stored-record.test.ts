@@ -1,6 +1,6 @@
 import { planCompaction } from "compact-context/internal/compact";
 import { describe, expect, it } from "vitest";
-import { storedRecord } from "./stored-record.ts";
+import { storedRecord } from "./message-view.ts";
 
 const plan = planCompaction(
   Array.from({ length: 20 }, (_, index) => [

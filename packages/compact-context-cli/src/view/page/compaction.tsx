@@ -10,11 +10,18 @@ import type {
   SourceView,
   SummaryPiece,
 } from "../session-view.ts";
-import { sum } from "./columns.ts";
-import type { MessageRef } from "./data.ts";
-import { originals, revision } from "./data.ts";
 import { Detail, List, messageRow, moveFocus, Term, titleOf } from "./list.tsx";
-import { announcement, compaction, openCompaction, openMessage, session } from "./state.ts";
+import { sum } from "./rows.ts";
+import {
+  announcement,
+  compaction,
+  type MessageRef,
+  openCompaction,
+  openMessage,
+  originals,
+  revision,
+  session,
+} from "./state.ts";
 import {
   clockTimeAfter,
   count,
