@@ -33,8 +33,15 @@ import {
 import { SessionRecord } from "../view/session-record.ts";
 import type { CompactionHead, CostView, StepView } from "../view/session-view.ts";
 import type { ViewStore } from "../view/view-store.ts";
-import { REPLAY_ID, type ReplayObserver, type ReplayPorts } from "./live.ts";
-import { type Economy, type Replay, replaySession, wholeHistory } from "./replay.ts";
+import {
+  type Economy,
+  REPLAY_ID,
+  type Replay,
+  type ReplayObserver,
+  type ReplayPorts,
+  replaySession,
+  wholeHistory,
+} from "./replay.ts";
 
 /** Plays a session as `replaySession` does and records it in `store` for the page. */
 export async function replayWatched(
@@ -247,13 +254,9 @@ function searchOf(
 }
 
 function costOf({ policies }: Economy): CostView | undefined {
-  const [own] = policies;
-  const none = policies.find(({ name }) => name === "none");
-  if (own?.dollars === undefined) return undefined;
-  return {
-    compact: own.dollars,
-    none: none?.dollars === undefined || none.overWindow > 0 ? undefined : none.dollars,
-  };
+  const none = policies.find(({ policy }) => policy === "none");
+  const compact = policies[0]?.dollars ?? undefined;
+  return compact === undefined ? undefined : { compact, none: none?.dollars ?? undefined };
 }
 
 /** Characters written before yielding to the event loop. */
