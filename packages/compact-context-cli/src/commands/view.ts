@@ -163,8 +163,6 @@ function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (
 }
 
 const HEAD_BYTES = 64 * 1024;
-/** Characters; a longer line is not an event and is skipped. */
-const MAX_LINE = 4_000_000;
 const EVENTS_POLL_MS = 500;
 
 /** True for a file whose first line is an event of Compact; the line may be longer than the bytes read. */
@@ -194,18 +192,25 @@ async function readFirstLine(path: string): Promise<string> {
 async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
   const path = resolve(ports.cwd, name);
   const store = new ViewStore();
+  const decoder = new TextDecoder();
+  let pending = "";
+  /** Adds the events in a chunk; returns the number of lines that are none. */
+  const addChunk = (chunk: Uint8Array): number => {
+    const lines = (pending + decoder.decode(chunk, { stream: true })).split("\n");
+    pending = lines.pop() ?? "";
+    return lines.filter((line) => !addEvent(store, line)).length;
+  };
   return {
     store,
     async fill(stopped) {
-      const readLines = createLineReader((line) => addEvent(store, line));
-      const decoder = new TextDecoder();
       const nextChange = watchChanges(path, stopped, false);
       for (let offset = 0; !stopped.aborted; ) {
         let skipped = 0;
-        const onChunk = (chunk: Uint8Array): void => {
-          skipped += readLines(decoder.decode(chunk, { stream: true }));
-        };
-        offset = await readAppended(path, offset, { stopped, onChunk });
+        // A truncated file continues at its new end.
+        const { size } = await stat(path).catch(() => ({ size: offset }));
+        const added = size > offset ? createReadStream(path, { start: offset, end: size - 1 }) : [];
+        for await (const chunk of added) skipped += addChunk(chunk as Uint8Array);
+        offset = size;
         if (skipped > 0) terminal.warn(`skipped ${plural(skipped, "line")} of ${name}: not an event`);
         await nextChange(EVENTS_POLL_MS);
       }
@@ -219,42 +224,4 @@ function addEvent(store: ViewStore, line: string): boolean {
   if (event === undefined) return line.trim() === "";
   store.eventSession(event.sessionId.slice(0, 200), line.length).add(event);
   return true;
-}
-
-/** Splits chunks into lines; returns how many lines of a chunk were skipped. `onLine` returns false to skip one. */
-function createLineReader(onLine: (line: string) => boolean): (chunk: string) => number {
-  let pending = "";
-  let isTooLong = false;
-  return (chunk) => {
-    const lines = (pending + chunk).split("\n");
-    pending = lines.pop() ?? "";
-    let skipped = 0;
-    for (const line of lines) {
-      if (isTooLong || !onLine(line)) skipped += 1;
-      isTooLong = false;
-    }
-    if (pending.length > MAX_LINE) {
-      pending = "";
-      isTooLong = true;
-    }
-    return skipped;
-  };
-}
-
-/** Reads from an offset to the end and returns the new offset; a truncated file continues at its new end. */
-async function readAppended(
-  path: string,
-  from: number,
-  { stopped, onChunk }: { readonly stopped: AbortSignal; onChunk(chunk: Uint8Array): void },
-): Promise<number> {
-  const { size } = await stat(path).catch(() => ({ size: from }));
-  if (size <= from) return size;
-  let offset = from;
-  const chunks: AsyncIterable<Uint8Array> = createReadStream(path, { start: from, end: size - 1 });
-  for await (const chunk of chunks) {
-    if (stopped.aborted) break;
-    offset += chunk.length;
-    onChunk(chunk);
-  }
-  return offset;
 }

@@ -290,7 +290,7 @@ const MAX_VALUE_LENGTH = 4000;
 const MAX_ATTRIBUTES = 64;
 
 /** A received span: without a duration, with nested attributes. */
-export interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
+interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
