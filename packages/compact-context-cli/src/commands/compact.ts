@@ -159,61 +159,51 @@ function deadlineOf(flag: string | undefined): number | undefined {
   });
 }
 
+/** The model of `NAME:MODEL`, or of a URL; the part of that after `#` is its model and not sent. */
 function modelNamed(named: string, env: CliPorts["env"]): TextModel {
-  if (/^https?:/i.test(named)) return modelAt(named);
-  const colon = named.indexOf(":");
-  const name = named.slice(0, colon);
-  if (colon < 0 || !Object.hasOwn(INTERFACES, name)) throw unknownSummarizer(named);
-  const model = named.slice(colon + 1);
-  if (model.trim() === "") {
-    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
+  if (/^https?:/i.test(named)) {
+    const [url = "", ...rest] = named.split("#");
+    return modelAt("--summarizer", { url, model: rest.join("#") || undefined });
   }
-  return modelOf(name as keyof typeof INTERFACES, model, env);
-}
-
-function unknownSummarizer(named: string): CompactError {
-  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(INTERFACES)]);
-  const guess = near === undefined ? "" : `Did you mean ${near}? `;
-  return usage(
-    `--summarizer ${redact(named)}: unknown summarizer`,
-    `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`,
-  );
-}
-
-/** The part after `#` is the model; it is not sent as part of the URL. */
-function modelAt(named: string): TextModel {
-  const [url = "", ...rest] = named.split("#");
-  const model = rest.join("#");
-  return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
-}
-
-function modelOf(name: keyof typeof INTERFACES, model: string, env: CliPorts["env"]): TextModel {
+  const [name = "", ...rest] = named.split(":");
+  const model = rest.join(":");
+  if (rest.length === 0 || !isInterface(name)) {
+    const near = closest(name, ["builtin", ...Object.keys(INTERFACES)]);
+    const guess = near === undefined ? "" : `Did you mean ${near}? `;
+    const hint = `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`;
+    throw usage(`--summarizer ${redact(named)}: unknown summarizer`, hint);
+  }
+  if (model.trim() === "")
+    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
   const { keyVariable, urlVariable } = PROVIDERS[name];
   const key = env[keyVariable]?.trim() ?? "";
   if (key === "") {
     throw usage(
-      `--summarizer ${name}:${model} needs a key, and ${keyVariable} is not set`,
+      `--summarizer ${named} needs a key, and ${keyVariable} is not set`,
       `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`,
     );
   }
   const url = interfaceUrl(PROVIDERS[name], env);
   const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
-  const options = { url, api: INTERFACES[name], model, key, name: `${name}:${model}` };
-  return withUsage(place, () => textModelFromUrl(options));
+  return modelAt(place, { url, api: INTERFACES[name], model, key, name: named });
 }
 
-/** Turns errors of creating a model into usage errors of a flag or variable. */
-function withUsage(place: string, make: () => TextModel): TextModel {
+function isInterface(name: string): name is keyof typeof INTERFACES {
+  return Object.hasOwn(INTERFACES, name);
+}
+
+/** Errors of its options are usage errors of a flag or variable. */
+function modelAt(place: string, options: Parameters<typeof textModelFromUrl>[0]): TextModel {
   try {
-    return make();
+    return textModelFromUrl(options);
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;
-    throw new CompactError("InvalidUsage", `${place}: ${error.message}`, { place, hint: error.hint });
+    throw usage(`${place}: ${error.message}`, error.hint, place);
   }
 }
 
-function usage(message: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
+function usage(message: string, hint: string, place = "--summarizer"): CompactError {
+  return new CompactError("InvalidUsage", message, { place, hint });
 }
 
 /** The command of each tool that resumes a session in its own folder. */
