@@ -18,7 +18,7 @@ import { isFailure } from "compact-context/internal/recall/arguments";
 import type { Invocation } from "../flags.ts";
 import { inCommandWords } from "../hints.ts";
 import type { Terminal } from "../ports.ts";
-import { bar, labelled, type Style } from "../render/table.ts";
+import { bar, labelled, type Row, type Style, table } from "../render/table.ts";
 import {
   firstWords,
   formatCount,
@@ -27,7 +27,6 @@ import {
   formatShort,
   oneLine,
   padEnd,
-  padStart,
   plural,
   safeLines,
   wrap,
@@ -89,36 +88,39 @@ const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, styl
 };
 
 const LABEL = 15;
-const COUNT = 9;
-const SHARE = 7;
 
 /** The output of `/context`: fill level by layer, next compaction, pinned and recalled content. */
 export function contextLines(view: ContextView, terminal: Terminal): string[] {
-  const { width, paint } = terminal;
-  const { tokens, window, layers } = view;
-  const cells = Math.max(10, Math.min(40, width - 2 - LABEL - COUNT - SHARE - 16));
-  const row = (layer: ContextLayer): string => {
+  const { tokens, window, layers, recalled } = view;
+  const cells = Math.max(10, Math.min(40, terminal.width - 49));
+  const row = (label: string, size: number, more: Row): Row => [
+    label,
+    formatCount(size),
+    { text: formatPercent(size, window), style: "faint" },
+    ...more,
+  ];
+  const layerRow = (layer: ContextLayer): Row => {
     const [label, style] = NAMES[layer.name];
-    const drawn = bar(layer.tokens, window, cells);
-    const count = padStart(formatCount(layer.tokens), COUNT);
-    const share = paint("faint", padStart(formatPercent(layer.tokens, window), SHARE));
-    const messages = paint("faint", messagesOf(layer));
-    return `  ${padEnd(label, LABEL)}${count}${share}  ${paint(style, padEnd(drawn, cells))} ${messages}`.trimEnd();
+    const drawn = padEnd(bar(layer.tokens, window, cells), cells);
+    return row(label, layer.tokens, [
+      { text: drawn, style },
+      { text: messagesOf(layer), style: "faint" },
+    ]);
   };
   const line: Line = (label, text) => labelled(label, oneLine(text), LABEL, terminal);
   return [
-    `  ${paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
+    `  ${terminal.paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
     "",
-    ...layers.map(row),
-    `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
+    ...table(
+      [...layers.map(layerRow), row("free", Math.max(0, window - tokens), [])],
+      ["left", "right", "right", "left", "left"],
+      terminal,
+    ),
     "",
     ...line("compaction", triggerText(view)),
     ...line("so far", compactionsText(view)),
-    ...line("pinned", pinnedText(view)),
-    ...line(
-      "recalled",
-      view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(" · "),
-    ),
+    ...line("pinned", ["the system prompt", ...view.pinned.map((text) => firstWords(text, 60))].join("; ")),
+    ...line("recalled", recalled.length === 0 ? "nothing for the newest message" : recalled.join(" · ")),
   ];
 }
 
@@ -137,11 +139,6 @@ function compactionsText({ compactions, lastCompaction, archiveSteps }: ContextV
   const when =
     lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")} UTC`;
   return `${plural(compactions, "compaction")}${when}; ${plural(archiveSteps, "archive step")}`;
-}
-
-function pinnedText({ pinned }: ContextView): string {
-  const held = pinned.map((text) => firstWords(text, 60));
-  return ["the system prompt", ...held].join("; ");
 }
 
 const MAX_LINES = 40;

@@ -11,7 +11,7 @@ import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
 import { ViewStore } from "../view/view-store.ts";
-import { serveView } from "../view-page.ts";
+import { serveView } from "./view.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;

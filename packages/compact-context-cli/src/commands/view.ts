@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { createReadStream, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,14 +11,15 @@ import type { Archive } from "compact-context/internal/search/archive";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { driverOf, openArchive } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, portOf } from "../flags.ts";
+import { PACKAGE } from "../program.ts";
 import { oneLine, plural } from "../render/text.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { readEventLine } from "../view/event-reader.ts";
+import { readPageFiles, startViewServer, type ViewServer } from "../view/server.ts";
 import { ViewStore } from "../view/view-store.ts";
-import { serveView, type ViewSource } from "../view-page.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
   return serveView(invocation, await openSource(invocation));
@@ -224,4 +227,75 @@ function addEvent(store: ViewStore, line: string): boolean {
   if (event === undefined) return line.trim() === "";
   store.eventSession(event.sessionId.slice(0, 200), line.length).add(event);
   return true;
+}
+
+/** Where the page's sessions come from. */
+interface ViewSource {
+  readonly store: ViewStore;
+  /** Fills the store while the page is served; resolves at the end of the data, or once `stopped`. */
+  fill(stopped: AbortSignal, server: ViewServer): Promise<void>;
+}
+
+/** Serves the page until Ctrl-C; returns the exit code. */
+export async function serveView(invocation: Invocation, { store, fill }: ViewSource): Promise<number> {
+  const stopped = new AbortController();
+  // Registered before the page prints that Ctrl-C stops it.
+  const onStop = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
+  const server = await startPage(invocation, store);
+  try {
+    await Promise.all([fill(stopped.signal, server), onStop]);
+  } finally {
+    stopped.abort();
+    await server.close();
+  }
+  return 0;
+}
+
+/** Starts the server and prints its link. */
+async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
+  // With --json, stdout holds JSON alone.
+  const print = (lines: readonly string[]): void =>
+    flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
+  const server = await startViewServer({
+    store,
+    files: await readPageFiles(new URL("dist/page/", PACKAGE)),
+    port: portOf(flags.port, 0),
+    newSecret: () => randomBytes(32).toString("base64url"),
+    now: ports.clock,
+    onNewLink: (link) => print(["", "  A new link, for one more browser:", `  ${link}`, ""]),
+  });
+  const link = server.newLink();
+  print([
+    "",
+    `  ${terminal.paint("strong", link)}`,
+    "",
+    "  The link works once, in one browser, on this computer. Ctrl-C stops the server.",
+    terminal.paint("faint", `  Events of a running agent: COMPACT_TRACING_ARIADNE=${server.ingestUrl}`),
+    "",
+  ]);
+  if (flags.open === true) await openInBrowser(link).catch((error: unknown) => terminal.warn(String(error)));
+  return server;
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** Opens the link in the default browser; rejects with `NotFound` where the system has no opener. */
+async function openInBrowser(link: string): Promise<void> {
+  const [program, ...options] = OPENERS[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...options, link], { detached: true, stdio: "ignore" });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (cause) => {
+      reject(
+        new CompactError("NotFound", `the browser could not be opened: ${program} was not found`, {
+          hint: "Open the link yourself.",
+          cause,
+        }),
+      );
+    });
+  });
+  child.unref();
 }
