@@ -194,14 +194,12 @@ export async function probeStorage(driver: StorageDriver, id: string, timeoutMs:
   const written = `${JSON.stringify({ probe: id })}\n`;
   const signal = AbortSignal.timeout(timeoutMs);
   const timeout = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () =>
-      reject(
-        new CompactError("StorageFailed", `the storage did not answer within ${timeoutMs / 1000} s`, {
-          place: driver.location,
-          hint: "Check that the server is up and can be reached from here.",
-        }),
-      ),
+    const error = new CompactError(
+      "StorageFailed",
+      `the storage did not answer within ${timeoutMs / 1000} s`,
+      { place: driver.location, hint: "Check that the server is up and can be reached from here." },
     );
+    signal.addEventListener("abort", () => reject(error));
   });
   const probe = async (): Promise<void> => {
     await driver.put(key, written, { signal });
@@ -213,11 +211,7 @@ export async function probeStorage(driver: StorageDriver, id: string, timeoutMs:
       hint: "Check that nothing else writes there, and that the server is not a stale replica.",
     });
   };
-  const probed = probe();
-  // The loser of the race may reject later.
-  probed.catch(() => undefined);
-  timeout.catch(() => undefined);
-  await Promise.race([probed, timeout]);
+  await Promise.race([probe(), timeout]);
 }
 
 /** Result of the latest probe of a storage. */
