@@ -25,7 +25,8 @@ async function played(path, model, env = {}) {
     onWarning: () => undefined,
     onProgress: () => undefined,
   });
-  if (replay.overBudget > 0) throw new Error(`${path}: ${replay.overBudget} requests over the budget`);
+  if (replay.callsOverBudget > 0)
+    throw new Error(`${path}: ${replay.callsOverBudget} requests over the budget`);
   return replay;
 }
 
@@ -42,10 +43,10 @@ function files() {
 
 /** The cost of a session under every column; `to 25 %` is Compact told to aim for a quarter of the window. */
 async function costsOf(path, model) {
-  const { economy, mostRaw } = await played(path, model);
-  if (mostRaw <= WINDOW) return undefined;
+  const { economy, mostTokensWithout } = await played(path, model);
+  if (mostTokensWithout <= WINDOW) return undefined;
   const aimed = await played(path, model, { COMPACT_TARGET_CONTEXT_TOKENS: String(WINDOW / 4) });
-  const named = Object.fromEntries(economy.policies.map((cost) => [cost.name, cost]));
+  const named = Object.fromEntries(economy.policies.map((cost) => [cost.policy, cost]));
   const columns = {
     ...named,
     compact: economy.policies[0],
@@ -62,7 +63,7 @@ function cellOf(costs) {
   const prompt = sumOf(costs, (cost) => cost.promptTokens);
   return {
     dollars: sumOf(costs, (cost) => cost.dollars),
-    cached: sumOf(costs, (cost) => cost.use?.cached ?? 0) / prompt,
+    cached: sumOf(costs, (cost) => cost.cachedTokens ?? 0) / prompt,
     factor: sumOf(costs, (cost) => cost.priceFactor * cost.promptTokens) / prompt,
     rewrites: sumOf(costs, (cost) => cost.rewrites),
     tokens: prompt / sumOf(costs, (cost) => cost.calls),
@@ -83,7 +84,7 @@ async function modelRows(model) {
     if (one !== undefined) all.push({ source, ...one });
   }
   if (all.length === 0) return undefined;
-  const sessions = all.filter(({ costs }) => costs.every(({ dollars }) => dollars !== undefined));
+  const sessions = all.filter(({ costs }) => costs.every(({ dollars }) => dollars !== null));
   const sources = [...new Set(sessions.map(({ source }) => source))];
   const [{ model: priced }] = all;
   return {
@@ -94,7 +95,7 @@ async function modelRows(model) {
     overflowing: all.length,
     refused: COLUMNS.map((name, index) => [
       name,
-      all.filter(({ costs }) => costs[index].overWindow > 0).length,
+      all.filter(({ costs }) => costs[index].callsOverWindow > 0).length,
     ]),
     rows: [
       ...sources.map((source) =>

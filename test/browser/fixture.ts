@@ -81,7 +81,7 @@ interface Made {
 
 function play(views: readonly MessageView[], window: number): Made {
   const made: Made = { steps: [], compactions: [], spans: [] };
-  let kept: MessageOutcome[] = [];
+  let kept: Listed[] = [];
   let from = 0;
   let without = 1500;
   for (let end = 1; end <= views.length; end += 2) {
@@ -111,7 +111,10 @@ function play(views: readonly MessageView[], window: number): Made {
   return made;
 }
 
-function outcome(view: MessageView, word: MessageOutcome["outcome"], all: number): MessageOutcome {
+/** A message of a list, with the layer that its tokens count in. */
+type Listed = MessageOutcome & { readonly layer: LayerKey };
+
+function outcome(view: MessageView, word: MessageOutcome["outcome"], all: number): Listed {
   const { message: index, role: who, kind: what, tokens, archiveId, preview } = view;
   const gone = { kept: tokens, cleared: 24, cut: 400, summarized: 0, unknown: tokens }[word];
   const layer: LayerKey = index >= all - 4 ? "recent" : what === "toolResult" ? "toolPairs" : "remainder";
@@ -129,15 +132,18 @@ function outcome(view: MessageView, word: MessageOutcome["outcome"], all: number
   };
 }
 
-function layersOf(list: readonly MessageOutcome[]): number[] {
+function layersOf(list: readonly Listed[]): number[] {
   const of = (layer: LayerKey): number =>
     list.filter((each) => each.layer === layer).reduce((sum, each) => sum + each.tokensAfter, 0);
   return [820, 540, ...LAYERS.slice(2).map(of)];
 }
 
-function compact(list: readonly MessageOutcome[], { compactions, steps }: Made): CompactionView {
+function compact(
+  list: readonly Listed[],
+  { compactions, steps }: Made,
+): Omit<CompactionView, "messages"> & { readonly messages: readonly Listed[] } {
   const index = compactions.length;
-  const messages = list.map((each, place): MessageOutcome => {
+  const messages = list.map((each, place): Listed => {
     if (each.message === undefined || place < list.length - 24)
       return { ...each, outcome: "summarized", tokensAfter: 0 };
     if (each.kind === "toolResult" && place < list.length - 6)
@@ -147,8 +153,6 @@ function compact(list: readonly MessageOutcome[], { compactions, steps }: Made):
       : each;
   });
   const gone = messages.filter((each) => each.outcome === "summarized" && each.message !== undefined);
-  const outcomes: Partial<Record<MessageOutcome["outcome"], number>> = {};
-  for (const each of messages) outcomes[each.outcome] = (outcomes[each.outcome] ?? 0) + 1;
   return {
     index,
     step: steps.length,
@@ -159,7 +163,6 @@ function compact(list: readonly MessageOutcome[], { compactions, steps }: Made):
     tokensAfter: 0,
     messagesBefore: list.length,
     messagesAfter: list.length - gone.length + 1,
-    outcomes,
     policy: [
       { name: "trigger", value: "85 %" },
       { name: "keep recent turns", value: "2" },
@@ -178,7 +181,7 @@ function compact(list: readonly MessageOutcome[], { compactions, steps }: Made):
           text: `- ${each.preview}\n`,
           kind: "line" as const,
           sources: [
-            { message: each.message ?? 0, archiveId: each.archiveId ?? "", match: "exact" as const },
+            { message: each.message ?? 0, match: "exact" as const },
             ...(place % 2 === 0 && gone[place * 9 + 3] !== undefined
               ? [{ message: gone[place * 9 + 3]?.message ?? 0, match: "likely" as const }]
               : []),
@@ -188,7 +191,7 @@ function compact(list: readonly MessageOutcome[], { compactions, steps }: Made):
   };
 }
 
-function keptOf({ index, messages, summaryTokens }: CompactionView): MessageOutcome[] {
+function keptOf({ index, messages, summaryTokens }: ReturnType<typeof compact>): Listed[] {
   const left = messages
     .filter(({ outcome: word }) => word !== "summarized")
     .map((each) => ({ ...each, outcome: "kept" as const, tokens: each.tokensAfter }));

@@ -9,14 +9,17 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { compact } from "../../packages/compact-context/src/compact.ts";
 import { mergeConfig } from "../../packages/compact-context/src/config/layer.ts";
 import type { Message } from "../../packages/compact-context/src/core/message.ts";
+import { createMemoryDriver } from "../../packages/compact-context/src/storage/memory/driver.ts";
 import { createTokenCounter } from "../../packages/compact-context/src/tokens/token-counter.ts";
-import { createPlayedRecord } from "../../packages/compact-context-cli/src/view/played-session.ts";
+import { recordReplay } from "../../packages/compact-context-cli/src/replay/watched.ts";
+import type { Settings } from "../../packages/compact-context-cli/src/settings.ts";
+import type { Transcript } from "../../packages/compact-context-cli/src/transcripts/transcript.ts";
 import {
   readPageFiles,
   startViewServer,
   type ViewServer,
 } from "../../packages/compact-context-cli/src/view/server.ts";
-import { createViewStore, type ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
+import { ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, type Page, type Profile, START_MS } from "./profile.ts";
 
 const page = resolve("packages/compact-context-cli/dist/page");
@@ -45,42 +48,22 @@ async function hostileSession(store: ViewStore): Promise<void> {
       said(`n${index}`, index % 2 === 0 ? "assistant" : "user", `${text} again`),
     ),
   ];
-  const { policy } = mergeConfig({});
-  const counter = createTokenCounter({});
-  const played = store.open((changed) =>
-    createPlayedRecord(
-      {
-        id: "<b>hostile</b>",
-        title: HOSTILE.join(" "),
-        history,
-        counter,
-        policy,
-        window: 20_000,
-        budget: 18_500,
-        format: undefined,
-        model: "<i>model</i>",
-        system: undefined,
-        tools: undefined,
-        redactText: (text) => text,
-        search: async () => ({
-          hits: [
-            {
-              session: "<b>hostile</b>",
-              archiveId: "0000000000",
-              role: "user",
-              step: 1,
-              snippet: HOSTILE.join(" "),
-            },
-          ],
-          problems: 0,
-        }),
-      },
-      changed,
-    ),
+  const transcript = { format: "<b>format</b>", sessionId: "<b>hostile</b>", title: HOSTILE.join(" ") };
+  const settings = {
+    config: mergeConfig({}),
+    counter: createTokenCounter({}),
+    window: 20_000,
+    budget: 18_500,
+    model: "<i>model</i>",
+  };
+  const { record, observer } = recordReplay(
+    { ...transcript, segments: [], usage: [] } as unknown as Transcript,
+    settings as Settings,
+    { history, storage: createMemoryDriver() },
   );
-  const whole = await compact<Message>(history, { maxTokens: 3000 });
-  played.onCall(history, whole, 5);
-  played.end(undefined);
+  store.add(record);
+  await observer.onCall(history, await compact<Message>(history, { maxTokens: 3000 }), 5);
+  record.amend({ live: false });
 }
 
 interface Answer {
@@ -125,7 +108,7 @@ describe.skipIf(!canDrive || !built)("attacks on compact view", () => {
   };
 
   beforeAll(async () => {
-    store = createViewStore();
+    store = new ViewStore();
     await hostileSession(store);
     server = await startViewServer({
       store,

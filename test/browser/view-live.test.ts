@@ -7,7 +7,7 @@ import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../packages/compact-context/src/create-manager.ts";
 import { readPageFiles, startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
-import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
+import { ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { canDrive, openProfile, START_MS } from "./profile.ts";
 
 const page = resolve("packages/compact-context-cli/dist/page");
@@ -30,7 +30,7 @@ describe.skipIf(!canDrive || !existsSync(`${page}/page.js`))("the page while an 
     "shows what the exporter sends without being asked again, with spans and their durations",
     async () => {
       const server = await startViewServer({
-        store: createViewStore(),
+        store: new ViewStore(),
         port: 0,
         now: () => performance.now(),
         files: await readPageFiles(pathToFileURL(`${page}/`)),

@@ -7,7 +7,7 @@ import { startProxy } from "../../packages/compact-context-cli/src/proxy/server.
 import { createSessions, upstreamsOf } from "../../packages/compact-context-cli/src/proxy/sessions.ts";
 import { createTally } from "../../packages/compact-context-cli/src/proxy/tally.ts";
 import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
-import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
+import { ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 
 interface Listening {
   readonly port: number;
@@ -17,7 +17,7 @@ interface Listening {
 const SERVERS: Readonly<Record<string, () => Promise<Listening>>> = {
   "compact view": () =>
     startViewServer({
-      store: createViewStore(),
+      store: new ViewStore(),
       files: new Map([["/", { type: "text/html", body: Buffer.from("the page") }]]),
       port: 0,
       newSecret: randomUUID,

@@ -7,7 +7,7 @@ import { join, resolve } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { main } from "../../packages/compact-context-cli/src/main.ts";
 import { startViewServer } from "../../packages/compact-context-cli/src/view/server.ts";
-import { createViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
+import { ViewStore } from "../../packages/compact-context-cli/src/view/view-store.ts";
 import { type Stub, startStub } from "../stubs/server.ts";
 
 /** An agent that takes its base URL from the environment: as many calls as its first word says, its exit code the second. */
@@ -128,7 +128,7 @@ describe("compact proxy -- PROGRAM", () => {
   });
 
   it("is watched by the page of compact view that COMPACT_TRACING_ARIADNE names", async () => {
-    const store = createViewStore();
+    const store = new ViewStore();
     const page = await startViewServer({
       store,
       files: new Map(),

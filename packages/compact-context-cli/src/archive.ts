@@ -15,8 +15,7 @@ import { type CliConfig, readConfig } from "./files/config.ts";
 import type { Flags, Invocation } from "./flags.ts";
 import type { CliPorts, Terminal } from "./ports.ts";
 import { firstWords, oneLine } from "./render/text.ts";
-import { type StoredRecord, statedMessages, storedRecord } from "./view/archived-steps.ts";
-import { typedRequest } from "./view/message-view.ts";
+import { type StoredRecord, storedRecord, typedRequest } from "./view/message-view.ts";
 
 // Opens the archive of a command, lists its sessions and probes its storage.
 
@@ -166,9 +165,8 @@ async function listed(archive: Archive, id: string): Promise<ListedSession> {
   const steps = await archive.steps(id);
   const [first, newest] = [steps[0], steps.at(-1)];
   if (first === undefined || newest === undefined) return { id, steps, messages: 0 };
-  const record = await archive.readSummary(id, newest);
-  const messages = statedMessages(record) ?? (await countMessages(archive, id, newest));
-  const { at, tokensBefore, tokensAfter } = storedRecord(record, messages);
+  const { at, tokensBefore, tokensAfter, outcomes } = storedRecord(await archive.readSummary(id, newest));
+  const messages = outcomes?.length ?? (await countMessages(archive, id, newest));
   const title = await firstRequest(archive, id, first);
   return { id, steps, title, at, messages, tokensBefore, tokensAfter };
 }
@@ -196,14 +194,12 @@ export async function probeStorage(driver: StorageDriver, id: string, timeoutMs:
   const written = `${JSON.stringify({ probe: id })}\n`;
   const signal = AbortSignal.timeout(timeoutMs);
   const timeout = new Promise<never>((_, reject) => {
-    signal.addEventListener("abort", () =>
-      reject(
-        new CompactError("StorageFailed", `the storage did not answer within ${timeoutMs / 1000} s`, {
-          place: driver.location,
-          hint: "Check that the server is up and can be reached from here.",
-        }),
-      ),
+    const error = new CompactError(
+      "StorageFailed",
+      `the storage did not answer within ${timeoutMs / 1000} s`,
+      { place: driver.location, hint: "Check that the server is up and can be reached from here." },
     );
+    signal.addEventListener("abort", () => reject(error));
   });
   const probe = async (): Promise<void> => {
     await driver.put(key, written, { signal });
@@ -215,11 +211,7 @@ export async function probeStorage(driver: StorageDriver, id: string, timeoutMs:
       hint: "Check that nothing else writes there, and that the server is not a stale replica.",
     });
   };
-  const probed = probe();
-  // The loser of the race may reject later.
-  probed.catch(() => undefined);
-  timeout.catch(() => undefined);
-  await Promise.race([probed, timeout]);
+  await Promise.race([probe(), timeout]);
 }
 
 /** Result of the latest probe of a storage. */

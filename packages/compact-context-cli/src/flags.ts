@@ -109,6 +109,19 @@ export function oneOf<T extends string>(
   });
 }
 
+const HIGHEST_PORT = 65_535;
+
+/** The port of `--port`, else the default; throws `InvalidUsage` where it is not a port number. */
+export function portOf(given: string | undefined, defaultPort: number): number {
+  if (given === undefined) return defaultPort;
+  const port = /^\d{1,5}$/.test(given) ? Number(given) : Number.NaN;
+  if (port <= HIGHEST_PORT) return port;
+  throw new CompactError("InvalidUsage", `--port ${given}: not a port number`, {
+    place: "--port",
+    hint: `Give a number up to ${HIGHEST_PORT}, or leave it out for a free port.`,
+  });
+}
+
 /** Quotes text as one word for a shell. */
 export function shellWord(text: string): string {
   const safe = oneLine(text);

@@ -257,7 +257,7 @@ describe("compact view", () => {
         const head = view.compactions[index];
         expect(head).toMatchObject({ tokensBefore: report.tokens_before, tokensAfter: report.tokens_after });
         expect(head).not.toHaveProperty("messagesAfter");
-        expect(head?.outcomes).toEqual({ unknown: report.messages_before });
+        expect(opened[index]?.messages).toHaveLength(report.messages_before);
         expect(view.steps[index]?.total).toBe(report.tokens_after);
         expect(new Set(opened[index]?.messages.map(({ outcome }) => outcome))).toEqual(new Set(["unknown"]));
       }

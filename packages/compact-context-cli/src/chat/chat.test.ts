@@ -7,9 +7,8 @@ import { createScriptedModel, type ScriptedAnswer } from "compact-context/intern
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Flags, Invocation } from "../flags.ts";
 import { createTerminal, processPorts } from "../ports.ts";
-import { problemText } from "./events.ts";
-import { createChatInput, createInterrupts } from "./input.ts";
-import { bannerLines } from "./lines.ts";
+import { ChatInput } from "./input.ts";
+import { bannerLines, problemText } from "./lines.ts";
 import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
@@ -49,15 +48,13 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
   const invocation: Invocation = { words: [], flags, ports, terminal };
   const stdin = new PassThrough();
   const screen = createChatScreen({ isTerminal: true, terminal: () => terminal, write });
-  const interrupts = createInterrupts(() => input.close());
-  const input = createChatInput({
+  const input = new ChatInput({
     stdin,
     stdout,
     isTerminal: true,
     history: [],
     words: [],
     onMessage: () => undefined,
-    onInterrupt: interrupts.hit,
   });
   const workplace = await createWorkplace(folder);
   const models = createModels(invocation);
@@ -71,7 +68,7 @@ async function start(model?: AgentModel, flags: Flags = {}): Promise<Session> {
     onDiagnostic: (diagnostic) => screen.notify("note", problemText(diagnostic, folder)),
   });
   screen.print(bannerLines({ agent, folders, invocation, terminal }));
-  const chat = { agent, screen, input, interrupts, skills, models, folder };
+  const chat = { agent, screen, input, skills, models, folder };
   const ended = runChat({ ...chat, clock: ports.clock }).then(agent.close);
   const shows: Session["shows"] = (what) => expect.poll(() => shown).toMatch(what);
   await shows("› ");

@@ -14,9 +14,8 @@ import {
   plural,
   wrap,
 } from "../render/text.ts";
-import { showEarlier } from "./events.ts";
-import type { ChatInput, Interrupts } from "./input.ts";
-import { compactionText, contextLines, memoryLines } from "./lines.ts";
+import type { ChatInput } from "./input.ts";
+import { compactionText, contextLines, memoryLines, showEarlier } from "./lines.ts";
 import type { Models } from "./models.ts";
 import type { ChatScreen } from "./screen.ts";
 
@@ -240,7 +239,6 @@ export interface Chat {
   readonly agent: Agent;
   readonly screen: ChatScreen;
   readonly input: ChatInput;
-  readonly interrupts: Interrupts;
   readonly skills: readonly Skill[];
   /** The working folder; shown paths are relative to it. */
   readonly folder: string;

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { createRedactor } from "compact-context/redaction";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type ChatInput, createChatInput, openHistory } from "./input.ts";
+import { ChatInput, openHistory } from "./input.ts";
 
 let input: ChatInput;
 let stdin: PassThrough;
@@ -19,15 +19,15 @@ function open(isTerminal: boolean, history: string[] = []): void {
   stdout.on("data", (piece) => {
     shown += piece;
   });
-  input = createChatInput({
+  input = new ChatInput({
     stdin,
     stdout,
     isTerminal,
     history,
     words: ["/help", "/context"],
     onMessage: () => undefined,
-    onInterrupt: (typed) => interrupted.push(typed),
   });
+  input.onInterrupt = (typed) => interrupted.push(typed);
 }
 afterEach(() => input?.close());
 

@@ -3,25 +3,7 @@ import { dirname } from "node:path";
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 
-/** Line input of the chat; one reader at a time. */
-export interface ChatInput {
-  /** Whether a person can answer questions. */
-  readonly isTerminal: boolean;
-  /** The next message; a paste of several lines is one. Undefined at the end of the input. */
-  next(prompt: string): Promise<string | undefined>;
-  /**
-   * The answer to a question; ignores text typed before it. Undefined if no person can answer, and after
-   * Ctrl-C or Ctrl-D.
-   */
-  ask(question: string): Promise<string | undefined>;
-  /** Whether a question is open. */
-  isAsking(): boolean;
-  /** The current line, not yet submitted. */
-  typed(): string;
-  close(): void;
-}
-
-export interface ChatInputOptions {
+interface ChatInputOptions {
   readonly stdin: NodeJS.ReadableStream;
   readonly stdout: NodeJS.WritableStream & { readonly columns?: number };
   readonly isTerminal: boolean;
@@ -33,8 +15,12 @@ export interface ChatInputOptions {
   onMessage(text: string): void;
   /** Called for a message that is queued because no read is pending. */
   onQueued?(text: string): void;
-  /** Ctrl-C, or Esc while no read is pending; `typed` is the cleared line. */
-  onInterrupt(typed: string): void;
+}
+
+/** A key as readline reports it. */
+interface Key {
+  readonly name?: string;
+  readonly meta?: boolean;
 }
 
 /** Turn the terminal's bracketed paste mode on and off. */
@@ -45,194 +31,171 @@ const ESCAPE_MS = 50;
 const PASTE_MS = 15;
 const HISTORY_SIZE = 500;
 
-/** Line editing and history by `node:readline`. Text typed between prompts is not echoed, but kept. */
-export function createChatInput(options: ChatInputOptions): ChatInput {
-  const { isTerminal } = options;
-  const echo = createEcho(options);
-  const lines = createInterface({
-    input: options.stdin,
-    output: echo.stream,
-    terminal: isTerminal,
-    historySize: HISTORY_SIZE,
-    history: [...options.history],
-    removeHistoryDuplicates: true,
-    prompt: "",
-    escapeCodeTimeout: ESCAPE_MS,
-    completer: (line: string) => [options.words.filter((word) => word.startsWith(line)), line],
-  });
-  const state = createState(lines, echo, options);
-  if (isTerminal) {
-    options.stdout.write(BRACKETED_PASTE.on);
-    options.stdin.on(
-      "keypress",
-      (_: unknown, key: { readonly name?: string; readonly meta?: boolean } | undefined) => {
-        if (key?.name === "paste-start" || key?.name === "paste-end") state.paste(key.name === "paste-start");
-        else if (key?.name === "escape") state.escape();
-        // Alt-Enter starts a new line, like a backslash at the end.
-        else if (key?.name === "return" && key.meta === true) lines.write("\\\n");
+/**
+ * Line input of the chat, one reader at a time; `node:readline` edits the lines and keeps the history. Text typed between
+ * prompts is not echoed, but kept.
+ */
+export class ChatInput {
+  /** Whether a person can answer questions. */
+  readonly isTerminal: boolean;
+  /** Called for Ctrl-C, and for Esc while no read is pending; `typed` is the cleared line. */
+  onInterrupt: (typed: string) => void = () => undefined;
+  readonly #options: ChatInputOptions;
+  readonly #lines: Interface;
+  /** The pending read: its answer ends a question, else a message is awaited. */
+  #read: { readonly isQuestion: boolean; resolve(text: string | undefined): void } | undefined;
+  readonly #queue: string[] = [];
+  /** Lines of an unfinished message. */
+  #pasted: string[] = [];
+  #isPasting = false;
+  #timer: NodeJS.Timeout | undefined;
+  #hasEnded = false;
+
+  constructor(options: ChatInputOptions) {
+    const { stdin, stdout, isTerminal } = options;
+    this.#options = options;
+    this.isTerminal = isTerminal;
+    // Readline's output reaches the terminal while a prompt is open.
+    const output = new Writable({
+      write: (piece, _encoding, done) => {
+        if (this.#read !== undefined) stdout.write(piece);
+        done();
       },
-    );
-  }
-  lines.on("line", (line) => state.addLine(line));
-  lines.on("history", (history: string[]) => state.dropAnswer(history));
-  lines.on("SIGINT", () => state.interrupt());
-  lines.on("close", () => state.end());
-  return {
-    isTerminal,
-    next: (prompt) => state.next(prompt),
-    ask: (question) => (isTerminal ? state.ask(question) : Promise.resolve(undefined)),
-    isAsking: () => state.isAsking(),
-    typed: () => lines.line,
-    close: () => {
-      if (isTerminal) options.stdout.write(BRACKETED_PASTE.off);
-      lines.close();
-    },
-  };
-}
-
-interface Echo {
-  readonly stream: Writable;
-  isOn: boolean;
-}
-
-/** Passes readline's output to the terminal while a prompt is open. */
-function createEcho({ stdout }: ChatInputOptions): Echo {
-  const stream = new Writable({
-    write(piece, _encoding, done) {
-      if (echo.isOn) stdout.write(piece);
-      done();
-    },
-  });
-  Object.defineProperty(stream, "columns", { get: () => stdout.columns });
-  stdout.on("resize", () => stream.emit("resize"));
-  const echo: Echo = { stream, isOn: false };
-  return echo;
-}
-
-interface State extends Pick<ChatInput, "next" | "ask" | "isAsking"> {
-  addLine(line: string): void;
-  /** A paste starts, or has ended; its last line can still be edited. */
-  paste(starts: boolean): void;
-  escape(): void;
-  /** Keeps an answer out of readline's history. */
-  dropAnswer(history: string[]): void;
-  interrupt(): void;
-  end(): void;
-}
-
-type ReadKind = "message" | "answer";
-
-/** The pending read, if any. */
-interface Read {
-  kind(): ReadKind | undefined;
-  start(kind: ReadKind, prompt: string): Promise<string | undefined>;
-  /** Resolves the read, if one is pending. */
-  settle(text: string | undefined): void;
-}
-
-function createRead(lines: Interface, echo: Echo): Read {
-  let pending: { readonly kind: ReadKind; resolve(text: string | undefined): void } | undefined;
-  return {
-    kind: () => pending?.kind,
-    start: (kind, prompt) =>
-      new Promise((resolve) => {
-        pending = { kind, resolve };
-        echo.isOn = true;
-        lines.setPrompt(prompt);
-        lines.prompt(true);
-      }),
-    settle(text) {
-      const { resolve } = pending ?? {};
-      pending = undefined;
-      echo.isOn = false;
-      resolve?.(text);
-    },
-  };
-}
-
-function createState(lines: Interface, echo: Echo, options: ChatInputOptions): State {
-  const queue: string[] = [];
-  let pasted: string[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let ended = false;
-  let isPasting = false;
-  const read = createRead(lines, echo);
-
-  const flush = (): void => {
-    const text = pasted.join("\n");
-    pasted = [];
-    if (text.trim() !== "") options.onMessage(text);
-    if (read.kind() === "message") read.settle(text);
-    else {
-      queue.push(text);
-      options.onQueued?.(text);
+    });
+    Object.defineProperty(output, "columns", { get: () => stdout.columns });
+    stdout.on("resize", () => output.emit("resize"));
+    this.#lines = createInterface({
+      input: stdin,
+      output,
+      terminal: isTerminal,
+      historySize: HISTORY_SIZE,
+      history: [...options.history],
+      removeHistoryDuplicates: true,
+      prompt: "",
+      escapeCodeTimeout: ESCAPE_MS,
+      completer: (line: string) => [options.words.filter((word) => word.startsWith(line)), line],
+    });
+    if (isTerminal) {
+      stdout.write(BRACKETED_PASTE.on);
+      stdin.on("keypress", (_: unknown, key: Key | undefined) => this.#onKey(key));
     }
-  };
-  return {
-    isAsking: () => read.kind() === "answer",
-    paste(starts) {
-      isPasting = starts;
-      clearTimeout(timer);
-    },
-    escape() {
-      if (read.kind() === undefined) options.onInterrupt("");
-    },
-    addLine(line) {
-      const continues = !isPasting && line.endsWith("\\");
-      if (read.kind() === "answer") return read.settle(line);
-      pasted.push(continues ? line.slice(0, -1) : line);
-      if (continues || isPasting) {
-        lines.setPrompt("… ");
-        if (read.kind() !== undefined) lines.prompt();
-        return;
-      }
-      clearTimeout(timer);
-      if (options.isTerminal) timer = setTimeout(flush, PASTE_MS);
-      else flush();
-    },
-    dropAnswer(history) {
-      if (read.kind() === "answer") history.shift();
-    },
-    interrupt() {
-      const typed = clearLine(lines);
-      if (read.kind() === "answer") {
-        options.stdout.write("\n");
-        read.settle(undefined);
-      }
-      options.onInterrupt([...pasted, typed].join("\n"));
-      pasted = [];
-      if (read.kind() !== undefined && !ended) lines.prompt();
-    },
-    end() {
-      ended = true;
-      if (pasted.length > 0) flush();
-      read.settle(undefined);
-    },
-    async next(prompt) {
-      const queued = queue.shift();
-      if (queued !== undefined) {
-        if (options.isTerminal) options.stdout.write(`${prompt}${queued}\n`);
-        return queued;
-      }
-      return ended ? undefined : read.start("message", prompt);
-    },
-    async ask(question) {
-      if (ended) return undefined;
-      // Text typed before the question is for the agent and must not answer it.
-      const before = clearLine(lines);
-      const reply = await read.start("answer", question);
-      if (before !== "" && !ended) lines.write(before);
-      return reply;
-    },
-  };
-}
+    this.#lines.on("line", (line) => this.#addLine(line));
+    // An answer stays out of readline's history.
+    this.#lines.on("history", (history: string[]) => void (this.isAsking() && history.shift()));
+    this.#lines.on("SIGINT", () => this.#interrupt());
+    this.#lines.on("close", () => {
+      this.#hasEnded = true;
+      if (this.#pasted.length > 0) this.#endMessage();
+      this.#settle(undefined);
+    });
+  }
 
-/** Clears the line and returns its text. */
-function clearLine(lines: Interface): string {
-  const { line } = lines;
-  lines.write(null, { ctrl: true, name: "e" });
-  lines.write(null, { ctrl: true, name: "u" });
-  return line;
+  /** The next message; a paste of several lines is one. Undefined at the end of the input. */
+  async next(prompt: string): Promise<string | undefined> {
+    const queued = this.#queue.shift();
+    if (queued === undefined) return this.#hasEnded ? undefined : this.#start(false, prompt);
+    if (this.isTerminal) this.#options.stdout.write(`${prompt}${queued}\n`);
+    return queued;
+  }
+
+  /**
+   * The answer to a question; text typed before it is for the agent and does not answer it. Undefined if no person can
+   * answer, and after Ctrl-C or Ctrl-D.
+   */
+  async ask(question: string): Promise<string | undefined> {
+    if (!this.isTerminal || this.#hasEnded) return undefined;
+    const before = this.#clearLine();
+    const reply = await this.#start(true, question);
+    if (before !== "" && !this.#hasEnded) this.#lines.write(before);
+    return reply;
+  }
+
+  /** Whether a question is open. */
+  isAsking(): boolean {
+    return this.#read?.isQuestion === true;
+  }
+
+  /** The current line, not yet submitted. */
+  typed(): string {
+    return this.#lines.line;
+  }
+
+  close(): void {
+    if (this.isTerminal) this.#options.stdout.write(BRACKETED_PASTE.off);
+    this.#lines.close();
+  }
+
+  #start(isQuestion: boolean, prompt: string): Promise<string | undefined> {
+    return new Promise((resolve) => {
+      this.#read = { isQuestion, resolve };
+      this.#lines.setPrompt(prompt);
+      this.#lines.prompt(true);
+    });
+  }
+
+  /** Ends the pending read, if any. */
+  #settle(text: string | undefined): void {
+    const read = this.#read;
+    this.#read = undefined;
+    read?.resolve(text);
+  }
+
+  #onKey(key: Key | undefined): void {
+    if (key?.name === "paste-start" || key?.name === "paste-end") {
+      // After a paste its last line can still be edited.
+      this.#isPasting = key.name === "paste-start";
+      clearTimeout(this.#timer);
+    } else if (key?.name === "escape" && this.#read === undefined) this.onInterrupt("");
+    // Alt-Enter starts a new line, like a backslash at the end.
+    else if (key?.name === "return" && key.meta === true) this.#lines.write("\\\n");
+  }
+
+  #addLine(line: string): void {
+    if (this.isAsking()) {
+      this.#settle(line);
+      return;
+    }
+    const continues = !this.#isPasting && line.endsWith("\\");
+    this.#pasted.push(continues ? line.slice(0, -1) : line);
+    if (continues || this.#isPasting) {
+      this.#lines.setPrompt("… ");
+      if (this.#read !== undefined) this.#lines.prompt();
+      return;
+    }
+    clearTimeout(this.#timer);
+    if (this.isTerminal) this.#timer = setTimeout(() => this.#endMessage(), PASTE_MS);
+    else this.#endMessage();
+  }
+
+  #endMessage(): void {
+    const text = this.#pasted.join("\n");
+    this.#pasted = [];
+    if (text.trim() !== "") this.#options.onMessage(text);
+    if (this.#read?.isQuestion === false) this.#settle(text);
+    else {
+      this.#queue.push(text);
+      this.#options.onQueued?.(text);
+    }
+  }
+
+  #interrupt(): void {
+    const typed = this.#clearLine();
+    if (this.isAsking()) {
+      this.#options.stdout.write("\n");
+      this.#settle(undefined);
+    }
+    this.onInterrupt([...this.#pasted, typed].join("\n"));
+    this.#pasted = [];
+    if (this.#read !== undefined && !this.#hasEnded) this.#lines.prompt();
+  }
+
+  /** Clears the line and returns its text. */
+  #clearLine(): string {
+    const { line } = this.#lines;
+    this.#lines.write(null, { ctrl: true, name: "e" });
+    this.#lines.write(null, { ctrl: true, name: "u" });
+    return line;
+  }
 }
 
 /** Messages of earlier chats, newest first, in a file that only its owner can read. */
@@ -288,37 +251,4 @@ export async function openHistory(file: string, redact: (text: string) => string
     },
     saved: () => saving,
   };
-}
-
-/** Handles Ctrl-C. */
-export interface Interrupts {
-  /** A signal that the next Ctrl-C aborts, until `stop` is called. */
-  start(): { readonly signal: AbortSignal; stop(): void };
-  /** Called for a Ctrl-C while no work runs; `typed` is the cleared line. */
-  onIdle: (typed: string) => void;
-  /** Call for each Ctrl-C. */
-  hit(typed: string): void;
-}
-
-export function createInterrupts(leave: () => void): Interrupts {
-  let current: AbortController | undefined;
-  const interrupts: Interrupts = {
-    start() {
-      const controller = new AbortController();
-      current = controller;
-      return {
-        signal: controller.signal,
-        stop: () => {
-          if (current === controller) current = undefined;
-        },
-      };
-    },
-    onIdle: () => undefined,
-    hit(typed) {
-      if (current === undefined) interrupts.onIdle(typed);
-      else if (current.signal.aborted) leave();
-      else current.abort(new Error("interrupted"));
-    },
-  };
-  return interrupts;
 }

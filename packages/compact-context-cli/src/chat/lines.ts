@@ -1,19 +1,32 @@
 import { relative } from "node:path";
 import type { Agent } from "compact-context/agents";
+import { agentMessageText } from "compact-context/internal/agent/agent-message";
 import type { ContextLayer, ContextView, MemoryView } from "compact-context/internal/agent/context-view";
-import type { Spent } from "compact-context/internal/agent/event";
+import {
+  type AgentEvent,
+  type Diagnostic,
+  diagnosticText,
+  type Spent,
+  type TurnEnd,
+} from "compact-context/internal/agent/event";
+import { USE_SKILL } from "compact-context/internal/agent/skills";
+import { SUB_AGENT } from "compact-context/internal/agent/turn-ports";
+import { RECALL_TOOL_NAMES } from "compact-context/internal/core/plan";
 import type { CompactionReport } from "compact-context/internal/core/report";
+import { typedText } from "compact-context/internal/core/units";
+import { isFailure } from "compact-context/internal/recall/arguments";
 import type { Invocation } from "../flags.ts";
+import { inCommandWords } from "../hints.ts";
 import type { Terminal } from "../ports.ts";
-import { bar, labelled, type Style } from "../render/table.ts";
+import { bar, labelled, type Row, type Style, table } from "../render/table.ts";
 import {
   firstWords,
   formatCount,
+  formatDuration,
   formatPercent,
   formatShort,
   oneLine,
   padEnd,
-  padStart,
   plural,
   safeLines,
   wrap,
@@ -21,6 +34,8 @@ import {
 import { isDemo } from "./demo-model.ts";
 import { providersWithKey } from "./models.ts";
 import type { ChatFolders } from "./open-chat.ts";
+import { callText, GUARDED_TOOLS, resultText } from "./permissions.ts";
+import type { ChatScreen } from "./screen.ts";
 
 interface BannerOptions {
   readonly agent: Agent;
@@ -73,36 +88,39 @@ const NAMES: Readonly<Record<ContextLayer["name"], readonly [label: string, styl
 };
 
 const LABEL = 15;
-const COUNT = 9;
-const SHARE = 7;
 
 /** The output of `/context`: fill level by layer, next compaction, pinned and recalled content. */
 export function contextLines(view: ContextView, terminal: Terminal): string[] {
-  const { width, paint } = terminal;
-  const { tokens, window, layers } = view;
-  const cells = Math.max(10, Math.min(40, width - 2 - LABEL - COUNT - SHARE - 16));
-  const row = (layer: ContextLayer): string => {
+  const { tokens, window, layers, recalled } = view;
+  const cells = Math.max(10, Math.min(40, terminal.width - 49));
+  const row = (label: string, size: number, more: Row): Row => [
+    label,
+    formatCount(size),
+    { text: formatPercent(size, window), style: "faint" },
+    ...more,
+  ];
+  const layerRow = (layer: ContextLayer): Row => {
     const [label, style] = NAMES[layer.name];
-    const drawn = bar(layer.tokens, window, cells);
-    const count = padStart(formatCount(layer.tokens), COUNT);
-    const share = paint("faint", padStart(formatPercent(layer.tokens, window), SHARE));
-    const messages = paint("faint", messagesOf(layer));
-    return `  ${padEnd(label, LABEL)}${count}${share}  ${paint(style, padEnd(drawn, cells))} ${messages}`.trimEnd();
+    const drawn = padEnd(bar(layer.tokens, window, cells), cells);
+    return row(label, layer.tokens, [
+      { text: drawn, style },
+      { text: messagesOf(layer), style: "faint" },
+    ]);
   };
   const line: Line = (label, text) => labelled(label, oneLine(text), LABEL, terminal);
   return [
-    `  ${paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
+    `  ${terminal.paint("strong", padEnd("Context", LABEL))}${formatCount(tokens)} of ${formatCount(window)} tokens, ${formatPercent(tokens, window)}`,
     "",
-    ...layers.map(row),
-    `  ${padEnd("free", LABEL)}${padStart(formatCount(Math.max(0, window - tokens)), COUNT)}${paint("faint", padStart(formatPercent(Math.max(0, window - tokens), window), SHARE))}`,
+    ...table(
+      [...layers.map(layerRow), row("free", Math.max(0, window - tokens), [])],
+      ["left", "right", "right", "left", "left"],
+      terminal,
+    ),
     "",
     ...line("compaction", triggerText(view)),
     ...line("so far", compactionsText(view)),
-    ...line("pinned", pinnedText(view)),
-    ...line(
-      "recalled",
-      view.recalled.length === 0 ? "nothing for the newest message" : view.recalled.join(" · "),
-    ),
+    ...line("pinned", ["the system prompt", ...view.pinned.map((text) => firstWords(text, 60))].join("; ")),
+    ...line("recalled", recalled.length === 0 ? "nothing for the newest message" : recalled.join(" · ")),
   ];
 }
 
@@ -121,11 +139,6 @@ function compactionsText({ compactions, lastCompaction, archiveSteps }: ContextV
   const when =
     lastCompaction === undefined ? "" : `, the last ${lastCompaction.slice(0, 16).replace("T", " ")} UTC`;
   return `${plural(compactions, "compaction")}${when}; ${plural(archiveSteps, "archive step")}`;
-}
-
-function pinnedText({ pinned }: ContextView): string {
-  const held = pinned.map((text) => firstWords(text, 60));
-  return ["the system prompt", ...held].join("; ");
 }
 
 const MAX_LINES = 40;
@@ -209,4 +222,109 @@ export function costText({ dollars, requests }: Spent): string {
   if (requests === 0) return "$0";
   if (dollars === undefined) return "cost unknown";
   return dollars === 0 ? "$0" : `$${dollars.toFixed(dollars < 0.1 ? 4 : 2)}`;
+}
+
+type Show<T extends AgentEvent["type"]> = (
+  event: Extract<AgentEvent, { readonly type: T }>,
+  screen: ChatScreen,
+  folder: string,
+) => void;
+
+/** Shows an event on the screen, with paths relative to `folder`. */
+export function showEvent(event: AgentEvent, screen: ChatScreen, folder: string): void {
+  (RENDERERS[event.type] as Show<AgentEvent["type"]>)(event, screen, folder);
+}
+
+const END_NOTES: Readonly<Record<TurnEnd, string | undefined>> = {
+  answered: undefined,
+  failed: undefined,
+  interrupted: "interrupted; the conversation is kept",
+  refused: "the model declined to answer",
+  "request-limit": "stopped: the turn reached its limit of requests; say “go on”",
+  "call-limit": "stopped: the turn reached its limit of tool calls; say “go on”",
+  "time-limit": "stopped: the turn reached its limit of time; say “go on”",
+};
+
+/** Calls that are shown with their permission prompt, or by an event of their own. */
+const SHOWN_ELSEWHERE: ReadonlySet<string> = new Set([...GUARDED_TOOLS, SUB_AGENT, USE_SKILL]);
+
+const RENDERERS: { readonly [T in AgentEvent["type"]]: Show<T> } = {
+  text: ({ text }, screen) => screen.stream(text),
+  reasoning: () => undefined,
+  usage: () => undefined,
+  toolStarted: ({ name, arguments: args }, screen) => {
+    if (!SHOWN_ELSEWHERE.has(name)) screen.notify("tool", callText(name, args), 4);
+  },
+  toolFinished: ({ name, output, isError }, screen) => {
+    if (isError || (RECALL_TOOL_NAMES.has(name) && isFailure(output)))
+      screen.notify("failed", firstWords(output, 400), 4);
+    else screen.notify("ok", resultText(name, output));
+  },
+  compacted: ({ report }, screen) => screen.notify("compact", compactionText(report)),
+  subAgentStarted: ({ name, task }, screen) =>
+    screen.notify("agent", `${name} starts: ${firstWords(task, 200)}`, 3),
+  subAgentEnded: ({ name, end, elapsedMs, spent }, screen) => {
+    const how = end === "answered" ? "is done" : `ended (${end})`;
+    const took = `${formatDuration(elapsedMs)}, ${plural(spent.requests, "request")}`;
+    screen.notify("agent", `${name} ${how} after ${took}`);
+  },
+  recalled: ({ items }, screen) => {
+    if (items.length > 0) screen.notify("memory", `recalled ${items.join(" · ")}`, 3);
+  },
+  skillStarted: ({ name }, screen) => screen.notify("skill", `${name} starts`),
+  skillEnded: ({ name }, screen) => screen.notify("skill", `${name} ends`),
+  hookRan: ({ skill, event, output, elapsedMs }, screen) =>
+    screen.notify("skill", `${skill}, ${event}: ${firstWords(output, 200)}  ${formatDuration(elapsedMs)}`, 3),
+  retry: ({ attempt, reason, pauseMs, discarded }, screen) => {
+    const lost = discarded === "" ? "" : "; its partial answer is discarded";
+    const when = pauseMs < 1000 ? "retrying" : `retrying in ${formatDuration(pauseMs)}`;
+    screen.notify(
+      "note",
+      `the model failed (${firstWords(reason, 200)})${lost}; ${when}, attempt ${attempt + 1}`,
+    );
+  },
+  warning: ({ diagnostic }, screen, folder) => screen.notify("note", problemText(diagnostic, folder), 4),
+  error: ({ diagnostic: { hint, ...what } }, screen, folder) => {
+    screen.notify("error", problemText(what, folder), 4);
+    if (hint !== undefined) screen.notify("try", inCommandWords(hint), 3);
+  },
+  ended: ({ end }, screen) => {
+    const note = END_NOTES[end];
+    if (note !== undefined) screen.notify("note", note);
+    else screen.endLine();
+  },
+};
+
+/** The effect on the chat of a diagnostic whose message does not name it. */
+const MEANING: Readonly<Record<string, string>> = {
+  "session-not-saved": "the session is not stored for now, and goes on in memory",
+  "model-failed": "the model failed",
+};
+
+/** A diagnostic as a person reads it, with paths relative to the folder. */
+export function problemText(diagnostic: Diagnostic, folder: string): string {
+  const meaning = MEANING[diagnostic.code];
+  const text = inCommandWords(diagnosticText(diagnostic)).replaceAll(`${folder}/`, "");
+  return meaning === undefined ? text : `${meaning}: ${text}`;
+}
+
+/** Messages of an earlier chat that are shown again. */
+const MAX_EARLIER = 6;
+
+/** Shows the last user messages and answers of a resumed conversation. */
+export function showEarlier(messages: Agent["messages"], screen: ChatScreen): void {
+  const spoken = messages.flatMap((message) => {
+    if (message.role !== "user" && message.role !== "assistant") return [];
+    const isUser = message.role === "user";
+    const text = isUser ? typedText(agentMessageText(message)) : agentMessageText(message);
+    return text.trim() === "" ? [] : [{ isUser, text }];
+  });
+  const shown = spoken.slice(-MAX_EARLIER);
+  if (shown.length < spoken.length)
+    screen.notify("note", `${spoken.length - shown.length} earlier messages are not shown`);
+  for (const { isUser, text } of shown) {
+    if (isUser) screen.print(["", ...safeLines(`› ${text.slice(0, 2000)}`), ""]);
+    else screen.stream(text.slice(0, 4000));
+    screen.endLine();
+  }
 }

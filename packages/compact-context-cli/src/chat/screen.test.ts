@@ -4,7 +4,7 @@ import { createTerminal, processPorts } from "../ports.ts";
 import { displayWidth } from "../render/text.ts";
 import { costText, statusLines } from "./lines.ts";
 import { callText, changeLines, FIRST_LINES, resultText } from "./permissions.ts";
-import { type ChatScreen, createChatScreen, createTextFlow } from "./screen.ts";
+import { type ChatScreen, createChatScreen, TextFlow } from "./screen.ts";
 
 function screen(isTerminal = false): { screen: ChatScreen; shown: () => string } {
   let out = "";
@@ -22,7 +22,7 @@ function screen(isTerminal = false): { screen: ChatScreen; shown: () => string }
 
 describe("text in pieces", () => {
   const flowed = (pieces: readonly string[], width = 40): string => {
-    const flow = createTextFlow(() => width, "  ");
+    const flow = new TextFlow(() => width, "  ");
     return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
   };
 
@@ -55,7 +55,7 @@ describe("text in pieces", () => {
   it("renders Markdown, however it was cut, and leaves code and globs alone", () => {
     const paint = (style: string, words: string): string => `<${style}>${words}</>`;
     const shown = (pieces: readonly string[]): string => {
-      const flow = createTextFlow(() => 30, "  ", paint);
+      const flow = new TextFlow(() => 30, "  ", paint);
       return pieces.map((piece) => flow.push(piece)).join("") + flow.end();
     };
     const text = [

@@ -3,193 +3,155 @@ import type { Terminal } from "../ports.ts";
 import type { Paint, Style } from "../render/table.ts";
 import { displayWidth, padEnd, safeLines, truncate, wrap } from "../render/text.ts";
 
-/** Lays out streamed text: indented, wrapped at spaces, safe for a terminal. */
-export interface TextFlow {
-  /** The output for one more piece; an unfinished word is buffered. */
-  push(piece: string): string;
-  /** The buffered rest and the end of the line. */
-  end(): string;
-}
-
 /** TypeScript refuses the flag `v` in a literal for this target. */
 const UNICODE_SETS = "v";
 /** The joiners inside an emoji are not escaped. */
 const EMOJI = new RegExp("^\\p{RGI_Emoji}$", UNICODE_SETS);
 const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 
-/** With `paint`, renders Markdown: headings, lists, quotes, bold, inline code; code blocks are unchanged. */
-export function createTextFlow(width: () => number, indent: string, paint?: Paint): TextFlow {
-  const layout = createLayout(width, indent, paint === undefined ? undefined : createMarks(paint));
-  let held = "";
-  const addText = (text: string): string => {
-    let out = "";
-    for (const { segment } of GRAPHEMES.segment(text)) out += layout.add(segment);
-    return out;
-  };
-  return {
-    push(piece) {
-      // The last grapheme may continue in the next piece.
-      const text = held + piece;
-      let last = 0;
-      for (const { index } of GRAPHEMES.segment(text)) last = index;
-      held = text.slice(last);
-      return addText(text.slice(0, last));
-    },
-    end() {
-      const out = addText(held.replace(/[\ud800-\udbff]$/, ""));
-      held = "";
-      return out + layout.end();
-    },
-  };
+/** A word as shown; empty for a word that is only a mark. */
+interface Shown {
+  readonly text: string;
+  readonly cells: number;
 }
 
-interface Layout {
-  /** The output for one grapheme; an unfinished word is buffered. */
-  add(cluster: string): string;
-  /** The buffered word and the end of the line. */
-  end(): string;
-}
-
-/** Wraps words, grapheme by grapheme. */
-function createLayout(width: () => number, indent: string, marks: Marks | undefined): Layout {
-  let column = 0;
-  let gap = "";
-  let word = "";
-  let isFirst = true;
-
-  const flush = (): string => {
-    if (word === "") return "";
-    const { text, cells } = marks?.styled(word, { isFirst, gap: gap.length }) ?? {
-      text: word,
-      cells: displayWidth(word),
-    };
-    word = "";
-    isFirst = false;
-    if (text === "") {
-      gap = "";
-      return "";
-    }
-    let out = "";
-    if (column === 0) {
-      out = indent;
-      column = indent.length;
-    } else if (column + gap.length + cells > width()) {
-      const hang = " ".repeat(marks?.hang() ?? 0);
-      out = `\n${indent}${hang}`;
-      column = indent.length + hang.length;
-      gap = "";
-    }
-    out += gap + text;
-    column += gap.length + cells;
-    gap = "";
-    return out;
-  };
-  const endLine = (): void => {
-    column = 0;
-    gap = "";
-    isFirst = true;
-    marks?.endLine();
-  };
-  const addSpace = (spaces: string): string => {
-    const out = flush();
-    // No space follows a hidden mark.
-    gap = column === 0 && !isFirst ? "" : gap + spaces;
-    return out;
-  };
-  const addCharacter = (safe: string): string => {
-    // Wide characters may break anywhere; so must a word longer than a line.
-    const cells = displayWidth(safe);
-    const room = width() - indent.length - (marks?.hang() ?? 0);
-    const before = cells === 2 || displayWidth(word) + cells > room ? flush() : "";
-    word += safe;
-    return cells === 2 ? before + flush() : before;
-  };
-  return {
-    add(cluster) {
-      if (cluster === " ") return addSpace(" ");
-      if (cluster === "\t") return addSpace("  ");
-      if (cluster !== "\n" && cluster !== "\r\n")
-        return addCharacter(EMOJI.test(cluster) ? cluster : escapeControl(cluster));
-      const out = `${flush()}\n`;
-      endLine();
-      return out;
-    },
-    end() {
-      const out = flush();
-      const more = column === 0 ? "" : "\n";
-      endLine();
-      return out + more;
-    },
-  };
-}
-
-interface Marks {
-  /** A word as shown and its width in cells; empty for a word that is only a mark. */
-  styled(
-    word: string,
-    place: { readonly isFirst: boolean; readonly gap: number },
-  ): { readonly text: string; readonly cells: number };
+/**
+ * Lays out streamed text: indented, wrapped at spaces, safe for a terminal. With `paint`, renders Markdown word by word,
+ * so that it appears at once: headings, lists, quotes, bold, inline code; code blocks are unchanged.
+ */
+export class TextFlow {
+  readonly #width: () => number;
+  readonly #indent: string;
+  readonly #paint: Paint | undefined;
+  /** The last grapheme, which may continue in the next piece. */
+  #held = "";
+  #column = 0;
+  #gap = "";
+  /** An unfinished word. */
+  #word = "";
+  #isFirst = true;
+  #isFenced = false;
+  #isHeading = false;
+  #isBold = false;
+  #isCode = false;
   /** Cells by which the continuation rows of this line are indented. */
-  hang(): number;
-  endLine(): void;
-}
+  #hang = 0;
 
-/** Renders Markdown word by word, so that streamed text appears at once. */
-function createMarks(paint: Paint): Marks {
-  let isFenced = false;
-  let isHeading = false;
-  let isBold = false;
-  let isCode = false;
-  let hang = 0;
-  const plain = (text: string): string => {
-    if (isCode) return paint("toolPairs", text);
-    return isBold || isHeading ? paint("strong", text) : text;
-  };
-  const inline = (word: string): { text: string; cells: number } => {
+  constructor(width: () => number, indent: string, paint?: Paint) {
+    this.#width = width;
+    this.#indent = indent;
+    this.#paint = paint;
+  }
+
+  /** The output for one more piece; an unfinished word is buffered. */
+  push(piece: string): string {
+    const segments = [...GRAPHEMES.segment(this.#held + piece)].map(({ segment }) => segment);
+    this.#held = segments.pop() ?? "";
+    return segments.map((segment) => this.#add(segment)).join("");
+  }
+
+  /** The buffered rest and the end of the line. */
+  end(): string {
+    const rest = this.#held.replace(/[\ud800-\udbff]$/, "");
+    this.#held = "";
+    const out = (rest === "" ? "" : this.#add(rest)) + this.#flush();
+    const more = this.#column === 0 ? "" : "\n";
+    this.#endLine();
+    return out + more;
+  }
+
+  #add(cluster: string): string {
+    if (cluster === " " || cluster === "\t") {
+      const out = this.#flush();
+      // No space follows a hidden mark.
+      if (this.#column === 0 && !this.#isFirst) this.#gap = "";
+      else this.#gap += cluster === " " ? " " : "  ";
+      return out;
+    }
+    if (cluster === "\n" || cluster === "\r\n") {
+      const out = `${this.#flush()}\n`;
+      this.#endLine();
+      return out;
+    }
+    // Wide characters may break anywhere; so must a word longer than a line.
+    const safe = EMOJI.test(cluster) ? cluster : escapeControl(cluster);
+    const cells = displayWidth(safe);
+    const room = this.#width() - this.#indent.length - this.#hang;
+    const before = cells === 2 || displayWidth(this.#word) + cells > room ? this.#flush() : "";
+    this.#word += safe;
+    return cells === 2 ? before + this.#flush() : before;
+  }
+
+  /** The output for the buffered word. */
+  #flush(): string {
+    if (this.#word === "") return "";
+    const { text, cells } = this.#shown(this.#word);
+    this.#word = "";
+    this.#isFirst = false;
+    let before = this.#gap;
+    this.#gap = "";
+    if (text === "") return "";
+    if (this.#column === 0) before = this.#indent + before;
+    else if (this.#column + before.length + cells > this.#width()) {
+      const start = this.#indent + " ".repeat(this.#hang);
+      this.#column = start.length + cells;
+      return `\n${start}${text}`;
+    }
+    this.#column += before.length + cells;
+    return before + text;
+  }
+
+  #endLine(): void {
+    this.#column = 0;
+    this.#gap = "";
+    this.#isFirst = true;
+    this.#isHeading = false;
+    this.#isBold = false;
+    this.#isCode = false;
+    this.#hang = 0;
+  }
+
+  #shown(word: string): Shown {
+    const plain = { text: word, cells: displayWidth(word) };
+    const paint = this.#paint;
+    if (paint === undefined) return plain;
+    if (this.#isFirst && /^(?:```|~~~)/.test(word)) {
+      this.#isFenced = !this.#isFenced;
+      return { ...plain, text: paint("faint", word) };
+    }
+    if (this.#isFenced) return plain;
+    if (this.#isFirst && /^#{1,6}$/.test(word)) {
+      this.#isHeading = true;
+      return { text: "", cells: 0 };
+    }
+    const bullet = this.#isFirst ? bulletFor(word) : undefined;
+    if (bullet === undefined) return this.#inline(word, paint);
+    this.#hang = this.#gap.length + word.length + 1;
+    return { text: paint("faint", bullet), cells: word.length };
+  }
+
+  /** A word with its marks of bold and code. */
+  #inline(word: string, paint: Paint): Shown {
+    const pieces = word.split(/(\*\*|`)/);
     let text = "";
     let cells = 0;
-    const pieces = word.split(/(\*\*|`)/);
     pieces.forEach((piece, place) => {
       const before = pieces.slice(0, place).join("");
       const opens = /^[([{"'*_-]*$/.test(before) && !/^(?:[/.]|$)/.test(pieces[place + 1] ?? "");
-      if (piece === "`") isCode = !isCode;
-      else if (piece === "**" && !isCode && (isBold || opens)) isBold = !isBold;
+      if (piece === "`") this.#isCode = !this.#isCode;
+      else if (piece === "**" && !this.#isCode && (this.#isBold || opens)) this.#isBold = !this.#isBold;
       else {
-        text += plain(piece);
+        text += this.#styled(piece, paint);
         cells += displayWidth(piece);
       }
     });
     return { text, cells };
-  };
-  return {
-    hang: () => hang,
-    endLine() {
-      isHeading = false;
-      isBold = false;
-      isCode = false;
-      hang = 0;
-    },
-    styled(word, { isFirst, gap }) {
-      if (!isFirst) return isFenced ? plainWord(word) : inline(word);
-      if (/^(?:```|~~~)/.test(word)) {
-        isFenced = !isFenced;
-        return { text: paint("faint", word), cells: displayWidth(word) };
-      }
-      if (isFenced) return plainWord(word);
-      if (/^#{1,6}$/.test(word)) {
-        isHeading = true;
-        return { text: "", cells: 0 };
-      }
-      const bullet = bulletFor(word);
-      if (bullet === undefined) return inline(word);
-      hang = gap + word.length + 1;
-      return { text: paint("faint", bullet), cells: word.length };
-    },
-  };
-}
+  }
 
-function plainWord(text: string): { text: string; cells: number } {
-  return { text, cells: displayWidth(text) };
+  #styled(piece: string, paint: Paint): string {
+    if (this.#isCode) return paint("toolPairs", piece);
+    return this.#isBold || this.#isHeading ? paint("strong", piece) : piece;
+  }
 }
 
 /** The character shown for a list or quote mark; undefined for any other word. */
@@ -278,7 +240,7 @@ export function createChatScreen({ isTerminal, terminal, write }: ScreenPorts): 
     stream(piece) {
       clearStatus();
       if (flow === undefined) separate("answer");
-      flow ??= createTextFlow(() => terminal().width, INDENT, isTerminal ? terminal().paint : undefined);
+      flow ??= new TextFlow(() => terminal().width, INDENT, isTerminal ? terminal().paint : undefined);
       write(flow.push(piece));
     },
     notify(label, text, maxLines = 12) {

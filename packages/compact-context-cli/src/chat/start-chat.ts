@@ -6,17 +6,8 @@ import { inCommandWords } from "../hints.ts";
 import { createTerminal } from "../ports.ts";
 import { oneLine, safeLines } from "../render/text.ts";
 import { type Chat, COMMAND_WORDS, runChatCommand } from "./commands.ts";
-import { problemText, showEarlier, showEvent } from "./events.ts";
-import {
-  type ChatInput,
-  type ChatInputOptions,
-  createChatInput,
-  createInterrupts,
-  HISTORY_FILE,
-  type Interrupts,
-  openHistory,
-} from "./input.ts";
-import { bannerLines, statusLines } from "./lines.ts";
+import { ChatInput, HISTORY_FILE, openHistory } from "./input.ts";
+import { bannerLines, problemText, showEarlier, showEvent, statusLines } from "./lines.ts";
 import { createModels } from "./models.ts";
 import { chatFolders, openChat } from "./open-chat.ts";
 import { createPermissions } from "./permissions.ts";
@@ -36,11 +27,15 @@ export async function startChat(invocation: Invocation): Promise<number> {
     write: (text) => ports.stdout.write(text),
   });
   const history = await openHistory(join(folders.workspaceDir, HISTORY_FILE), createRedactor().redactText);
-  const interrupts = createInterrupts(() => input.close());
-  const input = inputOf(history.entries, {
+  const { stdin, stdout } = process;
+  const input = new ChatInput({
+    stdin,
+    stdout,
+    isTerminal: stdin.isTTY === true && stdout.isTTY === true,
+    history: history.entries,
+    words: COMMAND_WORDS,
     onMessage: history.add,
     onQueued: (text) => screen.notify("next", text, 3),
-    onInterrupt: interrupts.hit,
   });
   const permissions = createPermissions({ input, screen, workplace });
   let close: (() => Promise<void>) | undefined;
@@ -58,16 +53,7 @@ export async function startChat(invocation: Invocation): Promise<number> {
     if (flags.new === true && agent.messages.length > 0) await agent.startNew();
     screen.print(bannerLines({ agent, folders, invocation, terminal: screen.terminal() }));
     showEarlier(agent.messages, screen);
-    await runChat({
-      agent,
-      screen,
-      input,
-      interrupts,
-      skills,
-      models,
-      folder: ports.cwd,
-      clock: ports.clock,
-    });
+    await runChat({ agent, screen, input, skills, models, folder: ports.cwd, clock: ports.clock });
     screen.showStatus("saving the session");
     const closing = close();
     close = undefined;
@@ -84,22 +70,13 @@ export async function startChat(invocation: Invocation): Promise<number> {
   }
 }
 
-function inputOf(
-  history: readonly string[],
-  on: Pick<ChatInputOptions, "onMessage" | "onQueued" | "onInterrupt">,
-): ChatInput {
-  const { stdin, stdout } = process;
-  const isTerminal = stdin.isTTY === true && stdout.isTTY === true;
-  return createChatInput({ stdin, stdout, isTerminal, history, words: COMMAND_WORDS, ...on });
-}
-
 const PROMPT = "› ";
 const TICK_MS = 500;
 
 /** Runs turns and commands until the input ends or the user leaves. */
 export async function runChat(chat: Chat): Promise<void> {
   const { screen, input } = chat;
-  chat.interrupts.onIdle = idleInterrupts(chat);
+  input.onInterrupt = idleInterrupts(chat);
   for (;;) {
     if (input.isTerminal) showStatus(chat);
     const text = await input.next(screen.terminal().paint("strong", PROMPT));
@@ -115,7 +92,7 @@ export async function runChat(chat: Chat): Promise<void> {
 const AGAIN_MS = 3_000;
 
 /** Ctrl-C at the prompt: the first one clears the line, a second one soon after leaves. */
-function idleInterrupts({ screen, input, clock }: Chat): Interrupts["onIdle"] {
+function idleInterrupts({ screen, input, clock }: Chat): ChatInput["onInterrupt"] {
   let last = Number.NEGATIVE_INFINITY;
   return (typed) => {
     if (typed !== "") return;
@@ -147,11 +124,17 @@ async function takeTurn(chat: Chat, text: string): Promise<void> {
   }
 }
 
-/** Runs work that Ctrl-C aborts, with a status line while nothing else is shown. */
+/** Runs work that Ctrl-C aborts, a second one leaves; with a status line while nothing else is shown. */
 async function interruptible(chat: Chat, work: (signal: AbortSignal) => Promise<void>): Promise<void> {
-  const { screen, interrupts, input, clock } = chat;
+  const { screen, input, clock } = chat;
+  const { onInterrupt } = input;
   const started = clock();
-  const { signal, stop } = interrupts.start();
+  const controller = new AbortController();
+  const { signal } = controller;
+  input.onInterrupt = () => {
+    if (signal.aborted) input.close();
+    else controller.abort(new Error("interrupted"));
+  };
   const timer = setInterval(() => {
     const seconds = Math.round((clock() - started) / 1000);
     if (input.isAsking()) return;
@@ -165,7 +148,7 @@ async function interruptible(chat: Chat, work: (signal: AbortSignal) => Promise<
     screen.notify("note", "interrupted");
   } finally {
     clearInterval(timer);
-    stop();
+    input.onInterrupt = onInterrupt;
     screen.endLine();
   }
 }

@@ -1,17 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import {
-  chmod,
-  mkdir,
-  open,
-  readdir,
-  readFile,
-  realpath,
-  rename,
-  rm,
-  stat,
-  writeFile,
-} from "node:fs/promises";
+import { chmod, mkdir, readdir, readFile, realpath, rename, rm, stat, writeFile } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import type { AgentTool } from "compact-context/agents";
 import { CompactError } from "compact-context/internal/errors";
@@ -114,16 +103,9 @@ async function listed(folder: string, path: string): Promise<string> {
 }
 
 async function contentOf(file: string, path: string): Promise<string> {
-  const handle = await open(file, "r");
-  try {
-    const bytes = await handle.readFile();
-    if (bytes.subarray(0, 8_000).includes(0)) {
-      throw unreadable(path, `is not a text file (${formatBytes(bytes.length)})`);
-    }
-    return bytes.toString("utf8");
-  } finally {
-    await handle.close();
-  }
+  const bytes = await readFile(file);
+  if (!bytes.subarray(0, 8_000).includes(0)) return bytes.toString("utf8");
+  throw unreadable(path, `is not a text file (${formatBytes(bytes.length)})`);
 }
 
 function numbered(text: string, offset: number, limit: number): string {

@@ -249,20 +249,9 @@ export async function restoreArchived(invocation: Invocation): Promise<number> {
 }
 
 function restoredJson(restored: Restored, output: string | undefined): object {
-  const { sessionId, step, format, messages, differences, problems } = restored;
-  const place = output === undefined ? { messages } : { message_count: messages.length, output };
-  return {
-    session: sessionId,
-    step,
-    format: format ?? "neutral",
-    ...place,
-    differences: differences.map(({ index, archiveId, reason }) => ({
-      index,
-      archive_id: archiveId,
-      reason,
-    })),
-    problems,
-  };
+  const { sessionId: session, step, format = "neutral", messages, differences, problems } = restored;
+  const place = output === undefined ? { messages } : { messageCount: messages.length, output };
+  return { session, step, format, ...place, differences, problems };
 }
 
 function restoredLines(

@@ -1,25 +1,36 @@
-import { relative } from "node:path";
-import type { CompactConfig, CompactionReport, Summarizer, TextModel } from "compact-context";
+import { lstat, mkdtemp, readdir, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, relative } from "node:path";
+import { fileURLToPath } from "node:url";
+import {
+  type CompactConfig,
+  type CompactionReport,
+  planCompaction,
+  type Summarizer,
+  type TextModel,
+} from "compact-context";
 import { textModelFromUrl } from "compact-context/adapters/http";
 import { CompactError, closest, errorMessage } from "compact-context/internal/errors";
 import { createRedactor, redact } from "compact-context/redaction";
 import { createModelSummarizer } from "compact-context/summarizers";
 import { openArchive } from "../archive.ts";
 import { checkDestination, writeTranscript } from "../files/output.ts";
-import type { Source } from "../files/source.ts";
+import { openFile, type Source } from "../files/source.ts";
 import type { Invocation } from "../flags.ts";
 import { commandLine, type Flags, RESULT_FLAGS, shellWord } from "../flags.ts";
 import { type CliPorts, createProgress, type Progress } from "../ports.ts";
+import { PACKAGE } from "../program.ts";
 import { interfaceUrl, PROVIDERS } from "../providers.ts";
 import { compactionJson, compactionView, untouchedView } from "../render/compaction.ts";
 import { headline, problemLines } from "../render/headline.ts";
-import { labelled } from "../render/table.ts";
-import { formatCount, oneLine, safeLines } from "../render/text.ts";
+import { labelled, table } from "../render/table.ts";
+import { formatCount, formatPercent, oneLine, paragraph, plural, safeLines } from "../render/text.ts";
 import { isKeptByTool, openTranscript } from "../sessions/discovery.ts";
 import {
   compactedSession,
   type Job,
   type Outcome,
+  requestOf,
   runJob,
   traceCompaction,
   withoutTracing,
@@ -159,61 +170,51 @@ function deadlineOf(flag: string | undefined): number | undefined {
   });
 }
 
+/** The model of `NAME:MODEL`, or of a URL; the part of that after `#` is its model and not sent. */
 function modelNamed(named: string, env: CliPorts["env"]): TextModel {
-  if (/^https?:/i.test(named)) return modelAt(named);
-  const colon = named.indexOf(":");
-  const name = named.slice(0, colon);
-  if (colon < 0 || !Object.hasOwn(INTERFACES, name)) throw unknownSummarizer(named);
-  const model = named.slice(colon + 1);
-  if (model.trim() === "") {
-    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
+  if (/^https?:/i.test(named)) {
+    const [url = "", ...rest] = named.split("#");
+    return modelAt("--summarizer", { url, model: rest.join("#") || undefined });
   }
-  return modelOf(name as keyof typeof INTERFACES, model, env);
-}
-
-function unknownSummarizer(named: string): CompactError {
-  const near = closest(named.split(":")[0] ?? named, ["builtin", ...Object.keys(INTERFACES)]);
-  const guess = near === undefined ? "" : `Did you mean ${near}? `;
-  return usage(
-    `--summarizer ${redact(named)}: unknown summarizer`,
-    `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`,
-  );
-}
-
-/** The part after `#` is the model; it is not sent as part of the URL. */
-function modelAt(named: string): TextModel {
-  const [url = "", ...rest] = named.split("#");
-  const model = rest.join("#");
-  return withUsage("--summarizer", () => textModelFromUrl({ url, model: model || undefined }));
-}
-
-function modelOf(name: keyof typeof INTERFACES, model: string, env: CliPorts["env"]): TextModel {
+  const [name = "", ...rest] = named.split(":");
+  const model = rest.join(":");
+  if (rest.length === 0 || !isInterface(name)) {
+    const near = closest(name, ["builtin", ...Object.keys(INTERFACES)]);
+    const guess = near === undefined ? "" : `Did you mean ${near}? `;
+    const hint = `${guess}Use ${CHOICES}; --summarizer builtin needs no model.`;
+    throw usage(`--summarizer ${redact(named)}: unknown summarizer`, hint);
+  }
+  if (model.trim() === "")
+    throw usage(`--summarizer ${name}: needs a model`, `Write --summarizer ${name}:MODEL.`);
   const { keyVariable, urlVariable } = PROVIDERS[name];
   const key = env[keyVariable]?.trim() ?? "";
   if (key === "") {
     throw usage(
-      `--summarizer ${name}:${model} needs a key, and ${keyVariable} is not set`,
+      `--summarizer ${named} needs a key, and ${keyVariable} is not set`,
       `Set ${keyVariable} in the environment, or use --summarizer builtin, which does not need one.`,
     );
   }
   const url = interfaceUrl(PROVIDERS[name], env);
   const place = (env[urlVariable] ?? "").trim() === "" ? "--summarizer" : urlVariable;
-  const options = { url, api: INTERFACES[name], model, key, name: `${name}:${model}` };
-  return withUsage(place, () => textModelFromUrl(options));
+  return modelAt(place, { url, api: INTERFACES[name], model, key, name: named });
 }
 
-/** Turns errors of creating a model into usage errors of a flag or variable. */
-function withUsage(place: string, make: () => TextModel): TextModel {
+function isInterface(name: string): name is keyof typeof INTERFACES {
+  return Object.hasOwn(INTERFACES, name);
+}
+
+/** Errors of its options are usage errors of a flag or variable. */
+function modelAt(place: string, options: Parameters<typeof textModelFromUrl>[0]): TextModel {
   try {
-    return make();
+    return textModelFromUrl(options);
   } catch (error) {
     if (!CompactError.isInstance(error)) throw error;
-    throw new CompactError("InvalidUsage", `${place}: ${error.message}`, { place, hint: error.hint });
+    throw usage(`${place}: ${error.message}`, error.hint, place);
   }
 }
 
-function usage(message: string, hint: string): CompactError {
-  return new CompactError("InvalidUsage", message, { place: "--summarizer", hint });
+function usage(message: string, hint: string, place = "--summarizer"): CompactError {
+  return new CompactError("InvalidUsage", message, { place, hint });
 }
 
 /** The command of each tool that resumes a session in its own folder. */
@@ -289,4 +290,107 @@ function resumeLine(
 function shortPath(path: string, cwd: string): string {
   const near = relative(cwd, path);
   return near.startsWith("..") || near === "" ? path : near;
+}
+
+// ---- demo
+
+/** Size of the session relative to the demo's window. */
+const OVERFLOW = 1.25;
+const ROUND_TO = 1000;
+/** Low enough to need a summary. */
+const TARGET = "25%";
+const KEPT_MS = 3_600_000;
+const PREFIX = "compact-demo-";
+/** Names that `mkdtemp` makes from the prefix. */
+const FOLDER = /^compact-demo-[A-Za-z0-9]{6}$/;
+
+export async function runDemo({ flags, ports, terminal }: Invocation): Promise<number> {
+  const source = await demoSource();
+  const progress = createProgress(ports);
+  const transcript = await readSource(source, undefined, progress);
+  const early = earlySettings({ flags, ports: { cwd: tmpdir(), env: {} }, terminal });
+  const { messages } = transcript;
+  const { tokensBefore } = settingsFor(transcript, early, {});
+  const window = early.window ?? Math.ceil(tokensBefore / OVERFLOW / ROUND_TO) * ROUND_TO;
+  const settings = withSummary(
+    transcript,
+    settingsFor(transcript, { ...early, window }, { target: TARGET, ...flags }),
+  );
+  await removeOldFolders(ports.now());
+  const folder = await mkdtemp(join(tmpdir(), PREFIX));
+  const archive = openArchive({ flags: { archive: folder }, ports, terminal }, early);
+  const outcome = await runJob({ transcript, messages, path: undefined, settings, archive, progress, ports });
+  if (flags.json === true) {
+    terminal.printJson(compactionJson(transcript, outcome, { settings, output: undefined }));
+    return 0;
+  }
+  const { report } = outcome.result;
+  const text = (content: string): string[] => paragraph(content, terminal.width);
+  terminal.print([
+    "",
+    ...text(
+      `An agent worked until its window of ${formatCount(window)} tokens was full: the session below has ${formatCount(tokensBefore)}, so the next call would be refused. Compact archives every message, keeps what the agent needs next, clears old tool output and summarizes the rest, here without any model.`,
+    ),
+    ...headline(transcript, settings, terminal),
+    ...compactionView(outcome, settings, terminal),
+    ...text(
+      `The request, the newest steps and the system prompt stay as they were, ${formatPercent(report.tokensBefore - report.tokensAfter, report.tokensBefore)} of the tokens are free again, and all ${plural(report.messagesBefore, "message")} are in the archive:`,
+    ),
+    `  ${oneLine(report.archive?.location ?? folder)}`,
+    "",
+    `  ${terminal.paint("strong", "Next")}`,
+    ...table(
+      [
+        ["compact", "lists the newest agent sessions on this computer"],
+        ["compact FILE", "compacts one of your transcripts"],
+        ["compact replay FILE", "plays it call by call"],
+      ],
+      ["left", "wrapped"],
+      terminal,
+      4,
+    ),
+    `    compact archive show --archive ${oneLine(folder)}`,
+    "",
+    ...text("In a checkout of the project, compact is: npx compact"),
+    "",
+  ]);
+  return 0;
+}
+
+/** Removes this user's demo folders of more than an hour ago; another demo may be running. */
+async function removeOldFolders(now: Date): Promise<void> {
+  const user = process.getuid?.();
+  const names = (await readdir(tmpdir())).filter((name) => FOLDER.test(name));
+  for (const path of names.map((name) => join(tmpdir(), name))) {
+    const stats = await lstat(path).catch(() => undefined);
+    if (stats === undefined || now.getTime() - stats.mtimeMs < KEPT_MS) continue;
+    const isOwn = stats.isDirectory() && (user === undefined || stats.uid === user);
+    // Another process may use it or have removed it.
+    if (isOwn) await rm(path, { recursive: true, force: true }).catch(() => undefined);
+  }
+}
+
+/** The settings with a target so low that clearing tool output is not enough, so that the demo shows a summary. */
+function withSummary(transcript: Transcript, settings: Settings): Settings {
+  let lower = settings;
+  for (let attempt = 0; attempt < 3; attempt += 1) {
+    const plan = planCompaction(transcript.messages, requestOf(transcript, lower));
+    if (plan.entries.some((entry) => entry.action === "summarize")) return lower;
+    lower = { ...lower, target: Math.ceil(lower.target / 2), targetIsDefault: false };
+  }
+  return lower;
+}
+
+/** The sample session in the package. */
+async function demoSource(): Promise<Source> {
+  const path = fileURLToPath(new URL("demo/session.json", PACKAGE));
+  try {
+    return { ...(await openFile(path, "/")), name: "demo/session.json" };
+  } catch (error) {
+    throw new CompactError("NotFound", "the sample session is missing from this installation", {
+      place: "demo/session.json",
+      hint: "Install the package again, or run compact on your own transcript.",
+      cause: error,
+    });
+  }
 }

@@ -175,76 +175,42 @@ export interface Change {
  * content anywhere in the second list is kept; one with the same call, result or id but other content is edited.
  */
 export function differenceOf(before: readonly Message[], after: readonly Message[]): Change[] {
-  const pairs: Pairs = { changes: new Map(), paired: new Set() };
-  // Equal texts are matched by their calls first, and by content alone if a writer assigned new ids.
-  pair(before, after, { keys: contentAndCalls, kind: "kept", pairs });
-  pair(before, after, { keys: identities, kind: "edited", pairs });
-  pair(before, after, { keys: (message) => [contentHash(message)], kind: "kept", pairs });
-  const changes: Change[] = [];
-  let next = 0;
-  const addNewUpTo = (end: number): void => {
-    for (; next < end; next += 1) if (!pairs.paired.has(next)) changes.push({ kind: "new", after: next });
-  };
-  before.forEach((_, index) => {
-    const change = pairs.changes.get(index);
-    if (change?.after !== undefined) addNewUpTo(change.after);
-    changes.push(change ?? { kind: "gone", before: index });
-  });
-  addNewUpTo(after.length);
-  return changes;
-}
-
-interface Pairs {
   /** By index in the first list. */
-  readonly changes: Map<number, Change>;
+  const found = new Map<number, Change & { readonly after: number }>();
   /** Indexes in the second list. */
-  readonly paired: Set<number>;
-}
-
-interface Pairing {
-  readonly keys: (message: Message) => readonly string[];
-  readonly kind: ChangeKind;
-  readonly pairs: Pairs;
-}
-
-/** Pairs unpaired messages with a common key, the newest first, since the newest are most likely kept. */
-function pair(
-  before: readonly Message[],
-  after: readonly Message[],
-  { keys, kind, pairs: { changes, paired } }: Pairing,
-): void {
-  const places = new Map<string, number[]>();
-  after.forEach((message, index) => {
-    if (paired.has(index)) return;
-    for (const key of keys(message)) {
-      const known = places.get(key);
-      if (known === undefined) places.set(key, [index]);
-      else known.push(index);
+  const paired = new Set<number>();
+  /** Pairs unpaired messages with a common key, the newest first, since the newest are most likely kept. */
+  const pair = (kind: ChangeKind, keysOf: (message: Message) => readonly string[]): void => {
+    const free = [...after.entries()].filter(([index]) => !paired.has(index));
+    const keyed = free.flatMap(([index, message]) => keysOf(message).map((key) => ({ key, index })));
+    const places = new Map(keyed.map(({ key }): [string, number[]] => [key, []]));
+    for (const { key, index } of keyed) places.get(key)?.push(index);
+    const newestOf = (key: string): number | undefined =>
+      places.get(key)?.findLast((index) => !paired.has(index));
+    for (const [index, message] of [...before.entries()].reverse()) {
+      if (found.has(index)) continue;
+      const place = keysOf(message)
+        .map(newestOf)
+        .find((one) => one !== undefined);
+      if (place === undefined) continue;
+      paired.add(place);
+      found.set(index, { kind, before: index, after: place });
     }
-  });
-  const newestFree = (key: string): number | undefined => {
-    const stack = places.get(key) ?? [];
-    while (stack.length > 0 && paired.has(stack.at(-1) ?? 0)) stack.pop();
-    return stack.at(-1);
   };
-  for (let index = before.length - 1; index >= 0; index -= 1) {
-    const message = before[index];
-    if (message === undefined || changes.has(index)) continue;
-    const found = keys(message)
-      .map(newestFree)
-      .find((place) => place !== undefined);
-    if (found === undefined) continue;
-    paired.add(found);
-    changes.set(index, { kind, before: index, after: found });
-  }
-}
-
-function contentAndCalls(message: Message): string[] {
-  return [[contentHash(message), ...callIds(message)].join(" ")];
-}
-
-function identities(message: Message): string[] {
-  return [...callIds(message), `id ${message.id}`];
+  // Equal texts are matched by their calls first, and by content alone if a writer assigned new ids.
+  pair("kept", (message) => [[contentHash(message), ...callIds(message)].join(" ")]);
+  pair("edited", (message) => [...callIds(message), `id ${message.id}`]);
+  pair("kept", (message) => [contentHash(message)]);
+  const added = [...after.keys()].filter((index) => !paired.has(index));
+  const addedUpTo = (end: number): Change[] => {
+    const next = added.findIndex((index) => index >= end);
+    return added.splice(0, next < 0 ? added.length : next).map((index) => ({ kind: "new", after: index }));
+  };
+  const changes = before.flatMap((_, index): Change[] => {
+    const change = found.get(index);
+    return change === undefined ? [{ kind: "gone", before: index }] : [...addedUpTo(change.after), change];
+  });
+  return [...changes, ...addedUpTo(after.length)];
 }
 
 function callIds(message: Message): string[] {

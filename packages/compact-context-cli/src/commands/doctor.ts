@@ -198,33 +198,34 @@ interface Answer {
 /** Requests the list of models, which is free. */
 function checkProvider(
   { title, version, keyVariable, headers }: Provider,
-  upstream: URL,
+  { href, origin }: URL,
   key: string,
 ): Promise<Answer> {
-  const place = `${title} at ${upstream.origin}`;
-  const url = `${upstream.href.replace(/\/$/, "")}${version}/models`;
-  return request({ place, url, headers: headers(key) }, (status) => judge(status, place, keyVariable));
+  const url = `${href.replace(/\/$/, "")}${version}/models`;
+  return request({ place: `${title} at ${origin}`, url, headers: headers(key), keyVariable });
 }
 
 /** Without a key only checks that the server answers. */
-function checkUpstream(upstream: URL): Promise<Answer> {
-  const place = upstream.origin;
-  return request({ place, url: upstream.href, headers: {} }, (status) => {
-    if (status >= 500) return serverError(place, status);
-    return found("model", "ok", `${place} answers (${status}); without a key nothing more is checked`);
-  });
+function checkUpstream({ href, origin }: URL): Promise<Answer> {
+  return request({ place: origin, url: href, headers: {} });
 }
 
-async function request(
-  { place, url, headers }: { place: string; url: string; headers: Readonly<Record<string, string>> },
-  findingOf: (status: number) => Finding,
-): Promise<Answer> {
+interface ModelRequest {
+  readonly place: string;
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+  /** The variable of the key that is sent, if any. */
+  readonly keyVariable?: string;
+}
+
+async function request({ place, url, headers, keyVariable }: ModelRequest): Promise<Answer> {
   try {
     const signal = AbortSignal.timeout(TIMEOUT_MS);
     const response = await fetch(url, { headers, signal, redirect: "manual" });
     await response.body?.cancel();
     const date = Date.parse(response.headers.get("date") ?? "");
-    return { finding: findingOf(response.status), date: Number.isNaN(date) ? undefined : date };
+    const finding = judge(response.status, place, keyVariable);
+    return { finding, date: Number.isNaN(date) ? undefined : date };
   } catch (error) {
     const cause = error instanceof Error && error.cause !== undefined ? `: ${errorMessage(error.cause)}` : "";
     const message = `${place} cannot be reached: ${errorMessage(error)}${cause}`;
@@ -233,20 +234,23 @@ async function request(
   }
 }
 
-function judge(status: number, place: string, variable: string): Finding {
+function judge(status: number, place: string, keyVariable: string | undefined): Finding {
   const check = "model";
-  if (status === 401 || status === 403) {
-    const hint = `Set ${variable} to a valid key.`;
-    return found(check, "failed", `${place} refused the key (${status})`, hint);
+  if (status >= 500) {
+    const hint = "The server has a problem: try again later.";
+    return found(check, "failed", `${place} answers ${status}`, hint);
   }
+  if (keyVariable === undefined)
+    return found(check, "ok", `${place} answers (${status}); without a key nothing more is checked`);
+  if (status === 401 || status === 403)
+    return found(
+      check,
+      "failed",
+      `${place} refused the key (${status})`,
+      `Set ${keyVariable} to a valid key.`,
+    );
   if (status === 429)
     return found(check, "warning", `${place} is rate limiting (429)`, "Wait, or raise the limit.");
-  if (status >= 500) return serverError(place, status);
   // A server without a list of models answers 404 and can still work.
   return found(check, "ok", `${place} answers (${status})`);
-}
-
-function serverError(place: string, status: number): Finding {
-  const hint = "The server has a problem: try again later.";
-  return found("model", "failed", `${place} answers ${status}`, hint);
 }

@@ -347,7 +347,7 @@ export const COMMANDS: Command = {
         "The exit code is 0 even if nothing is relevant.",
       ],
       examples: ["compact recall 'which port' --channel DIR"],
-      load: async () => (await import("./recall.ts")).recallMemory,
+      load: async () => (await import("./memory.ts")).recallMemory,
     },
     memory,
     {
@@ -428,7 +428,7 @@ export const COMMANDS: Command = {
       summary: "compacts a bundled sample session, without any setup",
       flags: ["window", "target", "strategy", "json"],
       examples: ["compact demo"],
-      load: async () => (await import("./demo.ts")).runDemo,
+      load: async () => (await import("./compact.ts")).runDemo,
     },
     {
       name: "completion",

@@ -25,39 +25,34 @@ export async function inspectSession(invocation: Invocation): Promise<number> {
 }
 
 function inspectionJson(inspection: Inspection): Record<string, unknown> {
-  const { transcript, settings, decision } = inspection;
-  const usage = settings.reported;
+  const { transcript, settings, decision, largest: messages, ...figures } = inspection;
+  const { tokensBefore, reported } = settings;
   return {
     format: transcript.format,
     model: settings.model ?? null,
     window: settings.window,
     budget: settings.budget,
-    tokens: settings.tokensBefore,
-    range: settings.counter.range(settings.tokensBefore),
+    tokens: tokensBefore,
+    range: settings.counter.range(tokensBefore),
     messages: transcript.messages.length,
-    fixed_tokens: settings.fixedTokens,
-    unseen_tokens: settings.unseenTokens,
-    window_from: settings.windowFrom.replace("--", ""),
-    usage_pct: decision.usagePct,
-    would_trigger: decision.triggered,
+    fixedTokens: settings.fixedTokens,
+    unseenTokens: settings.unseenTokens,
+    windowFrom: settings.windowFrom.replace("--", ""),
+    usagePct: decision.usagePct,
+    wouldTrigger: decision.triggered,
     reason: decision.reason,
-    layers: inspection.layers,
-    roles: inspection.roles,
-    tools: inspection.tools,
-    largest: inspection.largest.map(({ index, message, tokens }) => ({ index, role: message.role, tokens })),
-    reported_usage:
-      usage === undefined
+    ...figures,
+    largest: messages.map(({ index, message, tokens }) => ({ index, role: message.role, tokens })),
+    reportedUsage:
+      reported === undefined
         ? null
         : {
-            index: usage.isEarlier ? null : usage.record.index,
-            reported_tokens: usage.reported,
-            counted_tokens: usage.counted,
+            index: reported.isEarlier ? null : reported.record.index,
+            reportedTokens: reported.reported,
+            countedTokens: reported.counted,
           },
-    calls_without_result: inspection.callsWithoutResult,
-    parallel_batches: inspection.parallelBatches,
     compactions: transcript.compactions,
-    left_out: transcript.leftOut,
-    faults: inspection.faults,
+    leftOut: transcript.leftOut,
     problems: transcript.problems,
   };
 }

@@ -21,7 +21,7 @@ export async function lintSession(invocation: Invocation): Promise<number> {
   printResult(invocation, json, () => [
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
-    ...violationLines(violations, { held, terminal }),
+    ...violationLines(violations, held, terminal),
     ...(errors > 0 ? repairHint(source, flags, terminal) : []),
   ]);
   return errors > 0 ? 1 : 0;
@@ -49,10 +49,19 @@ export async function repairSession(invocation: Invocation): Promise<number> {
   }
   const { format, problems } = transcript;
   const output = destination?.path ?? null;
+  const end =
+    destination === undefined
+      ? "Nothing is written yet; add -o FILE."
+      : `Written to ${oneLine(destination.name)}.`;
   printResult(invocation, { format, provider: held.provider, mends, left, output, problems }, () => [
     ...headline(transcript, settings, terminal),
     ...problemLines(transcript, terminal),
-    ...mendLines({ mends, left, written: destination?.name }, { held, terminal }),
+    ...(mends.length === 0
+      ? [`  Nothing to repair for ${held.provider}.`]
+      : mends.flatMap((mend) => mendLines(mend, terminal))),
+    "",
+    ...(left.length === 0 ? [] : violationLines(left, held, terminal)),
+    ...(mends.length === 0 && destination === undefined ? [] : [`  ${end}`, ""]),
   ]);
   return left.length > 0 ? 1 : 0;
 }
@@ -61,16 +70,11 @@ type LintOptions = NonNullable<Parameters<typeof lint>[2]>;
 /** One repair of a list. */
 type Mend = ReturnType<typeof repair>["mends"][number];
 
-interface Frame {
-  readonly held: ProviderList;
-  readonly terminal: Terminal;
-}
-
 /** Maximum places shown for one rule. */
 const SHOWN = 3;
 
 /** The violations by rule, errors first. */
-function violationLines(violations: readonly Violation[], { held, terminal }: Frame): string[] {
+function violationLines(violations: readonly Violation[], held: ProviderList, terminal: Terminal): string[] {
   const count = held.list.length;
   const entries = count === 1 ? "1 entry" : `${formatCount(count)} entries`;
   if (violations.length === 0) {
@@ -95,14 +99,11 @@ function repairHint(source: Source, flags: Flags, terminal: Terminal): string[] 
 }
 
 function byRule(violations: readonly Violation[]): Violation[][] {
-  const groups = new Map<string, Violation[]>();
-  for (const violation of violations) {
-    const group = groups.get(violation.rule) ?? [];
-    group.push(violation);
-    groups.set(violation.rule, group);
-  }
+  const rules = [...new Set(violations.map(({ rule }) => rule))];
   const weight = ([first]: Violation[]): number => (first?.severity === "error" ? 0 : 1);
-  return [...groups.values()].toSorted((one, other) => weight(one) - weight(other));
+  return rules
+    .map((rule) => violations.filter((violation) => violation.rule === rule))
+    .toSorted((one, other) => weight(one) - weight(other));
 }
 
 function ruleLines(group: readonly Violation[], terminal: Terminal): string[] {
@@ -124,28 +125,9 @@ function indented(text: string, { width }: Terminal): string[] {
   return paragraph(oneLine(text), width, 6);
 }
 
-interface RepairOutcome {
-  readonly mends: readonly Mend[];
-  /** Errors that could not be repaired. */
-  readonly left: readonly Violation[];
-  /** The output file; undefined without `-o`. */
-  readonly written: string | undefined;
-}
-
-/** The repairs, the remaining violations, and the output file. */
-function mendLines({ mends, left, written }: RepairOutcome, { held, terminal }: Frame): string[] {
-  const repairs = mends.flatMap((mend) => [
-    `  ${terminal.paint("good", mend.action.padEnd(9))} ${mend.path ?? `messages[${mend.index}]`}  ${mend.rule}`,
-    ...indented(mend.explanation, terminal),
-  ]);
-  const end =
-    written === undefined ? "Nothing is written yet; add -o FILE." : `Written to ${oneLine(written)}.`;
-  return [
-    ...(mends.length === 0 ? [`  Nothing to repair for ${held.provider}.`] : repairs),
-    "",
-    ...(left.length === 0 ? [] : violationLines(left, { held, terminal })),
-    ...(mends.length === 0 && written === undefined ? [] : [`  ${end}`, ""]),
-  ];
+function mendLines({ action, path, index, rule, explanation }: Mend, terminal: Terminal): string[] {
+  const what = terminal.paint("good", action.padEnd(9));
+  return [`  ${what} ${path ?? `messages[${index}]`}  ${rule}`, ...indented(explanation, terminal)];
 }
 
 /** The provider whose rules are checked, and the list in that provider's format. */

@@ -4,14 +4,14 @@ import { headline, problemLines } from "../render/headline.ts";
 import type { Style } from "../render/table.ts";
 import { bar, columnNames, labelled, type Row, table } from "../render/table.ts";
 import { formatCount, formatDuration, formatPercent, padEnd, paragraph, plural } from "../render/text.ts";
-import type { PolicyCost, PricedModel } from "../replay/cost.ts";
+import { finite, type PolicyCost, type PricedModel } from "../replay/cost.ts";
 import { type Economy, type Replay, replaySession } from "../replay/replay.ts";
 import type { ReplayCompaction } from "../replay/session.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import type { Settings } from "../settings.ts";
-import { createViewStore, type ViewStore } from "../view/view-store.ts";
-import { serveView } from "../view-page.ts";
+import { ViewStore } from "../view/view-store.ts";
+import { serveView } from "./view.ts";
 
 export async function replayCommand(invocation: Invocation): Promise<number> {
   const { flags, terminal } = invocation;
@@ -28,14 +28,14 @@ export async function replayCommand(invocation: Invocation): Promise<number> {
       ...problemLines(transcript, terminal),
       ...replayView(replay, settings, terminal),
     ]);
-    return replay.overBudget === 0 ? 0 : 1;
+    return replay.callsOverBudget === 0 ? 0 : 1;
   };
   return flags.view === true ? watch(invocation, play) : play();
 }
 
 /** Plays as soon as a page is connected, and serves it until the user stops the command. */
 async function watch(invocation: Invocation, play: (store: ViewStore) => Promise<number>): Promise<number> {
-  const store = createViewStore();
+  const store = new ViewStore();
   let code = 0;
   await serveView(invocation, {
     store,
@@ -51,28 +51,8 @@ function aborted(signal: AbortSignal): Promise<void> {
   return new Promise((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
 }
 
-function replayJson(replay: Replay, settings: Settings): Record<string, unknown> {
-  return {
-    model: settings.model ?? null,
-    window: settings.window,
-    budget: settings.budget,
-    calls: replay.calls,
-    messages: replay.messages,
-    rounds: replay.compactions.map((one) => ({ ...one, elapsedMs: tenths(one.elapsedMs) })),
-    most_tokens_sent: replay.maxSent,
-    most_tokens_without: replay.maxRaw,
-    calls_over_budget: replay.overBudget,
-    calls_over_budget_without: replay.rawOverBudget,
-    prompt_tokens: replay.promptTokens,
-    prompt_tokens_without: replay.rawPromptTokens,
-    cached_tokens: replay.cachedTokens,
-    cached_share: replay.promptTokens === 0 ? 0 : replay.cachedTokens / replay.promptTokens,
-    compaction_ms: tenths(replay.compactionMs),
-    preflight_ms: tenths(replay.preflightMs),
-    elapsed_ms: tenths(replay.elapsedMs),
-    session_ms: replay.sessionMs ?? null,
-    ...economyJson(replay.economy),
-  };
+function replayJson({ economy, ...replay }: Replay, { model, window, budget }: Settings): object {
+  return { model: model ?? null, window, budget, ...replay, ...economyJson(economy) };
 }
 
 const COMPACTIONS_SHOWN = 12;
@@ -91,7 +71,7 @@ function replayView(replay: Replay, settings: Settings, terminal: Terminal): str
     "",
     ...comparison(replay, settings, terminal),
     "",
-    ...compactionLines(replay.compactions, settings, terminal),
+    ...compactionLines(replay.rounds, settings, terminal),
     ...costs(replay, terminal),
     "",
     ...economyView(replay.economy, terminal),
@@ -100,7 +80,7 @@ function replayView(replay: Replay, settings: Settings, terminal: Terminal): str
 }
 
 function comparison(replay: Replay, settings: Settings, terminal: Terminal): string[] {
-  const most = Math.max(replay.maxRaw, settings.budget);
+  const most = Math.max(replay.mostTokensWithout, settings.budget);
   const cells = Math.max(4, Math.min(40, terminal.width - 58));
   const row = (label: string, tokens: number, over: number, style: Style): Row => [
     label,
@@ -114,8 +94,8 @@ function comparison(replay: Replay, settings: Settings, terminal: Terminal): str
   return table(
     [
       columnNames("", "largest request", "", ""),
-      row("without", replay.maxRaw, replay.rawOverBudget, "remainder"),
-      row("with compact", replay.maxSent, replay.overBudget, "good"),
+      row("without", replay.mostTokensWithout, replay.callsOverBudgetWithout, "remainder"),
+      row("with compact", replay.mostTokensSent, replay.callsOverBudget, "good"),
     ],
     ["left", "right", "left", "left"],
     terminal,
@@ -149,15 +129,15 @@ function compactionLines(all: readonly ReplayCompaction[], settings: Settings, t
 }
 
 function costs(replay: Replay, terminal: Terminal): string[] {
-  const quiet = replay.calls - replay.compactions.length;
+  const quiet = replay.calls - replay.rounds.length;
   const quietMs = quiet === 0 ? 0 : (replay.preflightMs - replay.compactionMs) / quiet;
   const lasted =
-    replay.sessionMs === undefined ? "" : `; the session itself lasted ${formatDuration(replay.sessionMs)}`;
-  const saved = replay.rawPromptTokens - replay.promptTokens;
+    replay.sessionMs === null ? "" : `; the session itself lasted ${formatDuration(replay.sessionMs)}`;
+  const saved = replay.promptTokensWithout - replay.promptTokens;
   const rows: [string, string][] = [
     [
       "prompt",
-      `${formatCount(replay.promptTokens)} tokens in all calls${saved > 0 ? `, ${formatPercent(saved, replay.rawPromptTokens)} less than without` : ""}`,
+      `${formatCount(replay.promptTokens)} tokens in all calls${saved > 0 ? `, ${formatPercent(saved, replay.promptTokensWithout)} less than without` : ""}`,
     ],
     [
       "cache",
@@ -165,7 +145,7 @@ function costs(replay: Replay, terminal: Terminal): string[] {
     ],
     [
       "compacting",
-      `${formatDuration(replay.compactionMs)} in ${plural(replay.compactions.length, "compaction")}${lasted}`,
+      `${formatDuration(replay.compactionMs)} in ${plural(replay.rounds.length, "compaction")}${lasted}`,
     ],
     ["checking", `${formatDuration(quietMs)} for each call that needed no compaction`],
   ];
@@ -177,7 +157,7 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
   const header = columnNames("policy", "rewrites", "mean", "cached", "cost", "factor");
   const [own, ...others] = policies;
   if (own === undefined) return [];
-  const digits = digitsFor(Math.max(...policies.map(({ dollars = 0 }) => dollars)));
+  const digits = digitsFor(Math.max(...policies.map(({ dollars }) => dollars ?? 0)));
   const isSame = policies.every(({ dollars, promptTokens, rewrites }) => {
     return dollars === own.dollars && promptTokens === own.promptTokens && rewrites === own.rewrites;
   });
@@ -186,9 +166,9 @@ export function economyView({ model, clock, policies, cold }: Economy, terminal:
     return [...layOut(rows, terminal), "", ...paragraph(basis(model, clock), terminal.width)];
   }
   const rows = [
-    row(own, own.name, digits),
+    row(own, own.policy, digits),
     ...(cold === undefined ? [] : [row(cold.cost, "  + cold", digits)]),
-    ...others.map((cost) => row(cost, cost.name, digits)),
+    ...others.map((cost) => row(cost, cost.policy, digits)),
   ];
   const notes = [...coldNote(own, cold, model), legend(cold), basis(model, clock)];
   return [
@@ -203,19 +183,19 @@ function layOut(rows: readonly Row[], terminal: Terminal): string[] {
 }
 
 function row(cost: PolicyCost, label: string, digits: number): Row {
-  const refused = cost.overWindow > 0;
+  const refused = cost.callsOverWindow > 0;
   return [
     label,
     formatCount(cost.rewrites),
     formatCount(cost.meanTokens),
-    cost.use === undefined ? "?" : formatPercent(cost.use.cached, cost.promptTokens),
+    cost.cachedTokens === null ? "?" : formatPercent(cost.cachedTokens, cost.promptTokens),
     refused ? { text: "does not fit", style: "bad" } : formatDollars(cost.dollars, digits),
-    cost.priceFactor === undefined ? "" : cost.priceFactor.toFixed(3),
+    cost.priceFactor?.toFixed(3) ?? "",
   ];
 }
 
-function formatDollars(dollars: number | undefined, digits: number): string {
-  return dollars === undefined ? "no price" : `$${dollars.toFixed(digits)}`;
+function formatDollars(dollars: number | null, digits: number): string {
+  return dollars === null ? "no price" : `$${dollars.toFixed(digits)}`;
 }
 
 /** Cents from a dollar on, else hundredths of a cent. */
@@ -225,8 +205,9 @@ function digitsFor(dollars: number): number {
 
 /** Shown only if the simulated variant is cheaper. */
 function coldNote(own: PolicyCost, cold: Economy["cold"], model: PricedModel): string[] {
-  if (cold?.cost.dollars === undefined || own.dollars === undefined) return [];
-  const saved = own.dollars - cold.cost.dollars;
+  const dollars = cold?.cost.dollars ?? null;
+  if (cold === undefined || dollars === null || own.dollars === null) return [];
+  const saved = own.dollars - dollars;
   if (saved <= 0) return [];
   const lifetime = formatDuration((model.rules?.lifetime ?? 0) * 1000);
   return [
@@ -262,7 +243,7 @@ function pricesNote(asOf: string | undefined): string {
   return `Prices of ${which}; factor: what a prompt token costs as a share of the list price.`;
 }
 
-/** The economy of a replay as JSON; dollars are null if a price is unknown or a call is refused. */
+/** The economy of a replay as JSON. */
 export function economyJson({ model, clock, policies, cold }: Economy): Record<string, unknown> {
   const { rules, assumed, asOf } = model;
   return {
@@ -271,40 +252,21 @@ export function economyJson({ model, clock, policies, cold }: Economy): Record<s
         ? null
         : {
             kind: rules.kind,
-            minimum_tokens: rules.minimum,
-            lifetime_seconds: finite(rules.lifetime),
-            lookback_blocks: finite(rules.lookback),
+            minimumTokens: rules.minimum,
+            lifetimeSeconds: finite(rules.lifetime),
+            lookbackBlocks: finite(rules.lookback),
             assumed,
           },
-    prices_as_of: asOf ?? null,
+    pricesAsOf: asOf ?? null,
     clock,
     policies: policies.map(policyJson),
-    economy: cold === undefined ? null : { cold_rewrites: cold.rewrites, ...policyJson(cold.cost) },
+    economy: cold === undefined ? null : { coldRewrites: cold.rewrites, ...policyJson(cold.cost) },
   };
 }
 
-function policyJson({ use, ...cost }: PolicyCost): Record<string, unknown> {
-  return {
-    policy: cost.name,
-    calls: cost.calls,
-    rewrites: cost.rewrites,
-    calls_over_window: cost.overWindow,
-    prompt_tokens: cost.promptTokens,
-    mean_tokens: Math.round(cost.meanTokens),
-    summarizing_calls: cost.summarizingCalls,
-    summarizing_tokens: cost.summarizingTokens,
-    cached_tokens: use?.cached ?? null,
-    written_tokens: use?.written ?? null,
-    uncached_tokens: use?.uncached ?? null,
-    cached_share: use === undefined ? null : use.cached / Math.max(1, cost.promptTokens),
-    dollars: rounded(cost.dollars, 6),
-    price_factor: rounded(cost.priceFactor, 4),
-  };
-}
-
-const tenths = (value: number): number => Math.round(value * 10) / 10;
-const finite = (value: number): number | null => (Number.isFinite(value) ? value : null);
-
-function rounded(value: number | undefined, digits: number): number | null {
-  return value === undefined ? null : Number(value.toFixed(digits));
+/** Dollars to a millionth, factors to a ten-thousandth. */
+function policyJson(cost: PolicyCost): PolicyCost {
+  const rounded = (value: number | null, digits: number): number | null =>
+    value === null ? null : Number(value.toFixed(digits));
+  return { ...cost, dollars: rounded(cost.dollars, 6), priceFactor: rounded(cost.priceFactor, 4) };
 }

@@ -1,3 +1,5 @@
+import { spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { createReadStream, watch } from "node:fs";
 import { open, readdir, stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
@@ -9,14 +11,15 @@ import type { Archive } from "compact-context/internal/search/archive";
 import { createTokenCounter } from "compact-context/internal/tokens/token-counter";
 import { driverOf, openArchive } from "../archive.ts";
 import { readConfig } from "../files/config.ts";
-import type { Invocation } from "../flags.ts";
+import { type Invocation, portOf } from "../flags.ts";
+import { PACKAGE } from "../program.ts";
 import { oneLine, plural } from "../render/text.ts";
 import { replayWatched } from "../replay/watched.ts";
 import { openPlayed } from "../sessions/opened.ts";
 import { type ArchiveSource, createArchivedRecord } from "../view/archived-session.ts";
 import { readEventLine } from "../view/event-reader.ts";
-import { createViewStore, type ViewStore } from "../view/view-store.ts";
-import { serveView, type ViewSource } from "../view-page.ts";
+import { readPageFiles, startViewServer, type ViewServer } from "../view/server.ts";
+import { ViewStore } from "../view/view-store.ts";
 
 export async function viewSessions(invocation: Invocation): Promise<number> {
   return serveView(invocation, await openSource(invocation));
@@ -37,7 +40,7 @@ async function openSource(invocation: Invocation): Promise<ViewSource> {
 /** A transcript, replayed while the page is open. */
 async function transcriptSource(invocation: Invocation): Promise<ViewSource> {
   const { transcript, settings, progress, replayPorts } = await openPlayed(invocation, "compact view");
-  const store = createViewStore();
+  const store = new ViewStore();
   return {
     store,
     async fill() {
@@ -61,16 +64,17 @@ async function archiveSource(invocation: Invocation, folder: string | undefined)
   const flags = { ...invocation.flags, archive: folder ?? invocation.flags.archive };
   const source = openArchiveSource({ ...invocation, flags });
   const { location } = source.archive;
-  const store = createViewStore();
+  const store = new ViewStore();
   const fingerprints = new Map<string, string>();
   const idsByFolder = new Map<string, string>();
   const scan = async (): Promise<void> => {
     for (const id of await sessionIds(source.archive, idsByFolder)) {
       const fingerprint = await fingerprintOf(location, id);
       if (fingerprints.get(id) === fingerprint) continue;
-      const { record } = store.open((changed) => createArchivedRecord(id, source, changed));
+      const record = createArchivedRecord(id, source);
+      store.add(record);
       fingerprints.set(id, fingerprint);
-      if (fingerprints.size <= PRELOADED) await record.originals.load?.();
+      if (fingerprints.size <= PRELOADED) await record.originals.load();
     }
   };
   await scan();
@@ -162,8 +166,6 @@ function watchChanges(path: string, stopped: AbortSignal, recursive: boolean): (
 }
 
 const HEAD_BYTES = 64 * 1024;
-/** Characters; a longer line is not an event and is skipped. */
-const MAX_LINE = 4_000_000;
 const EVENTS_POLL_MS = 500;
 
 /** True for a file whose first line is an event of Compact; the line may be longer than the bytes read. */
@@ -192,19 +194,26 @@ async function readFirstLine(path: string): Promise<string> {
 /** An events file and the lines appended to it. */
 async function eventSource({ ports, terminal }: Invocation, name: string): Promise<ViewSource> {
   const path = resolve(ports.cwd, name);
-  const store = createViewStore();
+  const store = new ViewStore();
+  const decoder = new TextDecoder();
+  let pending = "";
+  /** Adds the events in a chunk; returns the number of lines that are none. */
+  const addChunk = (chunk: Uint8Array): number => {
+    const lines = (pending + decoder.decode(chunk, { stream: true })).split("\n");
+    pending = lines.pop() ?? "";
+    return lines.filter((line) => !addEvent(store, line)).length;
+  };
   return {
     store,
     async fill(stopped) {
-      const readLines = createLineReader((line) => addEvent(store, line));
-      const decoder = new TextDecoder();
       const nextChange = watchChanges(path, stopped, false);
       for (let offset = 0; !stopped.aborted; ) {
         let skipped = 0;
-        const onChunk = (chunk: Uint8Array): void => {
-          skipped += readLines(decoder.decode(chunk, { stream: true }));
-        };
-        offset = await readAppended(path, offset, { stopped, onChunk });
+        // A truncated file continues at its new end.
+        const { size } = await stat(path).catch(() => ({ size: offset }));
+        const added = size > offset ? createReadStream(path, { start: offset, end: size - 1 }) : [];
+        for await (const chunk of added) skipped += addChunk(chunk as Uint8Array);
+        offset = size;
         if (skipped > 0) terminal.warn(`skipped ${plural(skipped, "line")} of ${name}: not an event`);
         await nextChange(EVENTS_POLL_MS);
       }
@@ -220,40 +229,73 @@ function addEvent(store: ViewStore, line: string): boolean {
   return true;
 }
 
-/** Splits chunks into lines; returns how many lines of a chunk were skipped. `onLine` returns false to skip one. */
-function createLineReader(onLine: (line: string) => boolean): (chunk: string) => number {
-  let pending = "";
-  let isTooLong = false;
-  return (chunk) => {
-    const lines = (pending + chunk).split("\n");
-    pending = lines.pop() ?? "";
-    let skipped = 0;
-    for (const line of lines) {
-      if (isTooLong || !onLine(line)) skipped += 1;
-      isTooLong = false;
-    }
-    if (pending.length > MAX_LINE) {
-      pending = "";
-      isTooLong = true;
-    }
-    return skipped;
-  };
+/** Where the page's sessions come from. */
+interface ViewSource {
+  readonly store: ViewStore;
+  /** Fills the store while the page is served; resolves at the end of the data, or once `stopped`. */
+  fill(stopped: AbortSignal, server: ViewServer): Promise<void>;
 }
 
-/** Reads from an offset to the end and returns the new offset; a truncated file continues at its new end. */
-async function readAppended(
-  path: string,
-  from: number,
-  { stopped, onChunk }: { readonly stopped: AbortSignal; onChunk(chunk: Uint8Array): void },
-): Promise<number> {
-  const { size } = await stat(path).catch(() => ({ size: from }));
-  if (size <= from) return size;
-  let offset = from;
-  const chunks: AsyncIterable<Uint8Array> = createReadStream(path, { start: from, end: size - 1 });
-  for await (const chunk of chunks) {
-    if (stopped.aborted) break;
-    offset += chunk.length;
-    onChunk(chunk);
+/** Serves the page until Ctrl-C; returns the exit code. */
+export async function serveView(invocation: Invocation, { store, fill }: ViewSource): Promise<number> {
+  const stopped = new AbortController();
+  // Registered before the page prints that Ctrl-C stops it.
+  const onStop = (invocation.ports.stopped?.() ?? Promise.resolve()).then(() => stopped.abort());
+  const server = await startPage(invocation, store);
+  try {
+    await Promise.all([fill(stopped.signal, server), onStop]);
+  } finally {
+    stopped.abort();
+    await server.close();
   }
-  return offset;
+  return 0;
+}
+
+/** Starts the server and prints its link. */
+async function startPage({ flags, ports, terminal }: Invocation, store: ViewStore): Promise<ViewServer> {
+  // With --json, stdout holds JSON alone.
+  const print = (lines: readonly string[]): void =>
+    flags.json === true ? ports.stderr.write(`${lines.join("\n")}\n`) : terminal.print(lines);
+  const server = await startViewServer({
+    store,
+    files: await readPageFiles(new URL("dist/page/", PACKAGE)),
+    port: portOf(flags.port, 0),
+    newSecret: () => randomBytes(32).toString("base64url"),
+    now: ports.clock,
+    onNewLink: (link) => print(["", "  A new link, for one more browser:", `  ${link}`, ""]),
+  });
+  const link = server.newLink();
+  print([
+    "",
+    `  ${terminal.paint("strong", link)}`,
+    "",
+    "  The link works once, in one browser, on this computer. Ctrl-C stops the server.",
+    terminal.paint("faint", `  Events of a running agent: COMPACT_TRACING_ARIADNE=${server.ingestUrl}`),
+    "",
+  ]);
+  if (flags.open === true) await openInBrowser(link).catch((error: unknown) => terminal.warn(String(error)));
+  return server;
+}
+
+const OPENERS: Readonly<Partial<Record<NodeJS.Platform, readonly [string, ...string[]]>>> = {
+  darwin: ["open"],
+  win32: ["rundll32", "url.dll,FileProtocolHandler"],
+};
+
+/** Opens the link in the default browser; rejects with `NotFound` where the system has no opener. */
+async function openInBrowser(link: string): Promise<void> {
+  const [program, ...options] = OPENERS[process.platform] ?? ["xdg-open"];
+  const child = spawn(program, [...options, link], { detached: true, stdio: "ignore" });
+  await new Promise<void>((resolve, reject) => {
+    child.once("spawn", resolve);
+    child.once("error", (cause) => {
+      reject(
+        new CompactError("NotFound", `the browser could not be opened: ${program} was not found`, {
+          hint: "Open the link yourself.",
+          cause,
+        }),
+      );
+    });
+  });
+  child.unref();
 }

@@ -7,29 +7,32 @@ import {
   type Prices,
   type PromptUse,
 } from "compact-context/internal/tokens/models";
-import { type CacheRequest, type CacheSegment, createCache, type SimulatedRules, tokensOf } from "./cache.ts";
+import { type CacheSegment, createCache, type SimulatedRules, tokensOf } from "./cache.ts";
 import type { PlayedCall } from "./policies.ts";
 import type { RecordedSession } from "./session.ts";
 
-/** What a session costs under one policy. */
+/** What a session costs under one policy, as `--json` has it; null for what the model's facts do not tell. */
 export interface PolicyCost {
-  readonly name: string;
+  readonly policy: string;
   readonly calls: number;
   /** Calls whose request does not extend the previous one. */
   readonly rewrites: number;
   /** Calls that the model would refuse, because the request exceeds its window. */
-  readonly overWindow: number;
+  readonly callsOverWindow: number;
   /** Prompt tokens of all calls without the summarizing ones. */
   readonly promptTokens: number;
   readonly meanTokens: number;
   readonly summarizingCalls: number;
   readonly summarizingTokens: number;
-  /** Prompt tokens by origin; undefined if the model's cache is unknown. */
-  readonly use: PromptUse | undefined;
-  /** Of the whole session, summarizing calls included; undefined if a price is unknown or a call is refused. */
-  readonly dollars: number | undefined;
+  /** Prompt tokens by origin; null if the model's cache is unknown. */
+  readonly cachedTokens: number | null;
+  readonly writtenTokens: number | null;
+  readonly uncachedTokens: number | null;
+  readonly cachedShare: number | null;
+  /** Of the whole session, summarizing calls included; null if a price is unknown or a call is refused. */
+  readonly dollars: number | null;
   /** Average cost of a prompt token as a share of the list price of input; answers are excluded. */
-  readonly priceFactor: number | undefined;
+  readonly priceFactor: number | null;
 }
 
 interface CostTally {
@@ -39,71 +42,70 @@ interface CostTally {
 }
 
 /** Adds up what a policy costs, call by call. */
-export function createCostTally(name: string, session: RecordedSession, model: PricedModel): CostTally {
+export function createCostTally(policy: string, session: RecordedSession, model: PricedModel): CostTally {
   const cache = model.rules === undefined ? undefined : createCache(model.rules);
-  const sums = { calls: 0, rewrites: 0, overWindow: 0, promptTokens: 0 };
-  const summarizing = { calls: 0, tokens: 0 };
-  const use = { cached: 0, written: 0, uncached: 0 };
-  let dollars: number | undefined = 0;
-  let answerCost: number | undefined = 0;
-  let previous: readonly CacheSegment[] = [];
-
-  const pay = (request: CacheRequest, outputTokens: number): PromptUse | undefined => {
-    const found = cache?.(request);
-    dollars = plus(dollars, found === undefined ? undefined : dollarsOf(found, outputTokens, model));
-    return found;
+  const sums = {
+    calls: 0,
+    rewrites: 0,
+    callsOverWindow: 0,
+    promptTokens: 0,
+    summarizingCalls: 0,
+    summarizingTokens: 0,
   };
+  const use = { cachedTokens: 0, writtenTokens: 0, uncachedTokens: 0 };
+  let previous: readonly CacheSegment[] = [];
+  /** NaN if a price is unknown. */
+  let dollars = 0;
+  let promptDollars = 0;
+
+  const priceOf = (found: PromptUse | undefined, outputTokens: number): number =>
+    found === undefined ? Number.NaN : (dollarsOf(found, outputTokens, model) ?? Number.NaN);
 
   return {
-    add({ segments, summarizing: summaryCall }) {
+    add({ segments, summarizing }) {
       const { time = 0, outputTokens = 0 } = session.calls[sums.calls] ?? {};
-      if (summaryCall !== undefined) {
-        summarizing.calls += 1;
-        summarizing.tokens += tokensOf(summaryCall.segments);
-        pay({ segments: summaryCall.segments, breakpoints: [], time }, summaryCall.outputTokens);
+      if (summarizing !== undefined) {
+        sums.summarizingCalls += 1;
+        sums.summarizingTokens += tokensOf(summarizing.segments);
+        const found = cache?.({ segments: summarizing.segments, breakpoints: [], time });
+        const price = priceOf(found, summarizing.outputTokens);
+        dollars += price;
+        promptDollars += price;
       }
       const tokens = tokensOf(segments);
-      const found = pay({ segments, breakpoints: breakpointsOf(segments, session), time }, outputTokens);
-      answerCost = plus(
-        answerCost,
-        found === undefined ? undefined : answerDollars(found, outputTokens, model),
-      );
-      use.cached += found?.cached ?? 0;
-      use.written += found?.written ?? 0;
-      use.uncached += found?.uncached ?? 0;
+      const found = cache?.({ segments, breakpoints: breakpointsOf(segments, session), time });
+      dollars += priceOf(found, outputTokens);
+      promptDollars += priceOf(found, 0);
+      use.cachedTokens += found?.cached ?? 0;
+      use.writtenTokens += found?.written ?? 0;
+      use.uncachedTokens += found?.uncached ?? 0;
       sums.calls += 1;
       sums.promptTokens += tokens;
       sums.rewrites += beginsWith(segments, previous) ? 0 : 1;
-      sums.overWindow += tokens > session.window ? 1 : 0;
+      sums.callsOverWindow += tokens > session.window ? 1 : 0;
       previous = segments;
     },
-    cost: () => {
-      const paid = sums.overWindow > 0 ? undefined : dollars;
-      const prompts = paid === undefined || answerCost === undefined ? undefined : paid - answerCost;
+    cost() {
+      const isRefused = sums.callsOverWindow > 0;
+      const listed = (sums.promptTokens * (model.prices.in ?? 0)) / 1_000_000;
+      const known = { ...use, cachedShare: use.cachedTokens / Math.max(1, sums.promptTokens) };
       return {
-        name,
+        policy,
         ...sums,
-        meanTokens: sums.promptTokens / Math.max(1, sums.calls),
-        summarizingCalls: summarizing.calls,
-        summarizingTokens: summarizing.tokens,
-        use: cache === undefined ? undefined : { ...use },
-        dollars: paid,
-        priceFactor: prompts === undefined ? undefined : factorOf(prompts, sums.promptTokens, model),
+        meanTokens: Math.round(sums.promptTokens / Math.max(1, sums.calls)),
+        ...(cache === undefined ? UNKNOWN_USE : known),
+        dollars: isRefused ? null : finite(dollars),
+        priceFactor: isRefused ? null : finite(promptDollars / listed),
       };
     },
   };
 }
 
-function factorOf(dollars: number, tokens: number, { prices }: PricedModel): number | undefined {
-  const listed = (tokens * (prices.in ?? 0)) / 1_000_000;
-  return listed === 0 ? undefined : dollars / listed;
-}
+const UNKNOWN_USE = { cachedTokens: null, writtenTokens: null, uncachedTokens: null, cachedShare: null };
 
-/** The answer's part of a call's price; the prompt's size decides the price tier. */
-function answerDollars(use: PromptUse, outputTokens: number, model: PricedModel): number | undefined {
-  const whole = dollarsOf(use, outputTokens, model);
-  const prompt = dollarsOf(use, 0, model);
-  return whole === undefined || prompt === undefined ? undefined : whole - prompt;
+/** The number; null for NaN and infinity. */
+export function finite(value: number): number | null {
+  return Number.isFinite(value) ? value : null;
 }
 
 /** One after the constant front, one after everything, as agents commonly set them. */
@@ -114,10 +116,6 @@ function breakpointsOf(segments: readonly CacheSegment[], { headLength }: Record
 
 function beginsWith(segments: readonly CacheSegment[], start: readonly CacheSegment[]): boolean {
   return start.every((segment, index) => segments[index]?.hash === segment.hash);
-}
-
-function plus(sum: number | undefined, more: number | undefined): number | undefined {
-  return sum === undefined || more === undefined ? undefined : sum + more;
 }
 
 /** Cache rules and prices of a model, as far as they are known. */

@@ -165,21 +165,19 @@ describe("createCostTally", () => {
     expect(cost("mask", of).rewrites).toBe(30);
     const trimmed = cost("trim", session());
     expect(trimmed.rewrites).toBeGreaterThan(10);
-    expect(trimmed.use?.cached).toBeLessThan(cost("none", of).use?.cached ?? 0);
+    expect(trimmed.cachedTokens).toBeLessThan(cost("none", of).cachedTokens ?? 0);
   });
 
   it("prices prompts, answers and summarizing calls", () => {
     const of = session();
     const { prices } = model;
-    const { dollars, use, summarizingTokens, summarizingCalls, priceFactor, promptTokens } = cost(
-      "summarize",
-      of,
-    );
+    const summed = cost("summarize", of);
+    const { dollars, summarizingTokens, summarizingCalls, priceFactor, promptTokens } = summed;
     const answers = of.calls.reduce((sum, { outputTokens }) => sum + outputTokens, 0);
     const input =
-      ((use?.cached ?? 0) * Number(prices.read) +
-        (use?.written ?? 0) * Number(prices.write) +
-        ((use?.uncached ?? 0) + summarizingTokens) * Number(prices.in) +
+      ((summed.cachedTokens ?? 0) * Number(prices.read) +
+        (summed.writtenTokens ?? 0) * Number(prices.write) +
+        ((summed.uncachedTokens ?? 0) + summarizingTokens) * Number(prices.in) +
         summarizingCalls * 450 * Number(prices.out)) /
       1e6;
     expect(summarizingCalls).toBeGreaterThan(3);
@@ -189,7 +187,7 @@ describe("createCostTally", () => {
 
   it("a run with a call that the model would refuse has no price", () => {
     const refused = cost("none", session());
-    expect(refused.overWindow).toBeGreaterThan(0);
-    expect(refused).toMatchObject({ dollars: undefined, priceFactor: undefined });
+    expect(refused.callsOverWindow).toBeGreaterThan(0);
+    expect(refused).toMatchObject({ dollars: null, priceFactor: null });
   });
 });

@@ -4,7 +4,7 @@ import { economyJson, economyView } from "../commands/replay.ts";
 import type { Flags } from "../flags.ts";
 import type { Terminal } from "../ports.ts";
 import { createPaint } from "../render/table.ts";
-import { displayWidth } from "../render/text.ts";
+import { displayWidth, snakeKeys } from "../render/text.ts";
 import { earlySettings, settingsFor } from "../settings.ts";
 import { readTranscript } from "../transcripts/read.ts";
 import type { Transcript } from "../transcripts/transcript.ts";
@@ -97,7 +97,7 @@ const terminal = (width: number): Terminal => ({
   warn: () => undefined,
 });
 const text = (economy: Economy, width = 80) => economyView(economy, terminal(width)).join("\n");
-const costs = ({ policies }: Economy) => new Map(policies.map((cost) => [cost.name, cost]));
+const costs = ({ policies }: Economy) => new Map(policies.map((cost) => [cost.policy, cost]));
 
 describe("replaySession", () => {
   it("plays every policy on the same calls, deterministically", async () => {
@@ -116,16 +116,16 @@ describe("replaySession", () => {
     const played = await replay(conversation(6, 60), FLAGS);
     const byName = costs(played.economy);
     expect(byName.get("compact")?.promptTokens).toBe(played.promptTokens);
-    expect(byName.get("none")?.promptTokens).toBe(played.rawPromptTokens);
-    expect(byName.get("compact")?.rewrites).toBe(played.compactions.length);
-    expect(played.compactions.length).toBeGreaterThan(1);
+    expect(byName.get("none")?.promptTokens).toBe(played.promptTokensWithout);
+    expect(byName.get("compact")?.rewrites).toBe(played.rounds.length);
+    expect(played.rounds.length).toBeGreaterThan(1);
   });
 
   it("counts an unknown model as the manager does: no call is over the budget", async () => {
     const played = await replay(conversation(6, 60), { model: "some-lab/unheard-of", window: "20k" });
-    expect(played.compactions.length).toBeGreaterThan(1);
-    expect([played.overBudget, played.maxSent > 20_000 * 0.85]).toEqual([0, false]);
-    expect(played.rawOverBudget).toBeGreaterThan(0);
+    expect(played.rounds.length).toBeGreaterThan(1);
+    expect([played.callsOverBudget, played.mostTokensSent > 20_000 * 0.85]).toEqual([0, false]);
+    expect(played.callsOverBudgetWithout).toBeGreaterThan(0);
   });
 
   it("takes each message of several agents as a call", async () => {
@@ -142,7 +142,7 @@ describe("replaySession", () => {
     );
     const played = await replayOf(transcript, FLAGS);
     expect([played.calls, played.messages]).toEqual([4, 5]);
-    expect(played.maxRaw).toBeGreaterThan(4 * 400);
+    expect(played.mostTokensWithout).toBeGreaterThan(4 * 400);
   });
 
   it("a policy that rewrites at every call pays more for a token than one that rewrites seldom", async () => {
@@ -170,8 +170,8 @@ describe("policy.beforeCacheLapse", () => {
     const without = await replay(conversation(4, 1200), flags);
     const long = await replay(conversation(4, 1200), flags, env);
     const short = await replay(conversation(4, 120), flags, env);
-    expect(short.compactions.length).toBe(without.compactions.length);
-    expect(long.compactions.length).toBeGreaterThan(without.compactions.length);
+    expect(short.rounds.length).toBe(without.rounds.length);
+    expect(long.rounds.length).toBeGreaterThan(without.rounds.length);
     const dollars = ({ economy }: Replay) => costs(economy).get("compact")?.dollars ?? Number.NaN;
     expect(dollars(long)).toBeLessThan(dollars(without));
   });
@@ -197,10 +197,14 @@ describe("the economy of a replay", () => {
     const unknown = (await replay(conversation(4, 60), { ...FLAGS, model: "nobodys-model-1" })).economy;
     expect(text(unknown)).not.toContain("$");
     expect(text(unknown)).toContain("no price");
-    expect(economyJson(unknown)).toMatchObject({ cache: null, prices_as_of: null, economy: null });
+    expect(snakeKeys(economyJson(unknown))).toMatchObject({
+      cache: null,
+      prices_as_of: null,
+      economy: null,
+    });
     const sibling = (await replay(conversation(4, 60), { ...FLAGS, model: "claude-opus-9" })).economy;
     expect(text(sibling)).not.toContain("$");
-    expect(sibling.policies[0]?.use?.cached).toBeGreaterThan(0);
+    expect(sibling.policies[0]?.cachedTokens).toBeGreaterThan(0);
   });
 
   it("marks what the model would refuse, and fits a screen of 60 cells", async () => {
@@ -218,7 +222,7 @@ describe("the economy of a replay", () => {
 
   it("is printed for machines under policies, each with its figures", async () => {
     const { economy } = await replay(conversation(6, 1200), FLAGS);
-    const json = economyJson(economy) as {
+    const json = snakeKeys(economyJson(economy)) as {
       policies: Record<string, unknown>[];
       economy: Record<string, unknown>;
     };

@@ -151,19 +151,20 @@ export interface ReplayCompaction {
   readonly elapsedMs: number;
 }
 
-/** Counts of a replay. `raw` is what would have been sent without compaction. */
+/** Counts of a replay, as `--json` has them; `Without` is what would have been sent without compaction. */
 export interface ReplayTotals {
-  readonly compactions: readonly ReplayCompaction[];
+  readonly rounds: readonly ReplayCompaction[];
   /** Tokens of the largest request. */
-  readonly maxSent: number;
-  readonly maxRaw: number;
+  readonly mostTokensSent: number;
+  readonly mostTokensWithout: number;
   /** Calls whose request exceeded the budget; 0 as sent unless something is wrong. */
-  readonly overBudget: number;
-  readonly rawOverBudget: number;
+  readonly callsOverBudget: number;
+  readonly callsOverBudgetWithout: number;
   /** Prompt tokens of all calls, and those that repeat the previous call's prefix. */
   readonly promptTokens: number;
+  readonly promptTokensWithout: number;
   readonly cachedTokens: number;
-  readonly rawPromptTokens: number;
+  readonly cachedShare: number;
   /** Milliseconds of the preflights that compacted, and of all. */
   readonly compactionMs: number;
   readonly preflightMs: number;
@@ -181,15 +182,15 @@ export function createTotals({ counter, fixedTokens, budget }: Settings): {
   readonly add: CallListener;
   sums(): ReplayTotals;
 } {
-  const compactions: ReplayCompaction[] = [];
+  const rounds: ReplayCompaction[] = [];
   const sums = {
-    maxSent: 0,
-    maxRaw: 0,
-    overBudget: 0,
-    rawOverBudget: 0,
+    mostTokensSent: 0,
+    mostTokensWithout: 0,
+    callsOverBudget: 0,
+    callsOverBudgetWithout: 0,
     promptTokens: 0,
     cachedTokens: 0,
-    rawPromptTokens: 0,
+    promptTokensWithout: 0,
     compactionMs: 0,
     preflightMs: 0,
   };
@@ -202,21 +203,27 @@ export function createTotals({ counter, fixedTokens, budget }: Settings): {
       const sent = size(messages);
       const whole = size(raw);
       const repeated = commonPrefix(previous, messages);
-      sums.maxSent = Math.max(sums.maxSent, sent);
-      sums.maxRaw = Math.max(sums.maxRaw, whole);
-      sums.overBudget += sent > budget ? 1 : 0;
-      sums.rawOverBudget += whole > budget ? 1 : 0;
+      sums.mostTokensSent = Math.max(sums.mostTokensSent, sent);
+      sums.mostTokensWithout = Math.max(sums.mostTokensWithout, whole);
+      sums.callsOverBudget += sent > budget ? 1 : 0;
+      sums.callsOverBudgetWithout += whole > budget ? 1 : 0;
       sums.promptTokens += sent;
-      sums.rawPromptTokens += whole;
+      sums.promptTokensWithout += whole;
       sums.cachedTokens += previous.length === 0 ? 0 : size(messages.slice(0, repeated));
       sums.preflightMs += elapsedMs;
       previous = messages;
       if (!report.compacted) return;
       const { tokensBefore, tokensAfter, messagesBefore, messagesAfter } = report;
       sums.compactionMs += elapsedMs;
-      compactions.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
+      rounds.push({ call, tokensBefore, tokensAfter, messagesBefore, messagesAfter, elapsedMs });
     },
-    sums: () => ({ ...sums, compactions }),
+    sums: () => ({
+      ...sums,
+      rounds,
+      cachedShare: sums.cachedTokens / Math.max(1, sums.promptTokens),
+      compactionMs: tenths(sums.compactionMs),
+      preflightMs: tenths(sums.preflightMs),
+    }),
   };
 }
 
@@ -225,4 +232,9 @@ function commonPrefix(before: readonly Message[], now: readonly Message[]): numb
   let length = 0;
   while (length < before.length && length < now.length && before[length] === now[length]) length += 1;
   return length;
+}
+
+/** Rounded to a tenth. */
+export function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
 }

@@ -19,7 +19,6 @@ import { stemOf } from "../files/source.ts";
 import type { CliPorts, Progress } from "../ports.ts";
 import { messagesTarget, type Settings } from "../settings.ts";
 import type { CompactedSession, Transcript } from "../transcripts/transcript.ts";
-import { outcomesToStore } from "../view/archived-steps.ts";
 import { sizesOf } from "./inspection.ts";
 
 // The work of `compact FILE` without its output: compacts a transcript and archives the originals.
@@ -190,7 +189,12 @@ async function saveRecord(
       system: counter.countSystem(system) + counter.perRequest + unseenTokens,
       tools: counter.countTools(tools),
     },
-    fates: outcomesToStore(report.plan.entries),
+    fates: report.plan.entries.map(({ action, tokens, tokensAfter, reason }) => ({
+      action,
+      tokens,
+      tokensAfter,
+      reason,
+    })),
   });
 }
 

@@ -3,7 +3,7 @@ import { checkDestination, type Destination } from "../files/output.ts";
 import type { Source } from "../files/source.ts";
 import { type Invocation, oneOf } from "../flags.ts";
 import { createProgress, type Progress } from "../ports.ts";
-import type { ReplayPorts } from "../replay/live.ts";
+import type { ReplayPorts } from "../replay/replay.ts";
 import { countedAlone, earlySettings, type Settings, settingsFor } from "../settings.ts";
 import { TRANSCRIPT_FORMATS } from "../transcripts/formats.ts";
 import { readTranscript } from "../transcripts/read.ts";

@@ -4,27 +4,10 @@ import type { AddressInfo } from "node:net";
 import { createAdaptorServer } from "@hono/node-server";
 import { CompactError } from "compact-context/internal/errors";
 
-/** Whether a request is allowed; a denial carries the status and message to respond with. */
-export type Verdict = { readonly allowed: true } | Denial;
-
-interface Denial {
-  readonly allowed: false;
+/** Why a request is refused, as it is answered. */
+export interface Denial {
   readonly status: number;
   readonly error: string;
-}
-
-/** Access control of the page: see SECURITY.md. */
-export interface Access {
-  /** Creates a single-use token for a link. */
-  newToken(): string;
-  /** Exchanges an unused token for a session cookie. */
-  exchange(token: string, headers: Headers): { readonly cookie: string } | Denial;
-  /** For every request: `Host` must be this server's own address, which stops DNS rebinding. */
-  checkHost(headers: Headers): Verdict;
-  /** For reads: from the page itself, with its cookie. */
-  mayRead(headers: Headers): Verdict;
-  /** For writes: from programs, never from a web page. */
-  maySend(headers: Headers): Verdict;
 }
 
 interface AccessOptions {
@@ -37,72 +20,83 @@ interface AccessOptions {
   onUsedToken(): void;
 }
 
-const ALLOWED: Verdict = { allowed: true };
 const MAX_WRONG_TOKENS = 10;
 const LOCKOUT_MS = 60_000;
 
-export function createAccess({ port, newSecret, now, onUsedToken }: AccessOptions): Access {
-  const hosts = new Set(
-    ["127.0.0.1", "localhost"].flatMap((name) => [`${name}:${port}`, ...(port === 80 ? [name] : [])]),
-  );
-  const cookieName = `compact_view_${port}`;
-  const tokens: Buffer[] = [];
-  const cookies: Buffer[] = [];
-  const used: Buffer[] = [];
-  let wrongAttempts: number[] = [];
+/** Access control of the page: see SECURITY.md. The checks return the denial, if any. */
+export class Access {
+  readonly #options: AccessOptions;
+  readonly #hosts: readonly string[];
+  readonly #cookieName: string;
+  readonly #tokens: Buffer[] = [];
+  readonly #cookies: Buffer[] = [];
+  readonly #used: Buffer[] = [];
+  #wrongAttempts: number[] = [];
 
-  return {
-    newToken() {
-      const token = newSecret();
-      tokens.push(digest(token));
-      return token;
-    },
-    exchange(token, headers) {
-      // Attempts by other sites are not counted: they could lock the link's owner out.
-      const isCounted = (headers.get("sec-fetch-site") ?? "none") === "none";
-      wrongAttempts = wrongAttempts.filter((at) => now() - at < LOCKOUT_MS);
-      if (isCounted && wrongAttempts.length >= MAX_WRONG_TOKENS)
-        return denial(429, "Too many invalid links: wait a minute.");
-      const index = indexOfSecret(tokens, token);
-      if (index < 0) {
-        if (isCounted) wrongAttempts.push(now());
-        if (indexOfSecret(used, token) < 0) return denial(403, "This link belongs to another server.");
-        if (tokens.length === 0) onUsedToken();
-        return denial(403, "This link was already used. compact view has printed a new one.");
-      }
-      used.push(...tokens.splice(index, 1));
-      const secret = newSecret();
-      cookies.push(digest(secret));
-      return { cookie: `${cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
-    },
-    checkHost: (headers) =>
-      hosts.has(headers.get("host") ?? "")
-        ? ALLOWED
-        : denial(421, "This server answers only to its own address."),
-    mayRead(headers) {
-      const site = headers.get("sec-fetch-site") ?? "none";
-      const ownOrigin = `http://${headers.get("host")}`;
-      if ((site !== "same-origin" && site !== "none") || (headers.get("origin") ?? ownOrigin) !== ownOrigin)
-        return denial(403, "Requests from other sites are refused.");
-      const secret = cookieValue(headers.get("cookie") ?? "", cookieName);
-      if (secret !== undefined && indexOfSecret(cookies, secret) >= 0) return ALLOWED;
-      return denial(401, "Open the link that compact view printed to sign this browser in.");
-    },
-    maySend(headers) {
-      // Browsers send one of these headers with every POST; programs send neither.
-      if (headers.has("origin") || headers.has("sec-fetch-site")) {
-        return denial(403, "Events are accepted from programs, not from web pages.");
-      }
-      const [type = ""] = (headers.get("content-type") ?? "").split(";");
-      return type.trim().toLowerCase() === "application/json"
-        ? ALLOWED
-        : denial(415, "Send events as application/json.");
-    },
-  };
-}
+  constructor(options: AccessOptions) {
+    const { port } = options;
+    this.#options = options;
+    this.#hosts = ["127.0.0.1", "localhost"].flatMap((name) =>
+      port === 80 ? [name, `${name}:80`] : [`${name}:${port}`],
+    );
+    this.#cookieName = `compact_view_${port}`;
+  }
 
-function denial(status: number, error: string): Denial {
-  return { allowed: false, status, error };
+  /** Creates a single-use token for a link. */
+  newToken(): string {
+    const token = this.#options.newSecret();
+    this.#tokens.push(digest(token));
+    return token;
+  }
+
+  /** Exchanges an unused token for a session cookie. */
+  exchange(token: string, headers: Headers): { readonly cookie: string } | Denial {
+    const now = this.#options.now();
+    // Attempts by other sites are not counted: they could lock the link's owner out.
+    const isCounted = (headers.get("sec-fetch-site") ?? "none") === "none";
+    this.#wrongAttempts = this.#wrongAttempts.filter((at) => now - at < LOCKOUT_MS);
+    if (isCounted && this.#wrongAttempts.length >= MAX_WRONG_TOKENS)
+      return { status: 429, error: "Too many invalid links: wait a minute." };
+    const index = indexOfSecret(this.#tokens, token);
+    if (index < 0) {
+      if (isCounted) this.#wrongAttempts.push(now);
+      if (indexOfSecret(this.#used, token) < 0)
+        return { status: 403, error: "This link belongs to another server." };
+      if (this.#tokens.length === 0) this.#options.onUsedToken();
+      return { status: 403, error: "This link was already used. compact view has printed a new one." };
+    }
+    this.#used.push(...this.#tokens.splice(index, 1));
+    const secret = this.#options.newSecret();
+    this.#cookies.push(digest(secret));
+    return { cookie: `${this.#cookieName}=${secret}; Path=/; HttpOnly; SameSite=Strict` };
+  }
+
+  /** For every request: `Host` must be this server's own address, which stops DNS rebinding. */
+  checkHost(headers: Headers): Denial | undefined {
+    if (this.#hosts.includes(headers.get("host") ?? "")) return undefined;
+    return { status: 421, error: "This server answers only to its own address." };
+  }
+
+  /** For reads: from the page itself, with its cookie. */
+  checkRead(headers: Headers): Denial | undefined {
+    const site = headers.get("sec-fetch-site") ?? "none";
+    const ownOrigin = `http://${headers.get("host")}`;
+    if ((site !== "same-origin" && site !== "none") || (headers.get("origin") ?? ownOrigin) !== ownOrigin)
+      return { status: 403, error: "Requests from other sites are refused." };
+    const secret = cookieValue(headers.get("cookie") ?? "", this.#cookieName);
+    if (secret !== undefined && indexOfSecret(this.#cookies, secret) >= 0) return undefined;
+    return { status: 401, error: "Open the link that compact view printed to sign this browser in." };
+  }
+
+  /** For writes: from programs, never from a web page. */
+  checkSend(headers: Headers): Denial | undefined {
+    // Browsers send one of these headers with every POST; programs send neither.
+    if (headers.has("origin") || headers.has("sec-fetch-site"))
+      return { status: 403, error: "Events are accepted from programs, not from web pages." };
+    const [type = ""] = (headers.get("content-type") ?? "").split(";");
+    if (type.trim().toLowerCase() === "application/json") return undefined;
+    return { status: 415, error: "Send events as application/json." };
+  }
 }
 
 function digest(secret: string): Buffer {

@@ -1,29 +1,30 @@
+import { applyEdit } from "compact-context/internal/core/edit";
+import type { Message } from "compact-context/internal/core/message";
 import type { KeepCounts } from "compact-context/internal/core/policy";
 import type { TokenCounter } from "compact-context/internal/core/ports";
+import { type LayerName, layersOf } from "compact-context/internal/core/report";
+import type { ArchivedMessage } from "compact-context/internal/core/transcript";
 import type { SessionState } from "compact-context/internal/core/view";
+import { joinSteps, readableMessage } from "compact-context/internal/recall/recall";
 import type { Archive } from "compact-context/internal/search/archive";
+import { createEventReader, type EventReader, readEventLine, type TracedEvent } from "./event-reader.ts";
 import {
-  type ArchivedConversation,
-  type ArchivedList,
-  joinArchive,
-  type StoredRecord,
-  storedRecord,
-} from "./archived-steps.ts";
-import { createEventReader, readEventLine } from "./event-reader.ts";
-import {
-  countOutcomes,
   EVENT_LAYERS,
-  eventLayers,
-  MESSAGE_LAYERS,
+  type StoredOutcome,
+  type StoredRecord,
   shortPreview,
-  sum,
+  storedRecord,
   textIn,
-  tokensByLayer,
   typedRequest,
 } from "./message-view.ts";
-import { type CompactedMessage, createOriginals, searchArchive } from "./originals.ts";
-import { createRecord, NO_FACTS, type SessionRecord } from "./session-record.ts";
-import type { CompactionHead, LayerKey } from "./session-view.ts";
+import {
+  type CompactedMessage,
+  groupPositions,
+  newestPositions,
+  Originals,
+  searchArchive,
+} from "./originals.ts";
+import { SessionRecord } from "./session-record.ts";
 
 /** An archive and what is needed to read it. */
 export interface ArchiveSource {
@@ -35,24 +36,38 @@ export interface ArchiveSource {
   state(sessionId: string): Promise<SessionState | undefined>;
 }
 
-interface LoadedSession extends ArchivedConversation {
+/** The list archived before a compaction. */
+interface ArchivedList {
+  /** The archive step. */
+  readonly step: number;
+  readonly stored: StoredRecord;
+  readonly list: readonly ArchivedMessage[];
+}
+
+/** The same, with the outcome of each message. */
+interface ArchivedStep extends ArchivedList {
+  readonly entries: readonly CompactedMessage[];
+  /** The number of session messages up to this step. */
+  readonly end: number;
+}
+
+interface LoadedSession {
+  /** The messages of the session, each once and uncompacted. */
+  readonly messages: readonly ArchivedMessage[];
+  readonly steps: readonly ArchivedStep[];
   readonly counter: TokenCounter;
 }
 
 /** A session of an archive, loaded at the first request. */
-export function createArchivedRecord(
-  sessionId: string,
-  source: ArchiveSource,
-  changed: () => void,
-): { readonly record: SessionRecord } {
+export function createArchivedRecord(sessionId: string, source: ArchiveSource): SessionRecord {
   const { archive } = source;
   let loaded: LoadedSession = { counter: source.counterFor(undefined), messages: [], steps: [] };
   let loading: Promise<void> | undefined;
-  const originals = createOriginals({
+  const originals: Originals = new Originals({
     load: () => {
       loading ??= loadSession(sessionId, source, record).then((session) => {
         loaded = session;
-        changed();
+        record.onChange();
       });
       return loading;
     },
@@ -60,18 +75,11 @@ export function createArchivedRecord(
     compactions: () => loaded.steps.map(({ stored, entries }) => ({ entries, summary: stored.text ?? "" })),
     indexOf: ({ archiveStep }) => loaded.steps.findIndex(({ step }) => step === archiveStep),
     countMessage: (message) => loaded.counter.countMessage(message),
-    redact: (text) => text,
     find: (id) => archive.findMessage(sessionId, id),
     search: (text, limit) => searchArchive(archive, { sessionId, session: sessionId, text, limit }),
   });
-  const record = createRecord({
-    id: sessionId,
-    source: "archive",
-    facts: { ...NO_FACTS, layers: EVENT_LAYERS, title: sessionId, live: false, searchable: true },
-    originals,
-    changed,
-  });
-  return { record };
+  const record = new SessionRecord({ id: sessionId, source: "archive", originals }, { layers: EVENT_LAYERS });
+  return record;
 }
 
 async function loadSession(
@@ -79,138 +87,216 @@ async function loadSession(
   source: ArchiveSource,
   record: SessionRecord,
 ): Promise<LoadedSession> {
-  const { archive, keep } = source;
+  const { archive } = source;
   const lists: ArchivedList[] = [];
   for (const step of await archive.steps(sessionId)) {
     const { messages } = await archive.readTranscript(sessionId, step);
-    const stored = storedRecord(await archive.readSummary(sessionId, step), messages.length);
-    lists.push({ step, stored, messages: messages.map(withoutNative) });
+    const stored = storedRecord(await archive.readSummary(sessionId, step));
+    lists.push({ step, stored, list: messages.map(withoutNative) });
   }
+  const events: TracedEvent[] = [];
+  for await (const line of archive.streamEvents(sessionId)) {
+    const event = readEventLine(line);
+    if (event === undefined) record.drop();
+    else events.push(event);
+  }
+  const models = events.map(({ properties }) => textIn(properties, "model"));
+  const model = models.find((name) => name !== undefined);
   const storedModel = lists.findLast(({ stored }) => stored.model !== undefined)?.stored.model;
-  const counter = source.counterFor((await modelOf(archive, sessionId)) ?? storedModel);
-  const state = await source.state(sessionId);
-  const joined = joinArchive(lists, {
-    keep,
-    state,
-    countMessage: (message) => counter.countMessage(message),
-  });
-  await readEvents(sessionId, { archive, record, joined });
-  if (record.compactions.length === 0) {
-    record.amend({ model: storedModel });
-    addSteps(record, joined, counter);
-  }
-  const request = joined.messages
-    .map(({ message }) => typedRequest(message))
-    .find((text) => text !== undefined);
-  if (request !== undefined) record.amend({ title: shortPreview(request).slice(0, 200) });
+  const counter = source.counterFor(model === undefined || model === "unknown" ? storedModel : model);
+  const joined = joinLists(lists, { ...source, counter, last: await source.state(sessionId) });
+  const { messages, steps } = joined;
+  const reader = createEventReader(record, (at) => steps.find(({ step }) => step === at)?.end ?? 0);
+  for (const event of events) reader.add(event);
+  if (record.compactions.length === 0)
+    for (const step of steps) addRecorded(reader, step, { keep: source.keep, counter });
+  const requests = messages.map(({ message }) => typedRequest(message));
+  const title = requests.find((text) => text !== undefined);
+  record.amend({ title: title === undefined ? undefined : shortPreview(title).slice(0, 200) });
   return { ...joined, counter };
 }
 
-/** The model that the session's first estimate was made for. */
-async function modelOf(archive: Archive, sessionId: string): Promise<string | undefined> {
-  for await (const line of archive.streamEvents(sessionId)) {
-    const model = textIn(readEventLine(line)?.properties, "model");
-    if (model !== undefined) return model === "unknown" ? undefined : model;
-  }
-  return undefined;
-}
-
 /** Drops the caller's own objects, which double the memory and are not shown. */
-function withoutNative<T extends { readonly message: { readonly native?: unknown } }>(archived: T): T {
+function withoutNative(archived: ArchivedMessage): ArchivedMessage {
   const { native: _, ...message } = archived.message;
   return { ...archived, message };
 }
 
-async function readEvents(
-  sessionId: string,
-  { archive, record, joined }: { archive: Archive; record: SessionRecord; joined: ArchivedConversation },
-): Promise<void> {
-  const counts = new Map(joined.steps.map(({ step, messages }) => [step, messages]));
-  const reader = createEventReader({ record, messagesOf: (step) => counts.get(step) ?? 0 });
-  for await (const line of archive.streamEvents(sessionId)) {
-    const event = readEventLine(line);
-    if (event === undefined) record.drop();
-    else reader.add(event);
+/** Reports a step that no event does, as in archives that the command writes, by events made from its record. */
+function addRecorded(
+  reader: EventReader,
+  { step, stored, list, entries }: ArchivedStep,
+  { keep, counter }: { readonly keep: KeepCounts; readonly counter: TokenCounter },
+): void {
+  const isKnown = entries.every(({ outcome }) => outcome !== "unknown");
+  const layers = layersOf(
+    list.map(({ message }) => message),
+    keep,
+  );
+  const sizes = { before: emptySizes(), after: emptySizes() };
+  const instructions = { system: stored.system, developer: 0 };
+  for (const [index, { role, tokens, tokensAfter }] of entries.entries()) {
+    const name = EVENT_NAMES[layers[index] ?? "remainder"];
+    sizes.before[name] += tokens;
+    sizes.after[name] += tokensAfter;
+    if (name === "pinned" && (role === "system" || role === "developer")) instructions[role] += tokens;
   }
+  const summary = stored.summaryTokens ?? (stored.text === undefined ? 0 : counter.countText(stored.text));
+  sizes.after.summary += summary;
+  const fixed = stored.system + stored.tools;
+  const tokensBefore = stored.tokensBefore ?? fixed + total(sizes.before);
+  const tokensAfter = stored.tokensAfter ?? (isKnown ? fixed + total(sizes.after) : tokensBefore);
+  const left = entries.filter(({ outcome }) => outcome !== "summarized").length;
+  const { at = "", text, summarizer, model } = stored;
+  const add = (name: string, properties: TracedEvent["properties"], payload?: string): void =>
+    reader.apply({ name, startedAt: at, endedAt: at, status: "ok", properties, payload });
+  add("compact.token_estimate", {
+    model,
+    t_est: tokensBefore,
+    breakdown: { ...instructions, tools_schema: stored.tools },
+  });
+  add("compact.archival", { step, messages: list.length });
+  add("compact.summary_created", { summarizer, summary_tokens: summary }, text);
+  add("compact.pruned_messages", {
+    tokens_before: tokensBefore,
+    tokens_after: tokensAfter,
+    // Without outcomes the layers after a compaction are unknown too.
+    layers: isKnown ? { recent: left + (text === undefined ? 0 : 1) } : undefined,
+    layer_tokens: isKnown
+      ? { before: { fixed, ...sizes.before }, after: { fixed, ...sizes.after } }
+      : undefined,
+  });
 }
 
-/** An archived list with its summary record. */
-interface ArchivedCompaction {
-  readonly entries: readonly CompactedMessage[];
-  readonly stored: StoredRecord;
-  readonly summaryTokens: number;
+/** The layers by their names in events. */
+const EVENT_NAMES = {
+  pinned: "pinned",
+  summary: "summary",
+  remainder: "remainder",
+  toolPairs: "tool_pairs",
+  recent: "recent",
+} as const satisfies Record<LayerName, string>;
+
+type Sizes = Record<(typeof EVENT_NAMES)[LayerName], number>;
+
+function emptySizes(): Sizes {
+  return { pinned: 0, summary: 0, remainder: 0, tool_pairs: 0, recent: 0 };
 }
 
-/** Tokens of one list by layer, and their totals. */
-interface CompactionTokens {
-  readonly before: readonly number[];
-  readonly after: readonly number[];
-  readonly tokensBefore: number;
-  readonly tokensAfter: number;
+function total(sizes: Sizes): number {
+  return Object.values(sizes).reduce((sum, size) => sum + size, 0);
 }
 
-/** For an archive without events, which the command writes: each list becomes a step with a compaction. */
-function addSteps(record: SessionRecord, { steps }: ArchivedConversation, counter: TokenCounter): void {
-  const isKnown = steps.every(({ entries }) => entries.every(({ outcome }) => outcome !== "unknown"));
-  // Without outcomes the layers after a compaction are unknown too.
-  if (isKnown) record.amend({ layers: MESSAGE_LAYERS });
-  for (const { step, stored, entries, messages } of steps) {
-    const summaryTokens =
-      stored.summaryTokens ?? (stored.text === undefined ? 0 : counter.countText(stored.text));
-    const compaction = { entries, stored, summaryTokens };
-    const { before, after, ...totals } = isKnown ? tokensByOutcome(compaction) : tokensByTotal(compaction);
-    const { at, summarizer } = stored;
-    const { index } = record.addCompaction({
-      step: record.steps.length,
-      at,
-      ...totals,
-      ...countsOf(compaction),
-      policy: [],
-      summarizer,
-      summaryTokens,
-      archiveStep: step,
-      failures: [],
+interface JoinOptions {
+  readonly counter: TokenCounter;
+  /** Contains what the newest compaction left, which no later list shows. */
+  readonly last: SessionState | undefined;
+}
+
+/**
+ * Joins the lists of a session's steps and determines the effect of each compaction: from the stored outcomes, else from
+ * what it left, which is in the next list or, for the newest, in the session's state.
+ */
+function joinLists(
+  lists: readonly ArchivedList[],
+  options: JoinOptions,
+): Pick<LoadedSession, "messages" | "steps"> {
+  let messages: readonly ArchivedMessage[] = [];
+  const located = lists.map((one) => {
+    messages = joinSteps(messages, one.list);
+    return { ...one, positions: locate(one.list, messages), end: messages.length };
+  });
+  const steps = located.map(({ positions, ...step }, index) => {
+    const { list, stored } = step;
+    const next = located[index + 1];
+    const left =
+      next === undefined ? leftBy(step.step, messages, options) : leftIn(next.list, next.positions);
+    const outcomeOf = outcomesOf({ list, positions, left, stored }, options.counter);
+    const entries = list.map((archived, at): CompactedMessage => {
+      const { role, meta } = archived.message;
+      const isEarlier = meta?.summaryVersion !== undefined && index > 0;
+      const summaryOf = isEarlier ? index - 1 : undefined;
+      return { position: positions[at], summaryOf, listed: archived, role, ...outcomeOf(archived, at) };
     });
-    record.addStep({ at, messages, tokens: after, before, compaction: index });
-  }
+    return { ...step, entries };
+  });
+  return { messages, steps };
 }
 
-function tokensByOutcome({ entries, stored, summaryTokens }: ArchivedCompaction): CompactionTokens {
-  const before = tokensByLayer(entries, stored.fixed);
-  const left = entries.map(({ layer, tokensAfter }) => ({ layer, tokens: tokensAfter }));
-  const after = tokensByLayer([...left, { layer: "summary", tokens: summaryTokens }], stored.fixed);
-  return { before, after, tokensBefore: sum(before), tokensAfter: sum(after) };
+const POINTER = /archive id ([0-9a-z]{10})/;
+
+/** Finds each message of a list in the session; summaries have no position. */
+function locate(
+  list: readonly ArchivedMessage[],
+  all: readonly ArchivedMessage[],
+): readonly (number | undefined)[] {
+  const byArchiveId = groupPositions(all, ({ archiveId }) => archiveId);
+  const byId = groupPositions(all, ({ message }) => message.id);
+  return newestPositions(list, ({ archiveId, message }) => {
+    if (message.meta?.summaryVersion !== undefined) return undefined;
+    const pointer = POINTER.exec(readableMessage(message))?.[1] ?? "";
+    return byArchiveId.get(archiveId) ?? byArchiveId.get(pointer) ?? byId.get(message.id);
+  });
 }
 
-/** Uses the stored totals; without them nothing is reported as saved. */
-function tokensByTotal({ entries, stored, summaryTokens }: ArchivedCompaction): CompactionTokens {
-  const layers = tokensByLayer(entries, stored.fixed);
-  const tokensBefore = stored.tokensBefore ?? sum(layers);
-  const tokensAfter = stored.tokensAfter ?? tokensBefore;
-  const tokensOf = (layer: LayerKey): number => layers[MESSAGE_LAYERS.indexOf(layer)] ?? 0;
-  const fixed = [tokensOf("tools"), tokensOf("system"), tokensOf("developer")];
-  const summary = tokensOf("summary");
-  return {
-    before: eventLayers(fixed, { summary }, tokensBefore),
-    after: eventLayers(
-      fixed,
-      { summary: stored.tokensAfter === undefined ? summary : summaryTokens },
-      tokensAfter,
-    ),
-    tokensBefore,
-    tokensAfter,
+/** What a compaction left: messages by position. */
+type Left = ReadonlyMap<number | undefined, Message>;
+
+function leftIn(next: readonly ArchivedMessage[], positions: readonly (number | undefined)[]): Left {
+  return new Map(next.map(({ message }, index) => [positions[index], message]));
+}
+
+/** What the newest compaction left, by the session's state; undefined if that is of another step. */
+function leftBy(
+  step: number,
+  all: readonly ArchivedMessage[],
+  { last, counter }: JoinOptions,
+): Left | undefined {
+  if (last?.step !== step) return undefined;
+  // The archive derives its ids from content hashes in the same way.
+  const logged = last.log.map(([hash]) => hash.padStart(10, "0").slice(-10));
+  const known = new Set(logged);
+  const edits = new Map(last.kept.map(({ at, edit }) => [logged[at] ?? "", edit]));
+  return new Map(
+    [...all.entries()].flatMap(([position, { archiveId, message }]) => {
+      // The state omits pinned messages, which always stay.
+      if (known.has(archiveId) && !edits.has(archiveId)) return [];
+      const context = { countText: (text: string) => counter.countText(text), archiveId: () => archiveId };
+      return [[position, applyEdit(message, edits.get(archiveId), context)] as const];
+    }),
+  );
+}
+
+/** The outcome of each message of a list; all are unknown if the compaction is not known to have changed any. */
+function outcomesOf(
+  {
+    list,
+    positions,
+    left,
+    stored: { outcomes },
+  }: Pick<ArchivedList, "list" | "stored"> & {
+    readonly positions: readonly (number | undefined)[];
+    readonly left: Left | undefined;
+  },
+  counter: TokenCounter,
+): (archived: ArchivedMessage, at: number) => StoredOutcome {
+  const unknown = (message: Message): StoredOutcome => {
+    const tokens = counter.countMessage(message);
+    return { outcome: "unknown", tokens, tokensAfter: tokens };
   };
-}
-
-function countsOf({
-  entries,
-  stored,
-}: ArchivedCompaction): Pick<CompactionHead, "messagesBefore" | "messagesAfter" | "outcomes"> {
-  const outcomes = countOutcomes(entries);
-  const left = entries.length - (outcomes.summarized ?? 0) + (stored.text === undefined ? 0 : 1);
-  return {
-    messagesBefore: entries.length,
-    messagesAfter: outcomes.unknown === undefined ? left : undefined,
-    outcomes,
+  if (outcomes?.length === list.length) return ({ message }, at) => outcomes[at] ?? unknown(message);
+  const found = (at: number): Message | undefined =>
+    positions[at] === undefined ? undefined : left?.get(positions[at]);
+  const isSame = (one: Message | undefined, other: Message): boolean =>
+    one !== undefined && readableMessage(one) === readableMessage(other);
+  const isWhole = list.every(({ message }, at) => isSame(found(at) ?? left?.get(undefined), message));
+  return ({ message }, at) => {
+    if (left === undefined || isWhole) return unknown(message);
+    const tokens = counter.countMessage(message);
+    const now = found(at);
+    if (now === undefined) return { outcome: "summarized", tokens, tokensAfter: 0 };
+    if (isSame(now, message)) return { outcome: "kept", tokens, tokensAfter: tokens };
+    const isCleared = readableMessage(now).includes("[tool output cleared: ");
+    return { outcome: isCleared ? "cleared" : "cut", tokens, tokensAfter: counter.countMessage(now) };
   };
 }

@@ -12,8 +12,9 @@ import {
   sum,
   textIn,
 } from "./message-view.ts";
+import type { CompactedList } from "./originals.ts";
 import type { SessionRecord } from "./session-record.ts";
-import type { CompactionHead, LayerKey, MessageOutcome, Outcome, SpanView } from "./session-view.ts";
+import type { CompactionHead, LayerKey, MessageOutcome, SpanView } from "./session-view.ts";
 
 /** An event of Compact, from a file or from Ariadne's protocol. */
 export interface TracedEvent {
@@ -31,16 +32,8 @@ export interface EventReader {
   add(event: TracedEvent): void;
   /** Adds only steps and compactions, for events whose spans are already recorded. */
   apply(event: TracedEvent): void;
-  /** The summary of a compaction, by its index. */
-  summaryOf(compaction: number): string | undefined;
-  /** The outcomes of a compaction's messages, in runs of equal outcome; empty if the event has none. */
-  outcomesOf(compaction: number): readonly MessageOutcome[];
-}
-
-interface EventReaderOptions {
-  readonly record: SessionRecord;
-  /** The number of session messages before an archive step; undefined if messages are unknown. */
-  readonly messagesOf?: (archiveStep: number) => number;
+  /** The summary of each compaction, and its outcomes in runs of messages. */
+  readonly compactions: readonly CompactedList[];
 }
 
 /** A compaction whose last event has not arrived yet. */
@@ -53,11 +46,12 @@ interface PendingCompaction {
   readonly failures: string[];
 }
 
-/** Reads the events of one session in order. */
-export function createEventReader(options: EventReaderOptions): EventReader {
-  const { record } = options;
-  const summaries = new Map<number, string>();
-  const outcomes = new Map<number, readonly MessageOutcome[]>();
+/** Reads the events of one session in order; `messagesOf` is the number of its messages before an archive step. */
+export function createEventReader(
+  record: SessionRecord,
+  messagesOf?: (archiveStep: number) => number,
+): EventReader {
+  const compactions: CompactedList[] = [];
   const spans = createSpanTree(record);
   let pending: PendingCompaction | undefined;
   /** Tokens after the last compaction. */
@@ -83,10 +77,8 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       compaction.policy = policyOf(event);
     },
     "compact.summary_created": (event) => {
-      pendingFor(event).summary = {
-        text: typeof event.payload === "string" ? event.payload : "",
-        properties: event.properties,
-      };
+      const { properties, payload } = event;
+      pendingFor(event).summary = { text: typeof payload === "string" ? payload : "", properties };
     },
     "compact.error": ({ properties }) => {
       const failure = `${textIn(properties, "message") ?? ""}; ${textIn(properties, "fallback") ?? "nothing"} instead`;
@@ -97,11 +89,10 @@ export function createEventReader(options: EventReaderOptions): EventReader {
       const sizes = recordIn(event.properties, "layer_tokens");
       const summary = numberIn(compaction.summary?.properties, "summary_tokens") ?? left.summary ?? 0;
       const fixed = sum((record.steps.at(-1)?.tokens ?? []).slice(0, 3));
-      const before = layerTokens(recordIn(sizes, "before"), fixed) ?? {};
+      const before = layerTokens(recordIn(sizes, "before"), fixed) ?? left;
       left = layerTokens(recordIn(sizes, "after"), fixed) ?? { summary };
-      const { index } = addCompaction(options, compaction, { event, before, after: left });
-      outcomes.set(index, outcomesIn(event));
-      if (compaction.summary !== undefined) summaries.set(index, compaction.summary.text);
+      addCompaction(record, compaction, { event, before, after: left, messagesOf });
+      compactions.push({ entries: outcomesIn(event), summary: compaction.summary?.text ?? "" });
       pending = undefined;
     },
   };
@@ -110,13 +101,12 @@ export function createEventReader(options: EventReaderOptions): EventReader {
     if (Object.hasOwn(handlers, event.name)) handlers[event.name]?.(event);
   };
   return {
+    compactions,
     apply,
     add(event) {
       spans.add(event);
       apply(event);
     },
-    summaryOf: (compaction) => summaries.get(compaction),
-    outcomesOf: (compaction) => outcomes.get(compaction) ?? [],
   };
 }
 
@@ -209,33 +199,35 @@ interface CompactionEnd {
   readonly event: TracedEvent;
   readonly before: LayerTokens;
   readonly after: LayerTokens;
+  readonly messagesOf: ((archiveStep: number) => number) | undefined;
 }
 
 function addCompaction(
-  { record, messagesOf }: EventReaderOptions,
-  pending: PendingCompaction,
-  { event, before, after }: CompactionEnd,
-): CompactionHead {
-  const { startedAt, reason, policy, summary, archival, failures } = pending;
-  const { properties } = event;
+  record: SessionRecord,
+  { startedAt, reason, policy, summary, archival, failures }: PendingCompaction,
+  { event: { properties, endedAt }, before, after, messagesOf }: CompactionEnd,
+): void {
   const last = record.steps.at(-1);
   const tokensBefore = numberIn(properties, "tokens_before") ?? last?.total ?? 0;
   const tokensAfter = numberIn(properties, "tokens_after") ?? tokensBefore;
   const archiveStep = numberIn(archival, "step");
+  const layers = recordIn(properties, "layers");
   // A manual compaction has no estimate of its own.
   if (last === undefined || last.compaction !== undefined || reason === "manual") {
     const tokens = eventLayers([], before, tokensBefore);
     record.addStep({ at: startedAt, messages: last?.messages ?? 0, tokens });
   }
   const fixed = record.steps.at(-1)?.tokens ?? [];
-  const head = record.addCompaction({
+  const { index } = record.addCompaction({
     step: record.steps.length - 1,
     at: startedAt,
-    durationMs: Math.max(0, Date.parse(event.endedAt) - Date.parse(startedAt)),
+    // A record of the archive has one time, and no duration.
+    durationMs: Math.max(0, Date.parse(endedAt) - Date.parse(startedAt)) || undefined,
     reason,
     tokensBefore,
     tokensAfter,
-    ...messageCounts(pending, properties),
+    messagesBefore: numberIn(archival, "messages"),
+    messagesAfter: layers && sum(["pinned", "summary", "recent"].map((name) => numberIn(layers, name) ?? 0)),
     policy,
     summaryTokens: numberIn(summary?.properties, "summary_tokens"),
     summarizer: textIn(summary?.properties, "summarizer"),
@@ -243,12 +235,11 @@ function addCompaction(
     failures,
   });
   record.amendStep({
-    compaction: head.index,
+    compaction: index,
     before: eventLayers(fixed, before, tokensBefore),
     tokens: eventLayers(fixed, after, tokensAfter),
     messages: archiveStep === undefined ? undefined : messagesOf?.(archiveStep),
   });
-  return head;
 }
 
 /** Layers by their names in an event; the fixed parts come with the estimate. */
@@ -282,12 +273,9 @@ const MAX_RUNS = 500;
 function outcomesIn({ properties }: TracedEvent): MessageOutcome[] {
   return (listIn(properties, "actions") ?? []).slice(0, MAX_RUNS).map((run) => {
     const [from, to] = [numberIn(run, "from") ?? 0, numberIn(run, "to") ?? 0];
-    const name = textIn(run, "layer") ?? "";
-    const layer = Object.hasOwn(EVENT_LAYER_KEYS, name) ? EVENT_LAYER_KEYS[name] : undefined;
     return {
       role: "",
-      kind: layer === "summary" ? "summary" : "text",
-      layer: layer ?? "messages",
+      kind: "text",
       outcome: outcomeOf(textIn(run, "action")),
       tokens: numberIn(run, "tokens_before") ?? 0,
       tokensAfter: numberIn(run, "tokens_after") ?? 0,
@@ -297,28 +285,12 @@ function outcomesIn({ properties }: TracedEvent): MessageOutcome[] {
   });
 }
 
-function messageCounts(
-  { archival }: PendingCompaction,
-  properties: TracedEvent["properties"],
-): Partial<CompactionHead> {
-  const layers = recordIn(properties, "layers");
-  const messagesAfter = sum(["pinned", "summary", "recent"].map((name) => numberIn(layers, name) ?? 0));
-  const messagesBefore = numberIn(archival, "messages");
-  const summarized = numberIn(properties, "pruned_count");
-  const cleared = numberIn(properties, "cleared_count") ?? 0;
-  if (summarized === undefined) return { messagesAfter, messagesBefore };
-  const outcomes: Partial<Record<Outcome, number>> = { summarized };
-  if (cleared > 0) outcomes.cleared = cleared;
-  if (messagesBefore !== undefined) outcomes.kept = Math.max(0, messagesBefore - summarized - cleared);
-  return { messagesAfter, messagesBefore, outcomes };
-}
-
 /** Longer values are truncated; the whole summary is shown with its compaction. */
 const MAX_VALUE_LENGTH = 4000;
 const MAX_ATTRIBUTES = 64;
 
 /** A received span: without a duration, with nested attributes. */
-export interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
+interface SpanDraft extends Omit<SpanView, "durationMs" | "attributes"> {
   readonly data: Readonly<Record<string, unknown>>;
 }
 

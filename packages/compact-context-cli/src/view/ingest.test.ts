@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { ingest } from "./ingest.ts";
-import { createViewStore } from "./view-store.ts";
+import { ViewStore } from "./view-store.ts";
 
 const span = (more: object = {}): object => ({
   type: "span",
@@ -21,7 +21,7 @@ describe("Ariadne's protocol", () => {
     ["unknown keys", span({ whatever: 1 }), 1],
     ["microseconds", span({ ended_at: "2026-01-01T00:00:01.123456Z" }), 1],
   ])("accepts %s", (_, body, count) => {
-    expect(ingest(body, createViewStore())).toEqual({ count });
+    expect(ingest(body, new ViewStore())).toEqual({ count });
   });
 
   it.each([
@@ -40,7 +40,7 @@ describe("Ariadne's protocol", () => {
     ["metadata that is not text", { type: "trace", trace_id: "t", metadata: { a: 1 } }, "batch.0.metadata"],
     ["one invalid event among valid ones", { batch: [span(), span({ status: 1 })] }, "batch.1.status"],
   ])("rejects %s and stores nothing of it", (_, body, path) => {
-    const store = createViewStore();
+    const store = new ViewStore();
     expect(ingest(body, store)).toEqual({
       error: "Validation failed",
       details: [{ path, message: "Invalid input" }],
@@ -50,14 +50,14 @@ describe("Ariadne's protocol", () => {
 
   it("accepts values that are nested too deeply to be serialized", () => {
     const deep: unknown = JSON.parse("[".repeat(50_000) + "]".repeat(50_000));
-    const store = createViewStore();
+    const store = new ViewStore();
     expect(ingest(span({ data: { session_id: "deep", deep } }), store)).toEqual({ count: 1 });
     const [found] = store.get("deep")?.view({ steps: 0, compactions: 0, spans: 0 }).spans ?? [];
     expect(found?.attributes).toEqual([{ name: "deep", value: "(nested too deeply to be shown)" }]);
   });
 
   it("keeps spans below their parents with durations and attributes, by session", () => {
-    const store = createViewStore();
+    const store = new ViewStore();
     ingest(
       { batch: [span({ parent_id: "p", data: { session_id: "named", policy: { a: 1 }, output: "text" } })] },
       store,
@@ -71,17 +71,17 @@ describe("Ariadne's protocol", () => {
   });
 
   it("property names of Object.prototype are valid session ids", () => {
-    const store = createViewStore();
+    const store = new ViewStore();
     for (const id of ["__proto__", "constructor", "toString"]) ingest(span({ trace_id: id }), store);
     expect(store.list().sessions.map(({ id }) => id)).toEqual(["__proto__", "constructor", "toString"]);
   });
 
   it("evicts the oldest sessions over the count or size limit, and counts them", () => {
-    const few = createViewStore({ maxEventSessions: 3 });
+    const few = new ViewStore({ maxEventSessions: 3 });
     for (let index = 0; index < 10; index += 1) ingest(span({ trace_id: `t${index}` }), few);
     expect(few.list()).toMatchObject({ dropped: 7 });
     expect(few.list().sessions.map(({ id }) => id)).toEqual(["t7", "t8", "t9"]);
-    const small = createViewStore({ maxSize: 10_000 });
+    const small = new ViewStore({ maxSize: 10_000 });
     for (let index = 0; index < 10; index += 1) {
       ingest(span({ trace_id: `t${index}`, data: { text: "x".repeat(4000) } }), small);
     }
@@ -89,11 +89,11 @@ describe("Ariadne's protocol", () => {
   });
 
   it("an event session never replaces a session of another source", () => {
-    const store = createViewStore();
-    const archived = createViewStore().eventSession("t", 0);
-    store.open(() => archived);
+    const store = new ViewStore();
+    const archived = new ViewStore().eventSession("t", 0).record;
+    store.add(archived);
     ingest(span(), store);
-    expect(store.get("t")).toBe(archived.record);
+    expect(store.get("t")).toBe(archived);
     expect(store.get("t (events)")?.head().counts.spans).toBe(1);
   });
 });

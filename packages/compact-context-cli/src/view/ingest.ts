@@ -1,20 +1,10 @@
 import { isObject } from "compact-context/internal/errors";
-import { type SpanDraft, spanView } from "./event-reader.ts";
+import { spanView } from "./event-reader.ts";
 import { jsonText, recordIn, textIn } from "./message-view.ts";
 import type { ViewStore } from "./view-store.ts";
 
 /** Per request. */
 const MAX_EVENTS = 2000;
-
-interface IngestedSpan extends SpanDraft {
-  readonly traceId: string;
-}
-
-interface IngestedTrace {
-  readonly traceId: string;
-  readonly name: string | undefined;
-  readonly ended: boolean;
-}
 
 /** A validation error in the format of Ariadne's protocol. */
 interface IngestError {
@@ -30,16 +20,10 @@ export function ingest(body: unknown, store: ViewStore): { readonly count: numbe
   const batch = isObject(body) && Object.hasOwn(body, "batch") ? body.batch : [body];
   if (!Array.isArray(batch)) return validationError(["batch"]);
   if (batch.length > MAX_EVENTS) return { error: `More than ${MAX_EVENTS} events at once`, details: [] };
-  const events: (IngestedSpan | IngestedTrace)[] = [];
-  const invalid: string[] = [];
-  for (const [index, value] of batch.entries()) {
-    const event = parseEvent(value, `batch.${index}`);
-    if (typeof event === "string") invalid.push(event);
-    else events.push(event);
-  }
+  const invalid = batch.flatMap((event, index) => invalidPlace(event, `batch.${index}`) ?? []);
   if (invalid.length > 0) return validationError(invalid);
-  for (const event of events) {
-    if ("data" in event) addSpan(event, store);
+  for (const event of batch) {
+    if (textIn(event, "type") === "span") addSpan(event, store);
     else applyTrace(event, store);
   }
   return { count: batch.length };
@@ -52,47 +36,28 @@ function validationError(paths: readonly string[]): IngestError {
   };
 }
 
-function addSpan({ traceId, ...span }: IngestedSpan, store: ViewStore): void {
-  const { name, start, end, status } = span;
-  const size = jsonText(span.data).length + name.length;
-  const session = store.eventSession((textIn(span.data, "session_id") ?? traceId).slice(0, 200), size);
-  const { session_id: _, ...data } = span.data;
-  session.addSpan(spanView({ ...span, data }));
+function addSpan(event: unknown, store: ViewStore): void {
+  const traceId = textIn(event, "trace_id") ?? "";
+  const name = textIn(event, "name") ?? textIn(event, "kind") ?? "span";
+  const [start, end] = [textIn(event, "started_at"), textIn(event, "ended_at")];
+  const status = textIn(event, "status") === "error" ? "error" : "ok";
+  const { session_id: _, ...data } = recordIn(event, "data") ?? {};
+  const sessionId = textIn(recordIn(event, "data"), "session_id") ?? traceId;
+  const size = jsonText(data).length + name.length;
+  const session = store.eventSession(sessionId.slice(0, 200), size);
+  const id = textIn(event, "span_id") ?? "";
+  session.addSpan(spanView({ id, parent: textIn(event, "parent_id"), name, start, end, status, data }));
   if (!name.startsWith("compact.") || start === undefined || end === undefined) return;
-  const { output, ...properties } = data;
-  session.reader.apply({ name, startedAt: start, endedAt: end, status, properties, payload: output });
+  const { output: payload, ...properties } = data;
+  session.reader.apply({ name, startedAt: start, endedAt: end, status, properties, payload });
 }
 
 /** A trace sets its session's title and end; without spans it creates no session. */
-function applyTrace({ traceId, name, ended }: IngestedTrace, store: ViewStore): void {
-  const record = store.get(traceId);
+function applyTrace(event: unknown, store: ViewStore): void {
+  const record = store.get(textIn(event, "trace_id") ?? "");
   if (record?.source !== "events") return;
-  record.amend({
-    title: name?.slice(0, 200),
-    live: ended ? false : undefined,
-  });
-}
-
-/** The parsed event, or the path of its first invalid field. */
-function parseEvent(event: unknown, path: string): IngestedSpan | IngestedTrace | string {
-  if (!isObject(event)) return path;
-  const type = textIn(event, "type");
-  if (type !== "span" && type !== "trace") return `${path}.type`;
-  const invalid = invalidField(event, type);
-  if (invalid !== undefined) return `${path}.${invalid}`;
-  const traceId = textIn(event, "trace_id") ?? "";
-  const name = textIn(event, "name");
-  if (type === "trace") return { traceId, name, ended: textIn(event, "ended_at") !== undefined };
-  return {
-    traceId,
-    id: textIn(event, "span_id") ?? "",
-    parent: textIn(event, "parent_id"),
-    name: name ?? textIn(event, "kind") ?? "span",
-    start: textIn(event, "started_at"),
-    end: textIn(event, "ended_at"),
-    status: textIn(event, "status") === "error" ? "error" : "ok",
-    data: recordIn(event, "data") ?? {},
-  };
+  const live = textIn(event, "ended_at") === undefined ? undefined : false;
+  record.amend({ title: textIn(event, "name")?.slice(0, 200), live });
 }
 
 type Check = (value: unknown) => boolean;
@@ -126,15 +91,17 @@ const CHECKS: Readonly<Record<string, Check>> = {
   status: isStatus,
 };
 
-function invalidField(event: Readonly<Record<string, unknown>>, type: "span" | "trace"): string | undefined {
-  const missing = REQUIRED[type].find((name) => !Object.hasOwn(event, name));
-  if (missing !== undefined) return missing;
-  const invalid = Object.entries(CHECKS).find(
-    ([name, check]) => Object.hasOwn(event, name) && !check(event[name]),
-  );
-  if (invalid !== undefined) return invalid[0];
+/** The path of an event's first invalid field. */
+function invalidPlace(event: unknown, path: string): string | undefined {
+  if (!isObject(event)) return path;
+  const type = textIn(event, "type");
+  if (type !== "span" && type !== "trace") return `${path}.type`;
+  const given = (name: string): boolean => Object.hasOwn(event, name);
+  const invalid =
+    REQUIRED[type].find((name) => !given(name)) ??
+    Object.keys(CHECKS).find((name) => given(name) && CHECKS[name]?.(event[name]) === false);
+  if (invalid !== undefined) return `${path}.${invalid}`;
   const [start, end] = [textIn(event, "started_at"), textIn(event, "ended_at")];
-  return start !== undefined && end !== undefined && Date.parse(end) < Date.parse(start)
-    ? "ended_at"
-    : undefined;
+  const isBackwards = start !== undefined && end !== undefined && Date.parse(end) < Date.parse(start);
+  return isBackwards ? `${path}.ended_at` : undefined;
 }

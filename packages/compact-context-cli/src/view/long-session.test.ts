@@ -1,31 +1,19 @@
 import { expect, it } from "vitest";
-import { hasMore, mergeSession, nextOffsets } from "./page/data.ts";
-import { createRecord } from "./session-record.ts";
+import { Originals } from "./originals.ts";
+import { hasMore, mergeSession, nextOffsets } from "./page/state.ts";
+import { SessionRecord } from "./session-record.ts";
 import type { SessionView } from "./session-view.ts";
 
 /** A session with 35 million characters of spans. */
 function longRecord() {
-  const record = createRecord({
-    id: "long",
-    source: "events",
-    changed: () => undefined,
-    facts: {
-      layers: ["messages"],
-      title: "long",
-      live: false,
-      searchable: false,
-      window: 1000,
-      trigger: 850,
-      budget: 900,
-    },
-    originals: {
-      count: () => 0,
-      message: () => undefined,
-      open: async () => ({ messages: [], summary: [] }),
-      expand: async () => undefined,
-      search: async () => ({ hits: [], problems: 0 }),
-    },
+  const originals = new Originals({
+    messages: () => [],
+    compactions: () => [],
+    indexOf: () => -1,
+    countMessage: () => 0,
+    search: async () => ({ hits: [], problems: 0 }),
   });
+  const record = new SessionRecord({ id: "long", source: "events", originals }, { layers: ["messages"] });
   for (let index = 0; index < 5000; index += 1) record.addStep({ messages: index, tokens: [index] });
   for (let index = 0; index < 20_000; index += 1) {
     const attributes = [{ name: "payload", value: `${index} `.repeat(300) }];

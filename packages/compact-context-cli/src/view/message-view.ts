@@ -3,7 +3,7 @@ import type { PlannedAction } from "compact-context/internal/core/plan";
 import type { LayerName } from "compact-context/internal/core/report";
 import { isUserSpeech, typedText } from "compact-context/internal/core/units";
 import { isObject } from "compact-context/internal/errors";
-import type { CompactionHead, ExpandedView, LayerKey, MessageKind, Outcome } from "./session-view.ts";
+import type { CompactionHead, LayerKey, MessageKind, MessageOutcome, Outcome } from "./session-view.ts";
 
 const PREVIEW_LENGTH = 240;
 
@@ -73,15 +73,6 @@ export const MESSAGE_LAYERS: readonly LayerKey[] = [
 
 /** The layers of a session known by events alone. */
 export const EVENT_LAYERS: readonly LayerKey[] = [...MESSAGE_LAYERS, "messages"];
-
-/** The number of messages by outcome. */
-export function countOutcomes(
-  entries: readonly { readonly outcome: Outcome }[],
-): Partial<Record<Outcome, number>> {
-  const counts: Partial<Record<Outcome, number>> = {};
-  for (const { outcome } of entries) counts[outcome] = (counts[outcome] ?? 0) + 1;
-  return counts;
-}
 
 /** Tokens of a request outside its messages. */
 export interface FixedTokens {
@@ -170,16 +161,50 @@ function own(value: unknown, name: string): unknown {
   return isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
 }
 
-/** Characters of one response. */
-const CHUNK_LENGTH = 20_000;
+/** The outcome of a message, from the summary record of its step. */
+export type StoredOutcome = Pick<MessageOutcome, "outcome" | "tokens" | "tokensAfter" | "reason">;
 
-/** The chunk of a text at an offset, and the offset of the next one; surrogate pairs stay whole. */
-export function expandedChunk(
-  text: string,
-  offset: number,
-): Pick<ExpandedView, "text" | "offset" | "characters" | "next"> {
-  const from = Math.min(offset, text.length);
-  const chunk = text.slice(from, from + CHUNK_LENGTH).replace(/(?<=.)[\ud800-\udbff]$/s, "");
-  const end = from + chunk.length;
-  return { text: chunk, offset: from, characters: text.length, next: end < text.length ? end : undefined };
+/** The summary record of a compaction; every part may be missing. */
+export interface StoredRecord {
+  /** The summary. */
+  readonly text?: string;
+  /** ISO 8601. */
+  readonly at?: string;
+  readonly model?: string;
+  readonly summarizer?: string;
+  readonly tokensBefore?: number;
+  readonly tokensAfter?: number;
+  readonly summaryTokens?: number;
+  /** Tokens of the request outside its messages. */
+  readonly system: number;
+  readonly tools: number;
+  /** One per message of the list; undefined if any is invalid. */
+  readonly outcomes?: readonly StoredOutcome[];
+}
+
+/** Parses the summary record that `compact FILE` or a manager stores beside an archived list. */
+export function storedRecord(value: object | undefined): StoredRecord {
+  const text = textIn(value, "text");
+  const fixed = recordIn(value, "fixedTokens");
+  const outcomes = listIn(value, "fates")?.map(storedOutcome);
+  return {
+    text,
+    at: textIn(value, "at"),
+    model: textIn(value, "model"),
+    summarizer: text === undefined ? undefined : textIn(value, "summarizer"),
+    tokensBefore: numberIn(value, "tokensBefore"),
+    tokensAfter: numberIn(value, "tokensAfter"),
+    summaryTokens: numberIn(value, "tokens"),
+    system: numberIn(fixed, "system") ?? 0,
+    tools: numberIn(fixed, "tools") ?? 0,
+    outcomes: outcomes?.every((outcome) => outcome !== undefined) ? outcomes : undefined,
+  };
+}
+
+function storedOutcome(value: unknown): StoredOutcome | undefined {
+  const outcome = outcomeOf(textIn(value, "action"));
+  const [tokens, tokensAfter] = [numberIn(value, "tokens"), numberIn(value, "tokensAfter")];
+  const reason = textIn(value, "reason");
+  if (outcome === "unknown" || tokens === undefined || tokensAfter === undefined) return undefined;
+  return { outcome, tokens, tokensAfter, reason };
 }

@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { chartColumns, maxTokens, zoomedRange } from "./page/columns.ts";
-import { mergeSession, sharesOf, windowContent } from "./page/data.ts";
-import { spanRows } from "./page/spans.ts";
+import { chartColumns, maxTokens, sharesOf, spanRows, windowContent, zoomedRange } from "./page/rows.ts";
+import { mergeSession } from "./page/state.ts";
 import {
   clockTimeAfter,
   count,
@@ -183,7 +182,6 @@ describe("a session", () => {
       message,
       role: "user",
       kind: "text",
-      layer: "recent",
       outcome: word,
       tokens: 9,
       tokensAfter: 3,

@@ -5,7 +5,7 @@ import { type Context, Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { streamSSE } from "hono/streaming";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type Access, createAccess, type LocalServer, startLocalServer, type Verdict } from "./access.ts";
+import { Access, type Denial, type LocalServer, startLocalServer } from "./access.ts";
 import { ingest } from "./ingest.ts";
 import type { SessionRecord } from "./session-record.ts";
 import {
@@ -123,7 +123,7 @@ export async function startViewServer(options: ViewServerOptions): Promise<ViewS
     maxConnections: MAX_CONNECTIONS,
   });
   const newLink = (): string => `${server.url}/open?token=${access.newToken()}`;
-  const access = createAccess({
+  const access = new Access({
     port: server.port,
     newSecret,
     now,
@@ -143,10 +143,10 @@ function addRoutes(app: Hono, { access, files, store, onListener }: RouteOptions
     for (const [name, value] of Object.entries(HEADERS)) context.header(name, value);
     return next();
   });
-  app.use(requires(access.checkHost));
+  app.use(requires((headers) => access.checkHost(headers)));
   app.post(
     "/ingest",
-    requires(access.maySend),
+    requires((headers) => access.checkSend(headers)),
     bodyLimit({
       maxSize: MAX_BODY_BYTES,
       onError: (context) => refuse(context, 413, `The body has more than ${MAX_BODY_BYTES} bytes.`),
@@ -170,7 +170,10 @@ function addRoutes(app: Hono, { access, files, store, onListener }: RouteOptions
     context.header("set-cookie", exchanged.cookie);
     return context.redirect("/", 303);
   });
-  app.use("/api/*", requires(access.mayRead));
+  app.use(
+    "/api/*",
+    requires((headers) => access.checkRead(headers)),
+  );
   app.get("/api/events", streamNotices(store, onListener));
   app.get("/api/*", async (context) => {
     const found = await readRoute(new URL(context.req.url), store);
@@ -196,10 +199,10 @@ function refuse(context: Context, status: number, error: string): Response {
   return context.json({ error }, status as ContentfulStatusCode);
 }
 
-function requires(check: (headers: Headers) => Verdict): MiddlewareHandler {
+function requires(check: (headers: Headers) => Denial | undefined): MiddlewareHandler {
   return async (context, next) => {
-    const verdict = check(context.req.raw.headers);
-    return verdict.allowed ? next() : refuse(context, verdict.status, verdict.error);
+    const denial = check(context.req.raw.headers);
+    return denial === undefined ? next() : refuse(context, denial.status, denial.error);
   };
 }
 
@@ -249,7 +252,7 @@ export async function readRoute(url: URL, store: ViewStore): Promise<RouteResult
   if (id === undefined) return store.list();
   const record = store.get(decoded(id));
   if (record === undefined) return undefined;
-  await record.originals.load?.();
+  await record.originals.load();
   if (part === undefined) return record.view(offsetsIn(query));
   if (part === "messages" && index === undefined) return messages(record, query);
   return part === "compactions" ? compaction(record, wholeNumber(index)) : undefined;

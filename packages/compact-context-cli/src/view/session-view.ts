@@ -125,8 +125,6 @@ export interface CompactionHead {
   readonly tokensAfter: number;
   readonly messagesBefore?: number;
   readonly messagesAfter?: number;
-  /** Message counts; absent if unknown. */
-  readonly outcomes?: Readonly<Partial<Record<Outcome, number>>>;
   /** The settings used, for display: `trigger` → `85 %`. */
   readonly policy: readonly { readonly name: string; readonly value: string }[];
   readonly summarizer?: string;
@@ -165,7 +163,6 @@ export interface MessageOutcome extends ShownMessage {
   readonly message?: number;
   /** Index of the compaction that wrote this summary; only if `message` is absent. */
   readonly summaryOf?: number;
-  readonly layer: LayerKey;
   readonly outcome: Outcome;
   /** 0 for `summarized`. */
   readonly tokensAfter: number;
@@ -183,8 +180,7 @@ export interface SummaryPiece {
 }
 
 export interface SourceView {
-  readonly message?: number;
-  readonly archiveId?: string;
+  readonly message: number;
   /** `exact`: the message contains its words verbatim; `likely`: most of them. */
   readonly match: "exact" | "likely";
 }
@@ -245,8 +241,7 @@ export interface SearchHitView {
 
 /** A chunk of a message's text. */
 export interface ExpandedView {
-  readonly archiveId?: string;
-  readonly message?: number;
+  readonly archiveId: string;
   readonly role: string;
   readonly text: string;
   readonly offset: number;

@@ -1,21 +1,15 @@
 import { setImmediate } from "node:timers/promises";
+import type { Message } from "compact-context/internal/core/message";
+import { readableMessage } from "compact-context/internal/recall/recall";
 import type { SourceView, SummaryPiece } from "./session-view.ts";
 
-/** A message that a summary may be based on. */
-export interface Source {
-  readonly message?: number;
-  readonly archiveId?: string;
-  readonly role: string;
-}
-
-export interface SourceText extends Source {
-  readonly text: string;
-}
+// Finds the messages that a line of a summary comes from, by the words that they share.
 
 /** An n-gram index over the messages of a session. */
 export interface SourceIndex {
-  readonly sources: readonly Source[];
-  /** The positions in `sources` that contain the n-gram, ascending. */
+  /** The role of each message. */
+  readonly roles: readonly string[];
+  /** The positions of the messages that contain the n-gram, ascending. */
   lookup(ngram: number): number[];
 }
 
@@ -26,48 +20,42 @@ const SLICE = 250_000;
 /** An index entry packs a 32-bit n-gram hash and a 21-bit position into one double. */
 const MAX_INDEXED = 2 ** 21;
 
-export const NO_SOURCES: SourceIndex = { sources: [], lookup: () => [] };
-
-/** Indexes the texts, up to `MAX_INDEXED`, and yields to the event loop in between. */
-export async function indexSources(texts: Iterable<SourceText>): Promise<SourceIndex> {
-  const sources: Source[] = [];
+/** Indexes the messages, up to `MAX_INDEXED`, and yields to the event loop in between. */
+export async function indexSources(messages: readonly { readonly message: Message }[]): Promise<SourceIndex> {
   const segments: Float64Array[] = [];
-  let ngrams: number[] = [];
+  const indexed = messages.slice(0, MAX_INDEXED);
+  let entries: number[] = [];
   let characters = 0;
   const close = (): void => {
-    segments.push(Float64Array.from(ngrams).sort());
-    ngrams = [];
+    segments.push(Float64Array.from(entries).sort());
+    entries = [];
     characters = 0;
   };
-  for (const { text, ...source } of texts) {
-    if (sources.length === MAX_INDEXED) break;
-    for (const ngram of allNgrams(text)) ngrams.push(ngram * MAX_INDEXED + sources.length);
-    sources.push(source);
+  for (const [position, { message }] of indexed.entries()) {
+    const text = readableMessage(message);
+    const words = hashedWords(text);
+    const lengths = Array.from({ length: MAX_WORDS }, (_, index) => index + 1);
+    const ngrams = new Set(lengths.flatMap((length) => ngramsIn(words, length)));
+    for (const ngram of ngrams) entries.push(ngram * MAX_INDEXED + position);
     characters += text.length;
     if (characters < SLICE) continue;
     close();
     await setImmediate();
   }
   close();
-  return { sources, lookup: (ngram) => segments.flatMap((segment) => positionsIn(segment, ngram)) };
-}
-
-/** The n-grams to look up a line by; none spans an ellipsis, which stands for omitted words. */
-function queryNgrams(line: string): ReadonlySet<number> {
-  const segments = line.split("…").map(hashedWords);
-  return new Set(segments.flatMap((words) => ngramsIn(words, Math.min(MAX_WORDS, words.length))));
-}
-
-/** The distinct n-grams of one to three words. */
-function allNgrams(text: string): Set<number> {
-  const words = hashedWords(text);
-  return new Set(Array.from({ length: MAX_WORDS }, (_, index) => ngramsIn(words, index + 1)).flat());
+  return {
+    roles: indexed.map(({ message }) => message.role),
+    lookup: (ngram) => segments.flatMap((segment) => positionsIn(segment, ngram)),
+  };
 }
 
 function ngramsIn(words: readonly number[], length: number): number[] {
   const ngrams: number[] = [];
-  for (let at = 0; length > 0 && at + length <= words.length; at += 1)
-    ngrams.push(combined(words, at, length));
+  for (let at = 0; length > 0 && at + length <= words.length; at += 1) {
+    let hash = length;
+    for (let step = 0; step < length; step += 1) hash = mixed(hash, words[at + step] ?? 0);
+    ngrams.push(hash >>> 0);
+  }
   return ngrams;
 }
 
@@ -92,23 +80,19 @@ function lowerBound(sorted: Float64Array, least: number): number {
   return from;
 }
 
+/** The words as hashes (FNV-1a, 32 bits); a rare collision changes one n-gram of many. */
 function hashedWords(text: string): number[] {
   const hashes: number[] = [];
-  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) hashes.push(hashOf(word));
+  for (const [word] of text.toLowerCase().matchAll(/[\p{L}\p{N}]+/gu)) {
+    let hash = 0x811c9dc5;
+    for (let at = 0; at < word.length; at += 1) hash = mixed(hash, word.charCodeAt(at));
+    hashes.push(hash >>> 0);
+  }
   return hashes;
 }
 
-/** FNV-1a, 32 bits; a rare collision changes one n-gram of many. */
-function hashOf(word: string): number {
-  let hash = 0x811c9dc5;
-  for (let at = 0; at < word.length; at += 1) hash = Math.imul(hash ^ word.charCodeAt(at), 0x01000193);
-  return hash >>> 0;
-}
-
-function combined(words: readonly number[], at: number, length: number): number {
-  let hash = length;
-  for (let step = 0; step < length; step += 1) hash = Math.imul(hash ^ (words[at + step] ?? 0), 0x01000193);
-  return hash >>> 0;
+function mixed(hash: number, more: number): number {
+  return Math.imul(hash ^ more, 0x01000193);
 }
 
 /** Shares of a piece's n-grams that one message must contain. */
@@ -117,105 +101,70 @@ const LIKELY = 0.3;
 const MAX_PIECE_SOURCES = 4;
 /** N-grams that each further message must add: four consecutive words. */
 const MIN_GAIN = 2;
-
-/** The messages that a summary may be based on. */
-interface SourceCandidates {
-  readonly index: SourceIndex;
-  /** False for an indexed message that this summary did not replace. */
-  has(position: number): boolean;
-}
-
-/** Splits a summary into sentences and lines, each with the messages whose words it repeats. */
-export function summaryPieces(summary: string, candidates: SourceCandidates): SummaryPiece[] {
-  return splitSummary(summary).map((text) => {
-    const kind = kindOf(text);
-    if (kind !== "line") return { text, kind, sources: [] };
-    const ngrams = queryNgrams(text.replace(PREFIX, ""));
-    const { sources } = candidates.index;
-    return { text, kind, sources: selectSources(findMatches(ngrams, candidates), { ngrams, text, sources }) };
-  });
-}
-
-/** Lines, and the sentences of long ones; joined they are the summary. */
-function splitSummary(summary: string): string[] {
-  return summary.split(/(?<=\n)/).flatMap((line) => {
-    if (line.length < 160) return [line];
-    return line.split(/(?<=[.!?。！？;][)"'\]]?\s)(?=\S)/u);
-  });
-}
-
-function kindOf(text: string): SummaryPiece["kind"] {
-  if (text.trim() === "") return "blank";
-  return /^\s{0,3}#{1,6}\s/.test(text) ? "heading" : "line";
-}
-
 /** Quotation, list and speaker marks, which are not the message's own words. */
 const PREFIX = /^\s*(?:>\s?|[-*]\s|\d+\.\s|\[[^\]]{1,120}\]\s?)*/;
 
-/** The n-grams found in each message, by position. */
-type Matches = Map<number, Set<number>>;
-
-function findMatches(ngrams: ReadonlySet<number>, { index, has }: SourceCandidates): Matches {
-  const found: Matches = new Map();
-  for (const ngram of ngrams) {
-    for (const position of index.lookup(ngram)) {
-      if (has(position)) found.set(position, (found.get(position) ?? new Set()).add(ngram));
+/**
+ * Splits a summary into lines, and long lines into sentences; joined they are the summary. Each has the messages whose
+ * words it repeats, among those that `isReplaced` says the summary may cover.
+ */
+export function summaryPieces(
+  summary: string,
+  index: SourceIndex,
+  isReplaced: (position: number) => boolean,
+): SummaryPiece[] {
+  const pieces = summary
+    .split(/(?<=\n)/)
+    .flatMap((line) => (line.length < 160 ? [line] : line.split(/(?<=[.!?。！？;][)"'\]]?\s)(?=\S)/u)));
+  return pieces.map((text) => {
+    if (text.trim() === "") return { text, kind: "blank", sources: [] };
+    if (/^\s{0,3}#{1,6}\s/.test(text)) return { text, kind: "heading", sources: [] };
+    // No n-gram spans an ellipsis, which stands for omitted words.
+    const parts = text.replace(PREFIX, "").split("…").map(hashedWords);
+    const ngrams = new Set(parts.flatMap((words) => ngramsIn(words, Math.min(MAX_WORDS, words.length))));
+    const candidates = new Map<number, Set<number>>();
+    for (const ngram of ngrams) {
+      for (const position of index.lookup(ngram).filter(isReplaced))
+        candidates.set(position, (candidates.get(position) ?? new Set()).add(ngram));
     }
-  }
-  return found;
+    const speaker = speakerOf(text);
+    const speaks = (position: number): boolean => index.roles[position] === speaker;
+    return { text, kind: "line", sources: selectSources(candidates, ngrams, speaks) };
+  });
 }
 
-interface Piece {
-  readonly ngrams: ReadonlySet<number>;
-  readonly text: string;
-  readonly sources: readonly Source[];
-}
-
-/** Greedy set cover: the message with most of the n-grams, then those with most of the missing ones. */
-function selectSources(found: Matches, piece: Piece): SourceView[] {
-  const candidates = new Map(found);
-  const missing = new Set(piece.ngrams);
+/**
+ * Greedy set cover: the message with most of the n-grams, then those with most of the missing ones. Ties go to the named
+ * speaker, then to the first message.
+ */
+function selectSources(
+  candidates: Map<number, ReadonlySet<number>>,
+  ngrams: ReadonlySet<number>,
+  speaks: (position: number) => boolean,
+): SourceView[] {
+  const missing = new Set(ngrams);
   const views: SourceView[] = [];
   while (views.length < MAX_PIECE_SOURCES) {
-    const best = bestCandidate(candidates, missing, piece);
+    const ranked = [...candidates].map(([message, held]) => {
+      const gain = [...held].filter((ngram) => missing.has(ngram)).length;
+      return { message, held, gain, score: gain + (speaks(message) ? 0.5 : 0) };
+    });
+    const [best] = ranked.filter(({ gain }) => gain > 0).sort((one, other) => other.score - one.score);
     if (best === undefined) break;
-    const held = candidates.get(best) ?? new Set();
-    const share = held.size / piece.ngrams.size;
-    const enough =
-      views.length === 0 ? share >= LIKELY : overlap(held, missing) >= Math.min(MIN_GAIN, missing.size);
-    if (!enough) break;
-    const { message, archiveId } = piece.sources[best] ?? {};
-    views.push({ message, archiveId, match: share >= EXACT ? "exact" : "likely" });
-    candidates.delete(best);
+    const { message, held, gain } = best;
+    const share = held.size / ngrams.size;
+    const isEnough = views.length === 0 ? share >= LIKELY : gain >= Math.min(MIN_GAIN, missing.size);
+    if (!isEnough) break;
+    views.push({ message, match: share >= EXACT ? "exact" : "likely" });
+    candidates.delete(message);
     for (const ngram of held) missing.delete(ngram);
   }
   return views;
 }
 
-function overlap(held: ReadonlySet<number>, missing: ReadonlySet<number>): number {
-  let count = 0;
-  for (const ngram of held) if (missing.has(ngram)) count += 1;
-  return count;
-}
-
-/** The message with most of the missing n-grams; ties go to the named speaker, then to the first message. */
-function bestCandidate(
-  candidates: Matches,
-  missing: ReadonlySet<number>,
-  { text, sources }: Piece,
-): number | undefined {
-  const speaker = speakerOf(text);
-  let best: { readonly source: number; readonly score: number } | undefined;
-  for (const [source, held] of candidates) {
-    const ngrams = overlap(held, missing);
-    const score = ngrams + (sources[source]?.role === speaker ? 0.5 : 0);
-    if (ngrams > 0 && (best === undefined || score > best.score)) best = { source, score };
-  }
-  return best?.source;
-}
-
-function speakerOf(text: string): string | undefined {
-  const [, mark = ""] = /^\s*(>|\[[a-z]+)/.exec(text) ?? [];
+/** The role that a line's mark names. */
+function speakerOf(line: string): string | undefined {
+  const [, mark = ""] = /^\s*(>|\[[a-z]+)/.exec(line) ?? [];
   if (mark === ">" || mark === "[user") return "user";
   if (mark === "[assistant" || mark === "[call") return "assistant";
   return mark === "[output" ? "tool" : undefined;

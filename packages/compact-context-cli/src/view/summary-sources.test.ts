@@ -1,25 +1,26 @@
+import type { Message, Role } from "compact-context/internal/core/message";
 import fc from "fast-check";
 import { beforeAll, describe, expect, it } from "vitest";
 import type { SummaryPiece } from "./session-view.ts";
-import { indexSources, NO_SOURCES, type SourceIndex, summaryPieces } from "./source-index.ts";
+import { indexSources, type SourceIndex, summaryPieces } from "./source-index.ts";
+
+const said = (role: Role, text: string): { readonly message: Message } => ({
+  message: { id: text, role, parts: [{ type: "text", text }] },
+});
 
 const sources = [
-  { message: 0, role: "user", text: "Please never touch the lockfile, and always run the linter first." },
-  {
-    message: 1,
-    role: "assistant",
-    text: "The trigger compares tokens with the window. It fires at 85 percent.",
-  },
-  { message: 2, role: "tool", text: "src/policy/trigger.ts:32 export function decideTrigger" },
-  { message: 3, role: "assistant", text: "As you said: never touch the lockfile." },
+  said("user", "Please never touch the lockfile, and always run the linter first."),
+  said("assistant", "The trigger compares tokens with the window. It fires at 85 percent."),
+  said("tool", "src/policy/trigger.ts:32 export function decideTrigger"),
+  said("assistant", "As you said: never touch the lockfile."),
 ];
 
-let index: SourceIndex = NO_SOURCES;
+let index: SourceIndex;
 beforeAll(async () => {
   index = await indexSources(sources);
 });
-const pieces = (text: string, has = (_: number) => true): SummaryPiece[] =>
-  summaryPieces(text, { index, has });
+const pieces = (text: string, isReplaced = (_: number) => true): SummaryPiece[] =>
+  summaryPieces(text, index, isReplaced);
 
 const found = (line: string): (number | undefined)[] =>
   pieces(line)[0]?.sources.map(({ message }) => message) ?? [];
@@ -49,17 +50,15 @@ describe("the sources of a summary", () => {
   });
 
   it("finds messages in every part of a long session, including a very short one", async () => {
-    const texts = Array.from({ length: 400 }, (_, message) => ({
-      message,
-      role: "tool",
-      text: `number${message} stands here, ${"and many other words follow it ".repeat(60)}`,
-    }));
-    const long = await indexSources([...texts, { message: 400, role: "user", text: "Ja." }]);
+    const texts = Array.from({ length: 400 }, (_, number) =>
+      said("tool", `number${number} stands here, ${"and many other words follow it ".repeat(60)}`),
+    );
+    const long = await indexSources([...texts, said("user", "Ja.")]);
     for (const message of [0, 137, 399]) {
-      const [line] = summaryPieces(`- number${message} stands here`, { index: long, has: () => true });
+      const [line] = summaryPieces(`- number${message} stands here`, long, () => true);
       expect(line?.sources).toEqual([{ message, match: "exact" }]);
     }
-    const [line] = summaryPieces("> ja", { index: long, has: () => true });
+    const [line] = summaryPieces("> ja", long, () => true);
     expect(line?.sources).toEqual([{ message: 400, match: "exact" }]);
   });
 

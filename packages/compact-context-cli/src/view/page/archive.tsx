@@ -2,9 +2,8 @@ import { type Signal, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { SearchHitView, SearchView, SessionView } from "../session-view.ts";
-import { api } from "./data.ts";
 import { Checkbox, List } from "./list.tsx";
-import { openMessage, session } from "./state.ts";
+import { api, openMessage, session } from "./state.ts";
 import { count, errorText, firstLine, plural, splitMatches } from "./text.ts";
 
 const DEBOUNCE_MS = 180;

@@ -3,8 +3,8 @@ import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import uPlot from "uplot";
 import type { CompactionHead, SessionView } from "../session-view.ts";
-import { chartColumns, maxTokens, zoomedRange } from "./columns.ts";
 import { moveFocus } from "./list.tsx";
+import { chartColumns, maxTokens, zoomedRange } from "./rows.ts";
 import { compaction, goTo, openCompaction, session, step, tab } from "./state.ts";
 import { clockTimeAfter, count, sentence, short } from "./text.ts";
 

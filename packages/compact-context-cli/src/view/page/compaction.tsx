@@ -10,11 +10,18 @@ import type {
   SourceView,
   SummaryPiece,
 } from "../session-view.ts";
-import { sum } from "./columns.ts";
-import type { MessageRef } from "./data.ts";
-import { originals, revision } from "./data.ts";
 import { Detail, List, messageRow, moveFocus, Term, titleOf } from "./list.tsx";
-import { announcement, compaction, openCompaction, openMessage, session } from "./state.ts";
+import { sum } from "./rows.ts";
+import {
+  announcement,
+  compaction,
+  type MessageRef,
+  openCompaction,
+  openMessage,
+  originals,
+  revision,
+  session,
+} from "./state.ts";
 import {
   clockTimeAfter,
   count,
@@ -196,12 +203,11 @@ function useSelection(messages: readonly MessageOutcome[]): Selection {
   const removedSource = useSignal<MessageRef | undefined>(undefined);
   const rows = messages.filter(({ outcome }) => !hidden.value.has(outcome));
   const follow = (all: readonly SourceView[], nearest: SourceView): void => {
-    const isNearest = ({ message }: MessageOutcome): boolean =>
-      message !== undefined && message === nearest.message;
-    sources.value = new Set(all.flatMap(({ message }) => (message === undefined ? [] : [message])));
+    const isNearest = ({ message }: MessageOutcome): boolean => message === nearest.message;
+    sources.value = new Set(all.map(({ message }) => message));
     if (!rows.some(isNearest)) hidden.value = NONE;
     const index = (rows.some(isNearest) ? rows : messages).findIndex(isNearest);
-    removedSource.value = index < 0 ? refOf(nearest) : undefined;
+    removedSource.value = index < 0 ? { message: nearest.message } : undefined;
     if (index < 0) announcement.value = "That message left the window at an earlier compaction.";
     else {
       selected.value = index;
@@ -304,7 +310,7 @@ function Opened({
   );
 }
 
-function refOf({ message, archiveId }: MessageOutcome | SourceView): MessageRef | undefined {
+function refOf({ message, archiveId }: MessageOutcome): MessageRef | undefined {
   if (message !== undefined) return { message };
   return archiveId === undefined ? undefined : { archiveId };
 }
@@ -428,11 +434,11 @@ function Chips({
     <fieldset class="chips" aria-label="Sources of this line">
       <span>{sources.length === 0 ? "No source was found for this line." : "from"}</span>
       {sources.slice(0, MAX_CHIPS).map((source) => {
-        const name = source.message === undefined ? "archive" : `#${count(source.message + 1)}`;
+        const name = `#${count(source.message + 1)}`;
         const isExact = source.match === "exact";
         return (
           <button
-            key={`${name} ${source.archiveId}`}
+            key={name}
             type="button"
             class="chip"
             title={

@@ -2,9 +2,8 @@ import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import type { ExpandedView } from "../session-view.ts";
-import { api } from "./data.ts";
 import { Checkbox } from "./list.tsx";
-import { compaction, openCompaction, openMessage, session, step, tab } from "./state.ts";
+import { api, compaction, openCompaction, openMessage, session, step, tab } from "./state.ts";
 import { count, errorText, firstLine, GLOSSARY, visibleText } from "./text.ts";
 
 /** A dialog with the full text of a message, loaded in chunks. */

@@ -1,6 +1,6 @@
 import type { ComponentChildren, JSX, RefObject } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import type { ContentRow } from "./data.ts";
+import type { ContentRow } from "./rows.ts";
 import { count, firstLine, GLOSSARY, KINDS, OUTCOMES, plural } from "./text.ts";
 
 /** All rows have the same height (`--row` in the style sheet). */

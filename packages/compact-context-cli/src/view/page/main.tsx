@@ -4,7 +4,6 @@ import type { SessionHead } from "../session-view.ts";
 import { ArchivePanel } from "./archive.tsx";
 import { zoom } from "./chart.tsx";
 import { CompactionPanel } from "./compaction.tsx";
-import { fetchError } from "./data.ts";
 import { Keys, MessageDialog } from "./dialogs.tsx";
 import { moveFocus } from "./list.tsx";
 import { Heading, Overview } from "./overview.tsx";
@@ -12,6 +11,7 @@ import {
   announcement,
   connection,
   dropped,
+  fetchError,
   locationHash,
   problem,
   ready,

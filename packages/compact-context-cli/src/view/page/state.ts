@@ -1,13 +1,158 @@
 import { batch, signal } from "@preact/signals";
 import {
+  type CompactionView,
+  type ExpandedView,
   type LiveNotice,
+  MAX_MESSAGES,
+  type MessagePage,
+  type MessageView,
+  type Refusal,
+  type SearchView,
   type SessionHead,
   type SessionList,
   type SessionView,
   VIEW_VERSION,
 } from "../session-view.ts";
-import { api, hasMore, type MessageRef, mergeSession, nextOffsets, originals } from "./data.ts";
 import { errorText, sentence } from "./text.ts";
+
+/** A message by its index in the session, or by its archive id. */
+export type MessageRef = { readonly message: number } | { readonly archiveId: string };
+
+async function get<T>(path: string, signal?: AbortSignal): Promise<T> {
+  const response = await fetch(path, { signal });
+  if (response.ok) return (await response.json()) as T;
+  const refusal = (await response.json().catch(() => undefined)) as Refusal | undefined;
+  throw new Error(refusal?.error ?? `the server responded with status ${response.status}`);
+}
+
+const sessionPath = (session: string): string => `/api/sessions/${encodeURIComponent(session)}`;
+
+export const api = {
+  sessions: (): Promise<SessionList> => get("/api/sessions"),
+  /** The session from these offsets on. */
+  session: (id: string, { steps, compactions, spans }: SessionView["from"]): Promise<SessionView> =>
+    get(`${sessionPath(id)}?steps=${steps}&compactions=${compactions}&spans=${spans}`),
+  messages: (id: string, from: number, to: number): Promise<MessagePage> =>
+    get(`${sessionPath(id)}/messages?from=${from}&to=${to}`),
+  compaction: (id: string, index: number): Promise<CompactionView> =>
+    get(`${sessionPath(id)}/compactions/${index}`),
+  search: (query: string, session: string | undefined, signal: AbortSignal): Promise<SearchView> =>
+    get(
+      `/api/search?${new URLSearchParams(session === undefined ? { q: query } : { q: query, session })}`,
+      signal,
+    ),
+  expand(session: string, ref: MessageRef, offset: number): Promise<ExpandedView> {
+    const message: Record<string, string> =
+      "message" in ref ? { message: `${ref.message}` } : { id: ref.archiveId };
+    return get(`/api/expand?${new URLSearchParams({ session, ...message, offset: `${offset}` })}`);
+  },
+};
+
+/** Appends new data to a session; overlapping items are replaced. */
+export function mergeSession(known: SessionView | undefined, more: SessionView): SessionView {
+  if (known === undefined || known.id !== more.id) return more;
+  return {
+    ...more,
+    from: known.from,
+    steps: mergeList(known.steps, more.steps, more.from.steps),
+    compactions: mergeList(known.compactions, more.compactions, more.from.compactions),
+    spans: mergeList(known.spans, more.spans, more.from.spans),
+  };
+}
+
+function mergeList<T>(known: readonly T[], more: readonly T[], from: number): readonly T[] {
+  return more.length === 0 && from >= known.length ? known : [...known.slice(0, from), ...more];
+}
+
+/** The offsets of the next request; the newest step and compaction may have changed and are requested again. */
+export function nextOffsets(known: SessionView | undefined): SessionView["from"] {
+  const { steps = [], compactions = [], spans = [] } = known ?? {};
+  return {
+    steps: Math.max(0, steps.length - 1),
+    compactions: Math.max(0, compactions.length - 1),
+    spans: spans.length,
+  };
+}
+
+/** True for an incomplete session, unless the last response added nothing. */
+export function hasMore(known: SessionView | undefined, session: SessionView): boolean {
+  const { counts, steps, compactions, spans } = session;
+  const isIncomplete =
+    steps.length < counts.steps || compactions.length < counts.compactions || spans.length < counts.spans;
+  return isIncomplete && (known === undefined || lengthOf(session) > lengthOf(known));
+}
+
+function lengthOf({ steps, compactions, spans }: SessionView): number {
+  return steps.length + compactions.length + spans.length;
+}
+
+/** Changes whenever requested messages or compactions arrive. */
+export const revision = signal(0);
+/** Why a request failed. */
+export const fetchError = signal<string | undefined>(undefined);
+
+/** What was fetched of one session. */
+interface Cache {
+  readonly id: string;
+  readonly messages: (MessageView | undefined)[];
+  readonly compactions: Map<number, CompactionView>;
+  /** Keys of the requests that are pending or have failed. */
+  readonly requested: Set<string>;
+}
+
+const emptyCache = (id: string): Cache => ({
+  id,
+  messages: [],
+  compactions: new Map(),
+  requested: new Set(),
+});
+let cache = emptyCache("");
+
+/** Starts a request unless it is pending. A failed one is not repeated: the page would retry without end. */
+function request<T>(key: string, fetch: (session: string) => Promise<T>, store: (found: T) => void): void {
+  const { id, requested } = cache;
+  if (requested.has(key)) return;
+  requested.add(key);
+  fetch(id).then(
+    (found) => {
+      if (cache.id !== id) return;
+      requested.delete(key);
+      store(found);
+      revision.value += 1;
+    },
+    (error: unknown) => {
+      if (cache.id === id) fetchError.value = errorText(error);
+    },
+  );
+}
+
+/** Messages and compactions of the selected session, fetched on first use; `undefined` while they are loading. */
+export const originals = {
+  /** A live session's missing message is requested again at the next call. */
+  message(index: number): MessageView | undefined {
+    const { messages } = cache;
+    const from = Math.floor(index / MAX_MESSAGES) * MAX_MESSAGES;
+    if (messages[index] === undefined)
+      request(
+        `messages ${from}`,
+        (id) => api.messages(id, from, from + MAX_MESSAGES),
+        (page) => {
+          for (const message of page.messages) messages[message.message] = message;
+        },
+      );
+    return messages[index];
+  },
+  compaction(index: number): CompactionView | undefined {
+    const { compactions } = cache;
+    if (!compactions.has(index))
+      request(
+        `compaction ${index}`,
+        (id) => api.compaction(id, index),
+        (found) => compactions.set(index, found),
+      );
+    return compactions.get(index);
+  },
+};
 
 export const TABS = ["window", "compaction", "timeline", "archive"] as const;
 export type Tab = (typeof TABS)[number];
@@ -106,7 +251,10 @@ async function fetchOnce(id: string): Promise<boolean> {
   const known = session.value?.id === id ? session.value : undefined;
   const more = await api.session(id, nextOffsets(known));
   if (id !== selected) return true;
-  originals.use(id);
+  if (cache.id !== id) {
+    cache = emptyCache(id);
+    fetchError.value = undefined;
+  }
   const merged = mergeSession(known, more);
   showSession(known, merged);
   return hasMore(known, merged);
@@ -185,7 +333,7 @@ export async function start(hash: string): Promise<void> {
   tab.value = target.tab ?? "window";
   // The browser reconnects by itself.
   const source = new EventSource("/api/events");
-  source.onmessage = ({ data }: MessageEvent<string>) => onNotice(JSON.parse(data) as LiveNotice);
+  source.onmessage = ({ data }) => onNotice(JSON.parse(String(data)) as LiveNotice);
   source.onerror = () => {
     connection.value = "lost";
   };

@@ -2,7 +2,7 @@ import { useComputed, useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SpanView } from "../session-view.ts";
 import { Checkbox, List } from "./list.tsx";
-import { type SpanRow, spanRows } from "./spans.ts";
+import { type SpanRow, spanRows } from "./rows.ts";
 import { session } from "./state.ts";
 import { count, dateTime, duration, firstLine, plural, visibleText } from "./text.ts";
 

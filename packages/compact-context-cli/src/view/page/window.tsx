@@ -1,20 +1,18 @@
 import { useSignal } from "@preact/signals";
 import type { JSX } from "preact";
 import type { SessionView } from "../session-view.ts";
+import { Checkbox, Detail, List, messageRow, Term, titleOf } from "./list.tsx";
 import {
   type ContentRow,
   compactionAt,
   type Grouping,
   groupOf,
-  originals,
-  revision,
   type Share,
   sharesOf,
   type WindowContent,
   windowContent,
-} from "./data.ts";
-import { Checkbox, Detail, List, messageRow, Term, titleOf } from "./list.tsx";
-import { openCompaction, openMessage, session, step } from "./state.ts";
+} from "./rows.ts";
+import { openCompaction, openMessage, originals, revision, session, step } from "./state.ts";
 import { count, firstLine, percent, plural } from "./text.ts";
 
 const NOTHING: WindowContent = { rows: [], isUnknown: false };
