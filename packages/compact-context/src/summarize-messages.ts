@@ -314,7 +314,7 @@ async function summarize<T>(
   if (summary === undefined || outcome.summarizer === undefined) throw unwritten(outcome);
   const ids = summarized.map((message) => list.idOf(message));
   return {
-    messages: list.encode(outcome.messages) as T[],
+    messages: list.encode(outcome.list.map(({ message }) => message)) as T[],
     runningSummary: {
       summary: summary.text,
       summarizedMessageIds: [...new Set([...(runningSummary?.summarizedMessageIds ?? []), ...ids])],

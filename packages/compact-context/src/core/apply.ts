@@ -1,8 +1,8 @@
-import { abortable, abortError, CompactError, flatMapInSteps, type Pause, type Steps } from "../errors.ts";
-import { applyEdit, type Edit, type EditContext, losesText } from "./edit.ts";
+import { abortable, abortError, CompactError, type Pause, type Steps } from "../errors.ts";
+import { applyEdit, type Edit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
-import { actionsFor, type CompactionPlan, type PlannedMessage } from "./plan.ts";
+import type { CompactionPlan, PlannedMessage } from "./plan.ts";
 import { isPinned, type KeepCounts } from "./policy.ts";
 import {
   FALLBACK,
@@ -16,13 +16,13 @@ import { afterCompaction, type CompactionRequest } from "./usage.ts";
 import {
   assemble,
   fingerprintOf,
-  keptMessage,
+  keptMessages,
   type LoggedMessage,
   needsOpening,
   placeOf,
-  type ReplacedState,
   type SessionState,
   type StoredSummary,
+  unloggedEntry,
   type ViewContext,
   type ViewEntry,
 } from "./view.ts";
@@ -40,12 +40,22 @@ export interface SummarizerFailure {
   readonly attempt?: SummaryAttempt;
 }
 
+/** A message of the new list. */
+export interface ListedMessage {
+  readonly message: Message;
+  readonly pinned: boolean;
+  /** Index in the planned list; undefined for the summary. */
+  readonly index?: number;
+  /** The planned edit, if it changed the message. */
+  readonly edit?: Edit;
+}
+
 export interface Outcome {
   /**
    * The plan as executed: after a provider's own compaction, reasoning stays that would have been removed.
    */
   readonly plan: CompactionPlan;
-  readonly messages: readonly Message[];
+  readonly list: readonly ListedMessage[];
   readonly summary: LiveSummary | undefined;
   /** Tokens of the whole summary message. */
   readonly summaryTokens: number;
@@ -92,7 +102,7 @@ export async function applyPlan(
   const summary = written && { ...written.summary, after, behind: whole?.behind };
   return {
     plan: whole?.plan ?? plan,
-    messages: assemble(kept, summary, request),
+    list: inList(kept, summary, request),
     summary,
     summaryTokens,
     tokensAfter: keptTokens + summaryTokens,
@@ -104,6 +114,14 @@ export async function applyPlan(
   };
 }
 
+function inList(
+  kept: readonly ListedMessage[],
+  summary: LiveSummary | undefined,
+  request: CompactionRequest,
+): ListedMessage[] {
+  return assemble(kept, summary, request, (message) => ({ message, pinned: false }));
+}
+
 /** A summary in progress: its input, the surrounding messages, and what was tried. */
 interface Writing {
   readonly request: CompactionRequest;
@@ -111,7 +129,7 @@ interface Writing {
   readonly options: ApplyOptions;
   /** The messages covered by the summary, including the earlier summary. */
   readonly covered: readonly Message[];
-  readonly kept: readonly { readonly message: Message; readonly pinned: boolean }[];
+  readonly kept: readonly ListedMessage[];
   readonly keptTokens: number;
   /** Without pinned messages: summarizers never read them. */
   readonly context: SummaryContext;
@@ -130,7 +148,7 @@ interface Written {
 
 function startWriting(request: CompactionRequest, plan: CompactionPlan, options: ApplyOptions): Writing {
   const { messages, counter, policy } = request;
-  const kept: { message: Message; pinned: boolean }[] = [];
+  const kept: ListedMessage[] = [];
   const covered: Message[] = [];
   const context: { list: Message[]; kept: Message[] } = { list: [], kept: [] };
   for (const [index, message] of messages.entries()) {
@@ -139,7 +157,8 @@ function startWriting(request: CompactionRequest, plan: CompactionPlan, options:
     if (action === "summarize" || losesText(edit)) covered.push(message);
     if (action === "summarize") continue;
     const edited = applyEdit(message, edit, editContext(request));
-    kept.push({ message: edited, pinned: isPinned(message, policy) });
+    const applied = edited === message ? undefined : edit;
+    kept.push({ message: edited, pinned: isPinned(message, policy), index, edit: applied });
     if (layer !== "pinned") context.kept.push(edited);
   }
   return {
@@ -192,10 +211,10 @@ function withReasoning(
     (same, index) => same || (index < covers && !told.includes(messages[index] as Message)),
   );
   if (!parted || !isPlain || !unchanged) return undefined;
-  const whole = [...told, ...messages.slice(covers)].map((message) => ({
-    message,
-    pinned: isPinned(message, policy),
-  }));
+  const whole = kept.map(({ index = 0 }): ListedMessage => {
+    const message = messages[index] as Message;
+    return { message, pinned: isPinned(message, policy), index };
+  });
   const tokens = whole.reduce(
     (total, { message }) => total + counter.countMessage(message),
     keptTokens - kept.reduce((total, { message }) => total + counter.countMessage(message), 0),
@@ -363,9 +382,10 @@ function fitting(writing: Writing, summary: LiveSummary | undefined): Written | 
 
 /** Tokens of the summary message, and of the lines required by its position in the list. */
 function costInPlace(summary: LiveSummary, { kept, request }: Writing): number {
-  const placed = assemble(kept, summary, request);
-  const own = placed.filter((candidate) => candidate.meta?.summaryVersion === summary.version);
-  return own.reduce((total, message) => total + request.counter.countMessage(message), 0);
+  const own = inList(kept, summary, request).filter(
+    ({ message }) => message.meta?.summaryVersion === summary.version,
+  );
+  return own.reduce((total, { message }) => total + request.counter.countMessage(message), 0);
 }
 
 function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
@@ -385,18 +405,11 @@ function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: Keep
 
 // ---- the state after a compaction
 
-/** State and entries of the view after a compaction. */
-export interface NextView {
-  readonly state: SessionState;
-  readonly entries: readonly ViewEntry[];
-}
-
 /** The session and messages of a compaction. */
 interface Compacted {
   /** The part of its state that applies to the view. */
   readonly activeState: SessionState;
   readonly entries: readonly ViewEntry[];
-  readonly view: readonly Message[];
   readonly log: readonly LoggedMessage[];
   readonly current: ViewContext;
 }
@@ -409,93 +422,86 @@ interface Commit {
   readonly rewrote: boolean;
 }
 
-/** The state and view after a compaction; changes nothing. */
+/** The state after a compaction, and the entries of its view; changes nothing. */
 export function* stateAfter(
   session: Compacted,
-  plan: CompactionPlan,
   outcome: Outcome,
-  commit: Commit,
-): Steps<NextView> {
+  { step, at, rewrote }: Commit,
+): Steps<{ readonly state: SessionState; readonly entries: readonly ViewEntry[] }> {
   const { activeState: before, current } = session;
-  const actions = actionsFor(plan, session.entries);
-  yield;
   const log = [...session.log];
-  const entries: ViewEntry[] = [];
-  const summarized: string[] = [];
-  for (const [index, entry] of session.entries.entries()) {
-    const action = actions[index];
-    if (action?.action !== "summarize") entries.push(editedEntry(entry, action, current.edit));
-    else if (entry.message.meta?.summaryVersion === undefined)
-      summarized.push(entry.message.callerId ?? entry.message.id);
-  }
+  const entries = outcome.list.map((listed) => entryAfter(listed, session, outcome.plan));
   yield;
-  const summary = summaryAfter(session, plan, outcome, commit);
+  const summary = summaryAfter(session, outcome, { step, at });
   // Without a summarizer's text, no summary covers the removed messages.
   const wrote = outcome.summarizer !== undefined;
   const read = wrote || summary?.version === before.summary?.version ? before.summarizedMessageIds : [];
-  const { epochStart = 0, tokensAfter, calibration, before: replaced, undone } = before;
-  const epoch = commit.rewrote
-    ? yield* newEpoch(session, plan, outcome, commit.step)
-    : { epochStart, tokensAfter, calibration, before: replaced, undone };
+  const left = session.entries.filter(
+    ({ message }, index) =>
+      outcome.plan.entries[index]?.action === "summarize" && message.meta?.summaryVersion === undefined,
+  );
+  const { epochStart, tokensAfter, calibration } = before;
+  // Listed one by one, as the order of the keys is that of the stored text.
+  const epoch = rewrote
+    ? {
+        epochStart: log.length,
+        tokensAfter: outcome.tokensAfter,
+        calibration: afterCompaction(calibration),
+        before: {
+          kept: yield* keptMessages(session.entries, log, before.summary),
+          summary: before.summary,
+          summaryCount: before.summaryCount,
+          summarizedMessageIds: before.summarizedMessageIds,
+          epochStart,
+          tokensAfter,
+          step,
+          logged: log.length,
+          tokens: outcome.plan.tokensBefore,
+        },
+      }
+    : { epochStart: epochStart ?? 0, tokensAfter, calibration, before: before.before, undone: before.undone };
   yield;
   const state: SessionState = {
     counter: current.counter.id,
     log,
-    kept: entries.flatMap((entry) => keptMessage(entry, log)),
+    kept: yield* keptMessages(entries, log, summary),
     summary,
     summaryCount: before.summaryCount + (wrote ? 1 : 0),
-    summarizedMessageIds: wrote ? [...read, ...summarized] : read,
-    step: commit.step,
+    summarizedMessageIds: wrote
+      ? [...read, ...left.map(({ message }) => message.callerId ?? message.id)]
+      : read,
+    step,
     ...epoch,
   };
   return { state, entries };
 }
 
-function* newEpoch(
-  { activeState, entries, log }: Compacted,
-  { tokensBefore }: CompactionPlan,
-  { tokensAfter }: Outcome,
-  step: number,
-): Steps<Pick<SessionState, "epochStart" | "tokensAfter" | "calibration" | "before">> {
-  const { summary, summaryCount, summarizedMessageIds, calibration, epochStart } = activeState;
-  const before: ReplacedState = {
-    kept: yield* flatMapInSteps(entries, (entry) => keptMessage(entry, log)),
-    summary,
-    summaryCount,
-    summarizedMessageIds,
-    epochStart,
-    tokensAfter: activeState.tokensAfter,
-    step,
-    logged: log.length,
-    tokens: tokensBefore,
-  };
-  return { epochStart: log.length, tokensAfter, calibration: afterCompaction(calibration), before };
+function entryAfter(
+  { message, index, edit }: ListedMessage,
+  { entries, current }: Compacted,
+  plan: CompactionPlan,
+): ViewEntry {
+  const entry = index === undefined ? undefined : entries[index];
+  if (entry === undefined) return unloggedEntry(message, false, current);
+  if (edit === undefined) return entry;
+  const tokens = plan.entries[index as number]?.tokensAfter ?? entry.tokens;
+  return { ...entry, message, tokens, edit: appendEdit(entry.edit, edit) };
 }
 
 /** The new summary, or the one that stays in the view. */
 function summaryAfter(
-  { activeState: { summary }, view }: Compacted,
-  plan: CompactionPlan,
-  outcome: Outcome,
-  { step, at }: Commit,
+  { activeState: { summary }, entries }: Compacted,
+  { summary: made, summaryTokens: tokens, plan }: Outcome,
+  { step, at }: Pick<Commit, "step" | "at">,
 ): StoredSummary | undefined {
-  const made = outcome.summary;
   if (summary !== undefined && made?.version === summary.version)
     return { ...summary, after: made.after, behind: made.behind };
-  if (made !== undefined)
-    return { ...made, fingerprint: fingerprintOf(made.text), at, tokens: outcome.summaryTokens, step };
-  const carried = view.some(
-    (message, index) =>
+  if (made !== undefined) return { ...made, fingerprint: fingerprintOf(made.text), at, tokens, step };
+  const carried = entries.some(
+    ({ message }, index) =>
       message.meta?.summaryVersion === summary?.version && plan.entries[index]?.action === "keep",
   );
   return carried ? summary : undefined;
-}
-
-function editedEntry(entry: ViewEntry, planned: PlannedMessage | undefined, context: EditContext): ViewEntry {
-  if (planned?.edit === undefined) return entry;
-  const message = applyEdit(entry.message, planned.edit, context);
-  if (message === entry.message) return entry;
-  return { ...entry, tokens: planned.tokensAfter, message, edit: appendEdit(entry.edit, planned.edit) };
 }
 
 /** All edits of a message, in order. */

@@ -29,16 +29,15 @@ import {
   type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
-import {
-  BackgroundCompactions,
-  compactionRequest,
-  compactSession,
-  prepareCompaction,
-  type RunContext,
-} from "./run.ts";
+import { BackgroundCompactions, Compaction, type RunContext } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
 import { listBefore, Sessions, type StoreParts } from "./store.ts";
-import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
+import {
+  type CompactionRequest,
+  type ManualRequest,
+  type PreflightRequest,
+  requireRequest,
+} from "./usage.ts";
 
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
@@ -103,7 +102,7 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #lists: ListCheck | undefined;
-  #background: BackgroundCompactions | undefined;
+  readonly #background: BackgroundCompactions;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
   readonly #told = new Set<string>();
@@ -111,11 +110,12 @@ export class SessionManager {
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
+    this.#background = new BackgroundCompactions(parts.environment);
     this.#sessions = new Sessions({
       ...parts,
       policy: settings.policy,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background?.forget(sessionId),
+      onForget: (sessionId) => this.#background.forget(sessionId),
       onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -293,7 +293,7 @@ export class SessionManager {
     session.storedVersion = await this.#sessions.save(session, state, fence);
     const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
     session.goBack(state);
-    this.#background?.forget(session.id);
+    this.#background.forget(session.id);
     this.#parts.recorder.announcer(session.id)({
       kind: "undone",
       model: this.#settings.model,
@@ -309,7 +309,7 @@ export class SessionManager {
     const call: Call = { ...given, started: this.#parts.environment.clock() };
     requireList(call.messages);
     requireRequest(call.request);
-    this.#background?.callOff(call.sessionId);
+    this.#background.callOff(call.sessionId);
     return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
       return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
@@ -453,33 +453,30 @@ export class SessionManager {
     session: Session,
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
-    const { maxSummaryTokens } = this.#settings;
-    const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
+    const request = this.#compactionRequest(session, call.request, decision.reason);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (
-      mayUsePrepared &&
-      this.#background?.isRunning(session.id) &&
-      this.#canSendUncompacted(call, session)
-    ) {
+    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
       return "in_background";
     }
     return this.#sessions.withLease(
       session,
       async (fence) => {
-        const context = await this.#runContext(session, fence);
-        const prepared = mayUsePrepared
-          ? await this.#background?.commit(session, request, context)
-          : undefined;
-        return prepared ?? compactSession(session, request, context);
+        const compaction = await this.#compaction(session, request, fence);
+        const prepared = mayUsePrepared ? await this.#background.take(session, request) : undefined;
+        return prepared === undefined ? compaction.run() : compaction.commit(prepared);
       },
       call.request.signal,
     );
   }
 
-  async #runContext(session: Session, fence?: Fence): Promise<RunContext> {
+  #compactionRequest(session: Session, request: ManualRequest, reason: TriggerReason): CompactionRequest {
+    return session.compactionRequest(request, reason, this.#settings.maxSummaryTokens);
+  }
+
+  async #compaction(session: Session, request: CompactionRequest, fence?: Fence): Promise<Compaction> {
     const store = await this.#parts.open();
     const { archive } = session.urgent ? store.patient : store;
-    return {
+    return new Compaction(session, request, {
       ...this.#parts,
       archive,
       announce: this.#announcer(session),
@@ -487,7 +484,7 @@ export class SessionManager {
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),
-    };
+    });
   }
 
   /** Shortly before the provider's cache expires, prepares the compaction of a list that is large enough. */
@@ -497,31 +494,20 @@ export class SessionManager {
     if (beforeCacheLapse === undefined) return;
     const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
     const start = (): void => this.#startBackground(call, session, coldShare(policy));
-    this.#backgroundCompactions().startLater(session.id, ms, start);
+    this.#background.startLater(session.id, ms, start);
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
   #startBackground(call: Call, session: Session, share = Number.POSITIVE_INFINITY): void {
     const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
-    const { maxSummaryTokens } = this.#settings;
-    const prepare = async (snapshot: Session, signal: AbortSignal) => {
-      const request = compactionRequest(
-        snapshot,
-        { ...call.request, signal },
-        "trigger_pct",
-        maxSummaryTokens,
-      );
-      return prepareCompaction(snapshot, request, await this.#runContext(snapshot));
+    const compactionOf = (snapshot: Session, signal: AbortSignal): Promise<Compaction> => {
+      const request = this.#compactionRequest(snapshot, { ...call.request, signal }, "trigger_pct");
+      return this.#compaction(snapshot, request);
     };
-    this.#backgroundCompactions().start(session, prepare, (error) =>
+    this.#background.start(session, compactionOf, (error) =>
       this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
-  }
-
-  #backgroundCompactions(): BackgroundCompactions {
-    this.#background ??= new BackgroundCompactions((...timer) => this.#parts.environment.later(...timer));
-    return this.#background;
   }
 
   /** True if the list fits and no compaction was requested. */

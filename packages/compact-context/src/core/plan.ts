@@ -103,51 +103,6 @@ export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> 
   return yield* finish(releaseReasoning(fitMedia(set)), limit);
 }
 
-/**
- * The planned action of each entry of the view. Apart from its entries, a view only contains our own summary
- * and a provider's compaction. Callers can reuse an id, so entries with the same id are matched by order.
- */
-export function actionsFor(
-  plan: CompactionPlan,
-  entries: readonly { readonly message: Message }[],
-): readonly (PlannedMessage | undefined)[] {
-  const planned = new Map<string, PlannedMessage[]>();
-  for (const entry of plan.entries.toReversed()) {
-    const same = planned.get(entry.id);
-    if (same === undefined) planned.set(entry.id, [entry]);
-    else same.push(entry);
-  }
-  return entries.map(({ message }) => planned.get(message.id)?.pop());
-}
-
-/** The plan extended by later messages, which stay unchanged. */
-export function extendPlan(
-  plan: CompactionPlan,
-  added: readonly Message[],
-  count: (message: Message) => number,
-): CompactionPlan {
-  const entries = added.map((message, offset): PlannedMessage => {
-    const tokens = count(message);
-    return {
-      index: plan.entries.length + offset,
-      id: message.id,
-      role: message.role,
-      layer: "recent",
-      action: "keep",
-      tokens,
-      tokensAfter: tokens,
-      reason: "came while the compaction was prepared",
-    };
-  });
-  const tokens = entries.reduce((total, entry) => total + entry.tokens, 0);
-  return {
-    ...plan,
-    entries: [...plan.entries, ...entries],
-    tokensBefore: plan.tokensBefore + tokens,
-    tokensAfter: plan.tokensAfter + tokens,
-  };
-}
-
 /** The summary's share of a target that what must stay already exceeds. */
 const MISSED_TARGET_SHARE = 0.1;
 

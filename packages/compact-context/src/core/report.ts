@@ -141,7 +141,7 @@ export function reportOf(
     ...told,
     range: counter.range(told.tokensAfter),
     messagesBefore: plan.entries.length,
-    messagesAfter: outcome.messages.length,
+    messagesAfter: outcome.list.length,
     layers: {
       before: layerSizes(plan.entries, (entry) => entry.tokens),
       after: layerSizes(plan.entries, after, summary),

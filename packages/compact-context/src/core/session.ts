@@ -1,6 +1,4 @@
-import { type CompactError, type Steps, startsWith } from "../errors.ts";
-import type { NextView } from "./apply.ts";
-import type { Originals } from "./archive.ts";
+import { type CompactError, runAtOnce, type Steps, startsWith } from "../errors.ts";
 import {
   callsOfTools,
   hashesOf,
@@ -24,12 +22,15 @@ import {
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
-import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
+import type { Codecs, ListCodec, LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import { archiveId } from "./transcript.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
 import {
+  type CompactionRequest,
   calibrated,
   calibratedBudget,
   leastTokens,
+  type ManualRequest,
   type MessageTotals,
   observeUsage,
   type PreflightRequest,
@@ -40,7 +41,7 @@ import {
   appendEntry,
   assemble,
   emptyState,
-  keptMessage,
+  keptMessages,
   type LoggedMessage,
   project,
   type SessionState,
@@ -88,6 +89,12 @@ interface Source {
 /** Stands in a source for a message that is no longer in the view; a long session has thousands of them. */
 const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
 
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/**
+ * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
+ */
+const ROOM_TO_GROW = 0.75;
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
 
@@ -118,11 +125,6 @@ export class Session {
   stored: SessionState = this.state;
   /** Version of the stored state; null if nothing is stored. */
   storedVersion: string | null = null;
-  /**
-   * Places of the originals in the last saved transcript, for messages still in the view; `step` is NaN after
-   * the history changed.
-   */
-  readonly originals: Originals = { step: 0, of: new Map() };
   /** Why the stored state could not be read; the state here then does not reflect earlier compactions. */
   unread: CompactError | undefined;
   /** The latest list cannot be sent unchanged: its compaction waits for the storage. */
@@ -346,9 +348,9 @@ export class Session {
     this.asGiven = projection.asGiven;
     this.reset = projection.reset;
     this.leftBehind = projection.reset;
-    if (projection.reset) this.originals.step = Number.NaN;
     const shape = { summaryRole: context.summaryRole, format: context.codec.format };
-    this.#setView(assemble(projection.kept, projection.summary, shape), projection.kept, context.counter);
+    const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
+    this.#setView(assemble(projection.kept, projection.summary, shape, own), context.counter);
     this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
   }
 
@@ -375,11 +377,7 @@ export class Session {
       const entry = isPinned(message, context.policy)
         ? unloggedEntry(message, true, context)
         : appendEntry(this.log, message, hashOf(index, message), context);
-      this.entries.push(entry);
-      this.view.push(message);
-      this.bytes += wireBytes(message);
-      this.images += imageCount(message);
-      this.#addTokens(message, entry.tokens, context.counter);
+      this.#add(entry, context.counter);
     }
     for (const source of this.#sources) {
       // One by one: a very long list would overflow the stack as arguments of one call.
@@ -389,25 +387,26 @@ export class Session {
     return true;
   }
 
-  #setView(view: readonly Message[], entries: readonly ViewEntry[], counter: TokenCounter): void {
-    this.entries = [...entries];
-    this.view = [...view];
+  #setView(entries: readonly ViewEntry[], counter: TokenCounter): void {
+    this.entries = [];
+    this.view = [];
     this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
-    this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
-    this.images = view.reduce((total, message) => total + imageCount(message), 0);
-    for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
-    // A summary and the provider's own compaction next to it have no entries.
-    const own =
-      view.length > entries.length ? view.filter(({ meta }) => meta?.summaryVersion !== undefined) : [];
-    for (const message of own.slice(0, view.length - entries.length))
-      this.totals.tokens += counter.countMessage(message);
+    this.bytes = 0;
+    this.images = 0;
+    for (const entry of entries) this.#add(entry, counter);
   }
 
-  #addTokens(message: Message, tokens: number, counter: TokenCounter): void {
-    const { role } = message;
+  #add(entry: ViewEntry, counter: TokenCounter): void {
+    const { message, tokens } = entry;
+    const { role, meta } = message;
+    this.entries.push(entry);
+    this.view.push(message);
+    this.bytes += wireBytes(message);
+    this.images += imageCount(message);
     this.totals.tokens += tokens;
     this.totals.uncertain += counter.countUncertain(message);
-    if (role === "system" || role === "developer") this.totals[role] += tokens;
+    const isSummary = meta?.summaryVersion !== undefined;
+    if (!isSummary && (role === "system" || role === "developer")) this.totals[role] += tokens;
   }
 
   // ---- deciding
@@ -495,8 +494,60 @@ export class Session {
     });
   }
 
+  // ---- the request for a compaction
+
+  /** A compaction of the view. */
+  compactionRequest(
+    request: ManualRequest,
+    reason: TriggerReason,
+    maxSummaryTokens: number | undefined,
+  ): CompactionRequest {
+    const { policy, maxContextTokens, reasoningBound, summaryRole } = this.settings;
+    const { codec, counter, edit } = this.current;
+    const isManual = reason === "manual";
+    const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+    // With too many messages, filling up to the target would keep them.
+    const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
+    return {
+      messages: this.view,
+      format: codec.format,
+      counter,
+      policy,
+      reason,
+      fixedTokens: this.fixedTokens,
+      budget: this.budget(),
+      mostImages: this.mostImages(),
+      answerTokens: this.answerTokens,
+      target: isManual ? request.targetTokens : target,
+      preferred: isManual ? undefined : this.triggerTokens() * ROOM_TO_GROW,
+      maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      summaryRole,
+      lastSummaryVersion: this.state.summary?.version,
+      reasoningBound,
+      archiveId: edit.archiveId,
+      instructions: new Set(this.view.filter(isProjectInstructions)),
+      recalled: this.#recalled(),
+      note: isManual ? request.note : this.requested || undefined,
+      signal: request.signal,
+      live: () => this.#liveConversation(request),
+    };
+  }
+
+  /** The conversation for a model that continues it; undefined if calls are open or the format is unknown. */
+  #liveConversation({ system, tools, compact }: ManualRequest): LiveConversation | undefined {
+    const { codec } = this.current;
+    if (codec.neutral || codec.format === undefined) return undefined;
+    if (groupUnits(this.view).some((unit) => unit.open > 0)) return undefined;
+    return {
+      prefix: { format: codec.format, messages: codec.encode(this.view), system, tools },
+      messages: this.view,
+      tokens: this.usage.tokens,
+      compact,
+    };
+  }
+
   /** Results of the recall tools since the newest compaction: the next one keeps them while there is room. */
-  recalled(): ReadonlySet<Message> {
+  #recalled(): ReadonlySet<Message> {
     const since = this.activeState.epochStart ?? 0;
     const recalls = callsOfTools(this.view, RECALL_TOOL_NAMES);
     const found = this.entries.filter(
@@ -525,24 +576,22 @@ export class Session {
   }
 
   /** Applies the view of a compaction; raw list and output both map to it from now on. */
-  commit({ state, entries }: NextView, messages: readonly Message[]): void {
+  commit(state: SessionState, entries: readonly ViewEntry[]): void {
     const { codec, counter } = this.current;
+    const messages = entries.map(({ message }) => message);
     const natives = codec.encode(messages);
     const view = withNatives(messages, natives, codec);
     this.setState(state);
     this.log = [...state.log];
-    this.#setView(view, entries, counter);
-    this.originals.of = new Map(
-      view.flatMap((message) => {
-        const original = this.originals.of.get(message);
-        return original === undefined ? [] : [[message, original]];
-      }),
+    this.#setView(
+      entries.map((entry, index) => ({ ...entry, message: view[index] as Message })),
+      counter,
     );
     this.asGiven = false;
     this.leftBehind = false;
     this.#sources = [
       ...this.#sources.slice(0, 1).map((source) => withoutCompacted(source, view, codec)),
-      { natives: [...natives], messages: [...view], isView: true, decoded: false },
+      { natives, messages: [...view], isView: true, decoded: false },
     ];
   }
 
@@ -554,7 +603,6 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
-    this.originals.step = Number.NaN;
     this.#sources = [];
   }
 
@@ -578,7 +626,7 @@ export class Session {
   /** The state with its newest messages in the log, for a later process. */
   resumableState(): SessionState {
     const log = [...this.log];
-    const kept = this.entries.flatMap((entry) => keptMessage(entry, log));
+    const kept = runAtOnce(keptMessages(this.entries, log, this.state.summary));
     return { ...this.state, counter: this.current.counter.id, log, kept };
   }
 

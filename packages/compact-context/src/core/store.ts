@@ -442,8 +442,9 @@ export async function listBefore<T>(
   // A compaction prepared in the background archived a shorter list than the one it was committed to.
   const from = kept[unpinned.length]?.at ?? logged;
   const archived = new Set(messages.map((message) => message.archiveId));
-  const since = entries.filter(({ at, message }) =>
-    at === undefined ? !archived.has(archiveId(message)) : at >= from,
-  );
+  const since = entries.filter(({ at, message }) => {
+    if (message.meta?.summaryVersion !== undefined) return false;
+    return at === undefined ? !archived.has(archiveId(message)) : at >= from;
+  });
   return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

@@ -1,6 +1,6 @@
 import { sessionKey } from "../core/archive.ts";
 import type { Message } from "../core/message.ts";
-import { actionsFor, type CompactionPlan } from "../core/plan.ts";
+import type { CompactionPlan } from "../core/plan.ts";
 import type { Claim, ClaimedItem, Outbox, OutboxItem } from "../core/ports.ts";
 import type { Session } from "../core/session.ts";
 import { archiveId, archiveLine, readTranscriptText } from "../core/transcript.ts";
@@ -106,9 +106,8 @@ type Header = Omit<FlushItem, "messages">;
  * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 export function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
-  const fates = actionsFor(plan, session.entries);
   return session.entries.flatMap(({ message, edit }, index) => {
-    const leaves = (fates[index]?.action ?? "keep") !== "keep";
+    const leaves = (plan.entries[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
     return leaves && !left && message.meta?.summaryVersion === undefined ? [message] : [];
   });
