@@ -129,11 +129,11 @@ export function messageText(message: Message): string {
 }
 
 export function toolCalls(message: Message): ToolCallPart[] {
-  return message.parts.filter((part): part is ToolCallPart => part.type === "toolCall");
+  return message.parts.filter((part) => part.type === "toolCall");
 }
 
 export function toolResults(message: Message): ToolResultPart[] {
-  return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
+  return message.parts.filter((part) => part.type === "toolResult");
 }
 
 /** Returns, for each message of a list, the ids of its calls and results of the named tools. */
