@@ -29,15 +29,10 @@ import {
   type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
-import { BackgroundCompactions, Compaction, type RunContext } from "./run.ts";
+import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
 import { Session, type SessionSettings } from "./session.ts";
-import { listBefore, Sessions, type StoreParts } from "./store.ts";
-import {
-  type CompactionRequest,
-  type ManualRequest,
-  type PreflightRequest,
-  requireRequest,
-} from "./usage.ts";
+import { Sessions, type StoreParts } from "./store.ts";
+import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
 
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
@@ -280,29 +275,12 @@ export class SessionManager {
     if (session.state.before === undefined) throw nothingToUndo(sessionId);
     session.urgent = true;
     if (messages !== undefined) await this.#observe(session, messages, request);
-    return this.#sessions.withLease(session, (fence) => this.#goBack<T>(session, fence), request.signal);
-  }
-
-  async #goBack<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
-    const state = session.withoutCompaction();
-    const { before } = session.activeState;
-    if (state === undefined || before === undefined) throw nothingToUndo(session.id);
-    const { archive } = (await this.#parts.open()).patient;
-    const messages =
-      session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
-    session.storedVersion = await this.#sessions.save(session, state, fence);
-    const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
-    session.goBack(state);
-    this.#background.forget(session.id);
-    this.#parts.recorder.announcer(session.id)({
-      kind: "undone",
-      model: this.#settings.model,
-      step: before.step,
-      tokensBefore,
-      tokensAfter: state.tokensAfter,
-    });
-    await this.#parts.recorder.write(session.id);
-    return { step: before.step, tokens: state.tokensAfter, messages };
+    const work = async (fence: Fence | undefined): Promise<UndoneCompaction<T>> =>
+      undoCompaction(session, await this.#runContext(session, fence));
+    const undone = await this.#sessions.withLease(session, work, request.signal);
+    this.#background.forget(sessionId);
+    await this.#parts.recorder.write(sessionId);
+    return undone;
   }
 
   async #run<T>(given: Omit<Call, "started">): Promise<CompactionResult<T>> {
@@ -453,7 +431,8 @@ export class SessionManager {
     session: Session,
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
-    const request = this.#compactionRequest(session, call.request, decision.reason);
+    const { maxSummaryTokens } = this.#settings;
+    const request = session.compactionRequest(call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
       return "in_background";
@@ -461,7 +440,7 @@ export class SessionManager {
     return this.#sessions.withLease(
       session,
       async (fence) => {
-        const compaction = await this.#compaction(session, request, fence);
+        const compaction = new Compaction(session, request, await this.#runContext(session, fence));
         const prepared = mayUsePrepared ? await this.#background.take(session, request) : undefined;
         return prepared === undefined ? compaction.run() : compaction.commit(prepared);
       },
@@ -469,22 +448,18 @@ export class SessionManager {
     );
   }
 
-  #compactionRequest(session: Session, request: ManualRequest, reason: TriggerReason): CompactionRequest {
-    return session.compactionRequest(request, reason, this.#settings.maxSummaryTokens);
-  }
-
-  async #compaction(session: Session, request: CompactionRequest, fence?: Fence): Promise<Compaction> {
+  async #runContext(session: Session, fence?: Fence): Promise<RunContext> {
     const store = await this.#parts.open();
     const { archive } = session.urgent ? store.patient : store;
-    return new Compaction(session, request, {
+    return {
       ...this.#parts,
       archive,
       announce: this.#announcer(session),
-      model: session.settings.model,
+      model: session.context === undefined ? this.#settings.model : session.settings.model,
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),
-    });
+    };
   }
 
   /** Shortly before the provider's cache expires, prepares the compaction of a list that is large enough. */
@@ -501,9 +476,14 @@ export class SessionManager {
   #startBackground(call: Call, session: Session, share = Number.POSITIVE_INFINITY): void {
     const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
-    const compactionOf = (snapshot: Session, signal: AbortSignal): Promise<Compaction> => {
-      const request = this.#compactionRequest(snapshot, { ...call.request, signal }, "trigger_pct");
-      return this.#compaction(snapshot, request);
+    const { maxSummaryTokens } = this.#settings;
+    const compactionOf = async (snapshot: Session, signal: AbortSignal): Promise<Compaction> => {
+      const request = snapshot.compactionRequest(
+        { ...call.request, signal },
+        "trigger_pct",
+        maxSummaryTokens,
+      );
+      return new Compaction(snapshot, request, await this.#runContext(snapshot));
     };
     this.#background.start(session, compactionOf, (error) =>
       this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
@@ -528,11 +508,8 @@ export class SessionManager {
     refused: RefusalReason | undefined,
   ): CompactionResult<T> {
     const { codec } = session.current;
-    const size = {
-      messages: session.view.length,
-      elapsedMs: this.#parts.environment.clock() - call.started,
-      refused,
-    };
+    const elapsedMs = this.#parts.environment.clock() - call.started;
+    const size = { messages: session.view.length, elapsedMs, refused };
     return {
       messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
       summary: session.activeState.summary?.text,
@@ -556,13 +533,8 @@ export class SessionManager {
   #warnOfFrequent(session: Session, report: CompactionReport): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
     const { policy, maxContextTokens: maxTokens } = session.settings;
-    this.#announcer(session)({
-      kind: "compactsOften",
-      report,
-      policy,
-      fixedTokens: session.fixedTokens,
-      maxTokens,
-    });
+    const { fixedTokens } = session;
+    this.#announcer(session)({ kind: "compactsOften", report, policy, fixedTokens, maxTokens });
   }
 
   #announcer({ id }: Session): Announce {
@@ -614,11 +586,5 @@ function overtakenByOthers(sessionId: string, cause: unknown): CompactError {
     place: sessionId,
     hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
     cause,
-  });
-}
-
-function nothingToUndo(sessionId: string): CompactError {
-  return new CompactError("NotFound", `session ${JSON.stringify(sessionId)} has no compaction to undo`, {
-    hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
   });
 }

@@ -11,6 +11,7 @@ import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
 import { type CompactionPlan, type PlannedMessage, planInSteps } from "./plan.ts";
+import { isPinned } from "./policy.ts";
 import { type Environment, FALLBACK, type Summarizer } from "./ports.ts";
 import {
   type Announce,
@@ -20,12 +21,15 @@ import {
   type RefusalReason,
   reportOf,
   type StepTimes,
+  type UndoneCompaction,
 } from "./report.ts";
 import type { Session } from "./session.ts";
+import { archiveId } from "./transcript.ts";
 import type { CompactionRequest } from "./usage.ts";
-import type { SessionState } from "./view.ts";
+import type { ReplacedState, SessionState } from "./view.ts";
 
-// One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
+// One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
+// and undone.
 // When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:
 //   1. the transcript of the whole view      a step that no state names is compared and used again
 //   2. what leaves, queued for a memory      handed on only when the stored state names it
@@ -405,4 +409,61 @@ function carryOver(
 function isSame(before: Message, now: Message | undefined): boolean {
   if (before === now) return true;
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
+}
+
+// ---- undo
+
+/** What an undo needs: the archive and the events, and where the state is saved. */
+type UndoContext = Pick<RunContext, "archive" | "announce" | "save" | "model">;
+
+/** Puts the state before the newest compaction back. Rejects with `NotFound` if there is nothing to undo. */
+export async function undoCompaction<T>(
+  session: Session,
+  { archive, announce, save, model }: UndoContext,
+): Promise<UndoneCompaction<T>> {
+  const state = session.withoutCompaction();
+  const { before } = session.activeState;
+  if (state === undefined || before === undefined) throw nothingToUndo(session.id);
+  const messages = session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
+  session.storedVersion = await save(session, state);
+  const { step } = before;
+  const { tokensAfter } = state;
+  const tokensBefore = session.state.tokensAfter + tokensAfter - before.tokens;
+  session.goBack(state);
+  announce({ kind: "undone", model, step, tokensBefore, tokensAfter });
+  return { step, tokens: tokensAfter, messages };
+}
+
+export function nothingToUndo(sessionId: string): CompactError {
+  return new CompactError("NotFound", `session ${JSON.stringify(sessionId)} has no compaction to undo`, {
+    hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
+  });
+}
+
+/**
+ * The list before a compaction, followed by later messages: the caller's own objects if still in the view,
+ * otherwise the archive's. Undefined if the archive does not have all of it.
+ */
+async function listBefore<T>(
+  { id, view, entries, current, settings }: Session,
+  { step, kept, logged }: ReplacedState,
+  archive: ArchiveStore,
+): Promise<T[] | undefined> {
+  const steps = await archive.steps(id);
+  if (!steps.includes(step)) return undefined;
+  const { messages, problems } = await archive.readTranscript(id, step);
+  if (problems.length > 0) return undefined;
+  const shown = new Map(view.map((message) => [archiveId(message), message]));
+  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
+  const unpinned = before.filter(
+    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
+  );
+  // A compaction prepared in the background archived a shorter list than the one it was committed to.
+  const from = kept[unpinned.length]?.at ?? logged;
+  const archived = new Set(messages.map((message) => message.archiveId));
+  const since = entries.filter(({ at, message }) => {
+    if (message.meta?.summaryVersion !== undefined) return false;
+    return at === undefined ? !archived.has(archiveId(message)) : at >= from;
+  });
+  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

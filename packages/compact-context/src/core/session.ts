@@ -1,11 +1,11 @@
-import { type CompactError, runAtOnce, type Steps, startsWith } from "../errors.ts";
+import { type CompactError, runAtOnce, type Steps } from "../errors.ts";
+import { type KnownList, KnownLists } from "./lists.ts";
 import {
   callsOfTools,
   hashesOf,
   imageCount,
   type Message,
   markSummaries,
-  sameJson,
   toolResults,
   wireBytes,
 } from "./message.ts";
@@ -73,22 +73,6 @@ export interface SessionSettings {
   limitsInputOnly(format: ListCodec["format"]): boolean;
 }
 
-/** A native list that maps to the session's view, with its decoded messages. */
-interface Source {
-  readonly natives: unknown[];
-  readonly messages: Message[];
-  /** The list is the view: it can be returned to the caller unchanged. */
-  readonly isView: boolean;
-  /**
-   * The messages are complete and as decoded by the codec; those of a compaction's result keep their earlier
-   * ids.
-   */
-  readonly decoded: boolean;
-}
-
-/** Stands in a source for a message that is no longer in the view; a long session has thousands of them. */
-const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
-
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
 /**
@@ -106,6 +90,11 @@ const STEP_MESSAGES = 64;
 const MAX_STEPS = 256;
 /** The first step is small because it may also load a vocabulary. */
 const FIRST_MESSAGES = 8;
+
+/** How a list is read, counted and limited. */
+interface SessionContext extends ViewContext {
+  readonly settings: SessionSettings;
+}
 
 /** `MessageTotals`, writable. */
 type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
@@ -141,16 +130,13 @@ export class Session {
 
   // The latest list.
   /** How it is read and counted; undefined before the first list and after an undo. */
-  context: ViewContext | undefined;
-  #settings: SessionSettings | undefined;
+  context: SessionContext | undefined;
   /** The whole request, calibrated by reported usage if available; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
   /** Our count of what is sent in addition to the messages. */
   fixedTokens = 0;
   /** Our uncalibrated count of the whole request; 0 before the first. */
   estimate = 0;
-  /** Lower bound of the whole request, regardless of reported usage. */
-  leastTokens = 0;
   answerTokens = 0;
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
@@ -169,10 +155,11 @@ export class Session {
   /** The view has a different history than the state: nothing in it has been compacted yet. */
   leftBehind = false;
 
-  /** The counter that produced `estimate`, and the window of that request. */
-  #estimatedFor = { counterId: "", window: 0 };
-  #sources: Source[] = [];
-  #callsSince = Number.POSITIVE_INFINITY;
+  /** How the request of `estimate` was read and counted. */
+  #estimatedBy: SessionContext | undefined;
+  readonly #lists = new KnownLists();
+  /** Calls since the newest compaction; infinite before the first. */
+  callsSince = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
 
@@ -206,7 +193,6 @@ export class Session {
     copy.entries = [...this.entries];
     copy.log = [...this.log];
     copy.totals = { ...this.totals };
-    copy.#settings = this.#settings;
     return copy;
   }
 
@@ -217,9 +203,8 @@ export class Session {
    * new to a session with a history is left to `observe`: only the whole list shows what it continues.
    */
   *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
-    const seen = this.#sources.reduce((most, { natives }) => Math.max(most, natives.length), 0);
-    if (list.length <= seen + STEP_MESSAGES) return;
-    const known = this.context && this.#sourceOf(list, this.context.codec);
+    if (list.length <= this.#lists.length + STEP_MESSAGES) return;
+    const known = this.#startOf(list);
     if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
     const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
     for (let end = (known?.natives.length ?? 0) + FIRST_MESSAGES; end < list.length; end += step) {
@@ -236,30 +221,20 @@ export class Session {
   }
 
   #read(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): void {
-    const before = this.context?.codec;
-    const known = before === undefined ? undefined : this.#sourceOf(list, before);
-    const countedBefore = this.context?.counter.id;
-    const codec = codecFor(
-      list,
-      request,
-      settings,
-      known && before && { codec: before, seen: known.natives.length },
-    );
+    const before = this.context;
+    const known = this.#startOf(list);
+    const seen = known && before && { codec: before.codec, seen: known.natives.length };
+    const codec = codecFor(list, request, settings, seen);
     const counter = settings.counterFor(codec.format);
-    const context: ViewContext = {
-      codec,
-      counter,
-      policy: settings.policy,
-      summaryRole: settings.summaryRole,
-      edit: { countText: (text) => counter.countText(text), archiveId },
-    };
+    const { policy, summaryRole } = settings;
+    const edit = { countText: (text: string) => counter.countText(text), archiveId };
+    const context = { codec, counter, policy, summaryRole, edit, settings };
     // Read again if the format turned out to be another (first messages look alike), or if another model
     // counts.
-    const same = codec.format === before?.format && counter.id === countedBefore;
+    const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
     this.#show(list, same ? known : undefined, context);
     // Assigned only now: a list that cannot be read changes nothing.
     this.context = context;
-    this.#settings = settings;
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {
@@ -268,10 +243,8 @@ export class Session {
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
-    this.#estimatedFor = { counterId: counter.id, window: settings.maxContextTokens };
-    this.leastTokens = leastTokens(tokens, this.totals.uncertain, counter);
-    const corrected = this.providerTokens(tokens);
-    this.usage = { ...counter.range(corrected), breakdown };
+    this.#estimatedBy = this.current;
+    this.usage = { ...counter.range(this.providerTokens(tokens)), breakdown };
     this.requestTokens = this.usage.tokens;
     const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
     this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
@@ -297,77 +270,56 @@ export class Session {
    * comparable.
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
-    const { counterId, window } = this.#estimatedFor;
-    if (reported === undefined || this.estimate === 0 || counterId !== counter.id || reported > window)
-      return;
+    const by = this.#estimatedBy;
+    if (reported === undefined || this.estimate === 0 || by?.counter.id !== counter.id) return;
+    if (reported > by.settings.maxContextTokens) return;
     const observation = { reported, estimated: this.estimate, counterId: counter.id };
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
   }
 
   /** How the latest list is read and counted. */
-  get current(): ViewContext {
+  get current(): SessionContext {
     if (this.context === undefined) throw new Error("the session has seen no list yet");
     return this.context;
   }
 
   /** The settings of the latest list's model. */
   get settings(): SessionSettings {
-    if (this.#settings === undefined) throw new Error("the session has seen no list yet");
-    return this.#settings;
+    return this.current.settings;
   }
 
-  /** The known list that this one begins with: the same objects, or equal ones. */
-  #sourceOf(list: readonly unknown[], codec: ListCodec): Source | undefined {
-    const known = this.#sources.find(({ natives }) => natives.length > 0 && startsWith(list, natives));
-    if (known !== undefined) return known;
+  /** The known list that this one begins with. */
+  #startOf(list: readonly unknown[]): KnownList | undefined {
+    const known = this.context && this.#lists.sameStart(list);
     // A list that left its history can return to it, which only the whole list shows.
-    if (this.leftBehind) return undefined;
-    const equal = this.#sources.find(
-      (source) => source.natives.length > 0 && sharedWith(list, source, codec) === source.natives.length,
-    );
-    if (equal === undefined) return undefined;
-    takeOver(list, equal, equal.natives.length);
-    // Messages shared by several lists keep the objects of only one.
-    this.#sources = [equal];
-    return equal;
+    if (known !== undefined || this.context === undefined || this.leftBehind) return known;
+    return this.#lists.equalStart(list, this.context.codec);
   }
 
   /**
    * Of a list that extends a known one, only the new messages are read; any other list is projected as a
    * whole.
    */
-  #show(list: readonly unknown[], known: Source | undefined, context: ViewContext): void {
+  #show(list: readonly unknown[], known: KnownList | undefined, context: SessionContext): void {
     if (known !== undefined && this.#append(list, known, context)) {
       // A caller that continues our output does not return to the raw list.
-      if (known.isView) this.#sources = [known];
+      if (known.isView) this.#lists.keep(known);
       return;
     }
-    const messages = this.#decode(list, context.codec);
-    const projection = project(messages, this.state, context);
-    this.log = [...projection.log];
-    this.asGiven = projection.asGiven;
-    this.reset = projection.reset;
-    this.leftBehind = projection.reset;
-    const shape = { summaryRole: context.summaryRole, format: context.codec.format };
+    const { codec, counter, summaryRole } = context;
+    const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
+    const { kept, summary, log, asGiven, reset } = project(messages, this.state, context);
+    this.log = [...log];
+    this.asGiven = asGiven;
+    this.reset = reset;
+    this.leftBehind = reset;
     const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
-    this.#setView(assemble(projection.kept, projection.summary, shape, own), context.counter);
-    this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
-  }
-
-  /** Decodes a list again, except for leading messages equal to those of the latest list. */
-  #decode(list: readonly unknown[], codec: ListCodec): Message[] {
-    const before = this.#sources.find(({ decoded }) => decoded);
-    const stays = before !== undefined && codec.format === this.context?.codec.format;
-    const shared = stays ? sharedWith(list, before, codec) : 0;
-    if (before === undefined || shared === 0) return markSummaries(codec.decode(list));
-    const messages = before.messages.slice(0, shared);
-    for (const message of markSummaries(codec.decode(list.slice(shared), messages))) messages.push(message);
-    takeOver(list, before, shared);
-    return messages;
+    this.#setView(assemble(kept, summary, { summaryRole, format: codec.format }, own), counter);
+    this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
   }
 
   /** Adds the new messages of a known list; false if one of them is our own summary. */
-  #append(list: readonly unknown[], known: Source, context: ViewContext): boolean {
+  #append(list: readonly unknown[], known: KnownList, context: SessionContext): boolean {
     const added = list.slice(known.natives.length);
     const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
     if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
@@ -379,11 +331,7 @@ export class Session {
         : appendEntry(this.log, message, hashOf(index, message), context);
       this.#add(entry, context.counter);
     }
-    for (const source of this.#sources) {
-      // One by one: a very long list would overflow the stack as arguments of one call.
-      for (const native of added) source.natives.push(native);
-      for (const message of messages) source.messages.push(message);
-    }
+    this.#lists.append(added, messages);
     return true;
   }
 
@@ -416,7 +364,7 @@ export class Session {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
-    this.#callsSince += 1;
+    this.callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
     const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
@@ -452,11 +400,6 @@ export class Session {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
 
-  /** Calls since the newest compaction; infinite before the first. */
-  get callsSince(): number {
-    return this.#callsSince;
-  }
-
   /** True if the request is over its budget and must not be sent. */
   isOver(): boolean {
     return this.usage.tokens > this.available();
@@ -487,11 +430,12 @@ export class Session {
 
   /** The budget in our counter's tokens, based on reported usage. */
   budget(): number {
-    const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
-    return calibratedBudget(this.available(), this.state.calibration, {
-      counterId: this.current.counter.id,
-      leastShare,
-    });
+    const { estimate } = this;
+    const { counter } = this.current;
+    const least = leastTokens(estimate, this.totals.uncertain, counter);
+    const leastShare = estimate === 0 ? 1 : least / estimate;
+    const about = { counterId: counter.id, leastShare };
+    return calibratedBudget(this.available(), this.state.calibration, about);
   }
 
   // ---- the request for a compaction
@@ -561,8 +505,8 @@ export class Session {
 
   /** Counts the calls between compactions; returns true once, after three frequent ones in a row. */
   noteInterval(): boolean {
-    this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
-    this.#callsSince = 0;
+    this.#shortIntervals = this.callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
+    this.callsSince = 0;
     if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return false;
     this.#warnedOfFrequent = true;
     return true;
@@ -589,10 +533,7 @@ export class Session {
     );
     this.asGiven = false;
     this.leftBehind = false;
-    this.#sources = [
-      ...this.#sources.slice(0, 1).map((source) => withoutCompacted(source, view, codec)),
-      { natives, messages: [...view], isView: true, decoded: false },
-    ];
+    this.#lists.compacted(natives, view, codec);
   }
 
   /** Returns to an earlier state; the view is that of the next list. */
@@ -603,7 +544,7 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
-    this.#sources = [];
+    this.#lists.keep();
   }
 
   /** Sets the tokens of the view, in our counter. */
@@ -651,49 +592,6 @@ function codecFor(
   const agrees = format === undefined || format === known.codec.format;
   const stays = agrees && (known.codec.certain || !codecs.showFormat(list.slice(known.seen)));
   return stays ? known.codec : codecs.forList(list, format);
-}
-
-/**
- * The number of leading messages that the list shares with the source: equal content in new objects, such as
- * JSON parsed from the wire. Stops at an object that was already there: the caller may have mutated it since
- * it was read.
- */
-function sharedWith(list: readonly unknown[], { natives, messages }: Source, { neutral }: ListCodec): number {
-  if (neutral) return 0;
-  const most = Math.min(list.length, natives.length, messages.length);
-  let shared = 0;
-  while (
-    shared < most &&
-    (messages[shared] === COMPACTED || messages[shared]?.native === natives[shared]) &&
-    natives[shared] !== list[shared] &&
-    sameJson(natives[shared], list[shared])
-  )
-    shared += 1;
-  return shared;
-}
-
-/**
- * Replaces equal objects of the source with the list's first objects, so that the caller's latest objects are
- * kept.
- */
-function takeOver(list: readonly unknown[], { natives, messages }: Source, shared: number): void {
-  for (let index = 0; index < shared; index += 1) {
-    natives[index] = list[index];
-    if (messages[index] !== COMPACTED) (messages[index] as { native?: unknown }).native = list[index];
-  }
-}
-
-/** The source of a view's raw list: of its messages, only those in the view are kept. */
-function withoutCompacted(
-  { natives, messages }: Source,
-  view: readonly Message[],
-  { decode }: ListCodec,
-): Source {
-  // The codec reads them here: it remembers of this list what it needs to decode what follows.
-  decode([], messages);
-  const shown = new Set(view);
-  for (const [index, message] of messages.entries()) if (!shown.has(message)) messages[index] = COMPACTED;
-  return { natives, messages, isView: false, decoded: false };
 }
 
 /** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */

@@ -12,13 +12,11 @@ import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
-import { archiveId } from "./transcript.ts";
 import {
   emptyState,
   fingerprintOf,
   type KeptMessage,
   type LoggedMessage,
-  type ReplacedState,
   readState,
   type SessionState,
   type StoredSummary,
@@ -417,34 +415,4 @@ function keptOf(
     next = at + 1;
   }
   return kept;
-}
-
-// ---- the list before a compaction
-
-/**
- * The list before a compaction, followed by later messages: the caller's own objects if still in the view,
- * otherwise the archive's. Undefined if the archive does not have all of it.
- */
-export async function listBefore<T>(
-  { id, view, entries, current, settings }: Session,
-  { step, kept, logged }: ReplacedState,
-  archive: ArchiveStore,
-): Promise<T[] | undefined> {
-  const steps = await archive.steps(id);
-  if (!steps.includes(step)) return undefined;
-  const { messages, problems } = await archive.readTranscript(id, step);
-  if (problems.length > 0) return undefined;
-  const shown = new Map(view.map((message) => [archiveId(message), message]));
-  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
-  const unpinned = before.filter(
-    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
-  );
-  // A compaction prepared in the background archived a shorter list than the one it was committed to.
-  const from = kept[unpinned.length]?.at ?? logged;
-  const archived = new Set(messages.map((message) => message.archiveId));
-  const since = entries.filter(({ at, message }) => {
-    if (message.meta?.summaryVersion !== undefined) return false;
-    return at === undefined ? !archived.has(archiveId(message)) : at >= from;
-  });
-  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }
