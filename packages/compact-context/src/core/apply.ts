@@ -3,14 +3,13 @@ import { applyEdit, type Edit, losesText } from "./edit.ts";
 import { editContext } from "./fit.ts";
 import { type LiveSummary, type Message, nextSummaryVersion, readBack, summaryOf } from "./message.ts";
 import type { CompactionPlan, PlannedMessage } from "./plan.ts";
-import { isPinned, type KeepCounts } from "./policy.ts";
+import { isPinned } from "./policy.ts";
 import {
   FALLBACK,
   type SummarizeOptions,
   type Summarizer,
   type Summary,
   type SummaryAttempt,
-  type SummaryContext,
 } from "./ports.ts";
 import { afterCompaction, type CompactionRequest } from "./usage.ts";
 import {
@@ -88,168 +87,15 @@ export async function applyPlan(
   plan: CompactionPlan,
   options: ApplyOptions,
 ): Promise<Outcome> {
-  const writing = startWriting(request, plan, options);
-  const written =
-    plan.summaryTokens > 0
-      ? ((await writeSummary(writing)) ?? previousSummary(writing) ?? bareOpening(writing))
-      : undefined;
-  const summaryTokens = written?.tokens ?? 0;
-  const whole = withReasoning(writing, written);
-  const { kept, keptTokens } = whole ?? writing;
-  // Kept reasoning is bound to the messages before it: nothing may come between them and the provider's
-  // compaction.
-  const after = written && (whole === undefined ? placeOf(written.summary, kept) : kept.length);
-  const summary = written && { ...written.summary, after, behind: whole?.behind };
-  return {
-    plan: whole?.plan ?? plan,
-    list: inList(kept, summary, request),
-    summary,
-    summaryTokens,
-    tokensAfter: keptTokens + summaryTokens,
-    rungs: rungsOf(plan, written?.summarizer),
-    summarizer: written?.summarizer,
-    failures: writing.failures,
-    attempts: writing.attempts,
-    made: written?.made,
-  };
-}
-
-function inList(
-  kept: readonly ListedMessage[],
-  summary: LiveSummary | undefined,
-  request: CompactionRequest,
-): ListedMessage[] {
-  return assemble(kept, summary, request, (message) => ({ message, pinned: false }));
-}
-
-/** A summary in progress: its input, the surrounding messages, and what was tried. */
-interface Writing {
-  readonly request: CompactionRequest;
-  readonly plan: CompactionPlan;
-  readonly options: ApplyOptions;
-  /** The messages covered by the summary, including the earlier summary. */
-  readonly covered: readonly Message[];
-  readonly kept: readonly ListedMessage[];
-  readonly keptTokens: number;
-  /** Without pinned messages: summarizers never read them. */
-  readonly context: SummaryContext;
-  readonly version: number;
-  readonly failures: SummarizerFailure[];
-  readonly attempts: SummaryAttempt[];
+  return new Application(request, plan, options).run();
 }
 
 interface Written {
   readonly summary: LiveSummary;
   readonly tokens: number;
   /** Undefined for an earlier summary. */
-  readonly summarizer: string | undefined;
-  readonly made?: Omit<Summary, "text" | "tokens">;
-}
-
-function startWriting(request: CompactionRequest, plan: CompactionPlan, options: ApplyOptions): Writing {
-  const { messages, counter, policy } = request;
-  const kept: ListedMessage[] = [];
-  const covered: Message[] = [];
-  const context: { list: Message[]; kept: Message[] } = { list: [], kept: [] };
-  for (const [index, message] of messages.entries()) {
-    const { action, edit, layer } = plan.entries[index] ?? {};
-    if (layer !== "pinned") context.list.push(message);
-    if (action === "summarize" || losesText(edit)) covered.push(message);
-    if (action === "summarize") continue;
-    const edited = applyEdit(message, edit, editContext(request));
-    const applied = edited === message ? undefined : edit;
-    kept.push({ message: edited, pinned: isPinned(message, policy), index, edit: applied });
-    if (layer !== "pinned") context.kept.push(edited);
-  }
-  return {
-    request,
-    plan,
-    options,
-    covered,
-    kept,
-    keptTokens: kept.reduce((total, { message }) => total + counter.countMessage(message), plan.fixedTokens),
-    context,
-    version: Math.max(nextSummaryVersion(messages), (request.lastSummaryVersion ?? 0) + 1),
-    failures: [],
-    attempts: [],
-  };
-}
-
-/** What is kept after a provider's own compaction, with all its reasoning. */
-interface KeptWhole extends Pick<Writing, "kept" | "keptTokens"> {
-  readonly plan: CompactionPlan;
-  /** Number of them covered by the compaction: they come after the others, so that nothing comes between. */
-  readonly behind: number;
-}
-
-/**
- * What is kept with its bound reasoning, if the provider accepts that after its own compaction: everything
- * not compacted stays unchanged, directly after it, and begins with another role.
- */
-function withReasoning(
-  { request, plan, kept, keptTokens }: Writing,
-  written: Written | undefined,
-): KeptWhole | undefined {
-  const covers = written?.made?.opening?.covers;
-  if (covers === undefined || written === undefined) return undefined;
-  const { messages, counter, policy } = request;
-  const [last, first] = [messages[covers - 1], messages[covers]];
-  const speaker = (message: Message | undefined) => (message?.role === "tool" ? "user" : message?.role);
-  const parted = speaker(last) !== speaker(first) && first?.role !== "system" && first?.role !== "developer";
-  const entries = plan.entries.map((entry): PlannedMessage => {
-    const { stripReasoning: _, unarchived: __, ...others } = entry.edit ?? {};
-    if (entry.edit?.stripReasoning !== true || Object.keys(others).length > 0) return entry;
-    const reason = "kept whole behind the provider's own compaction";
-    return { ...entry, action: "keep", edit: undefined, tokensAfter: entry.tokens, reason };
-  });
-  const stays = entries.map(({ action, edit }) => action === "keep" && edit === undefined);
-  const told = messages.filter((_, index) => index < covers && entries[index]?.action !== "summarize");
-  const isPlain = told.every(
-    ({ parts }) => !parts.some(({ type }) => type === "reasoning" || type.startsWith("tool")),
-  );
-  const unchanged = stays.every(
-    (same, index) => same || (index < covers && !told.includes(messages[index] as Message)),
-  );
-  if (!parted || !isPlain || !unchanged) return undefined;
-  const whole = kept.map(({ index = 0 }): ListedMessage => {
-    const message = messages[index] as Message;
-    return { message, pinned: isPinned(message, policy), index };
-  });
-  const tokens = whole.reduce(
-    (total, { message }) => total + counter.countMessage(message),
-    keptTokens - kept.reduce((total, { message }) => total + counter.countMessage(message), 0),
-  );
-  if (tokens + written.tokens > plan.budget) return undefined;
-  return { kept: whole, keptTokens: tokens, plan: { ...plan, entries }, behind: told.length };
-}
-
-async function writeSummary(writing: Writing): Promise<Written | undefined> {
-  const { options, attempts, failures, request } = writing;
-  for (const [rung, summarizer] of options.summarizers.entries()) {
-    const before = attempts.length;
-    let error: unknown;
-    try {
-      const written = await summarizeWithin(writing, summarizer);
-      if (written !== undefined) return written;
-      // A deterministic summarizer without enough room is not a failure.
-      if (summarizer.deterministic === true) continue;
-      error = new CompactError("SummarizerFailed", `${summarizer.name}: its text is empty or too long`, {
-        hint: "A summarizer keeps to maxTokens, counted with countText.",
-      });
-    } catch (cause) {
-      if (request.signal?.aborted === true) throw abortError(cause);
-      error = cause ?? new CompactError("SummarizerFailed", `${summarizer.name} failed`);
-    }
-    const failure: SummarizerFailure = {
-      summarizer: summarizer.name,
-      error,
-      fallback: options.summarizers[rung + 1]?.name ?? FALLBACK.pruningOnly,
-      attempt: attempts.slice(before).at(-1),
-    };
-    failures.push(failure);
-    options.onFailure?.(failure);
-  }
-  return undefined;
+  readonly summarizer?: string;
+  readonly made?: Outcome["made"];
 }
 
 /**
@@ -258,149 +104,262 @@ async function writeSummary(writing: Writing): Promise<Written | undefined> {
  */
 const MAX_SHORTER = 2;
 const MAX_TRIES = 4;
-
-/**
- * Retries with less room while the summary is too long: a deterministic summarizer by the excess, a model by
- * half.
- */
-async function summarizeWithin(writing: Writing, summarizer: Summarizer): Promise<Written | undefined> {
-  const { plan, covered, version, request, options } = writing;
-  const input = inputOf(covered);
-  const summarizeOptions = optionsFor(writing, summarizer);
-  const aimed = Math.max(plan.tokensAfter, plan.target);
-  const ceiling = request.summaryReserve === undefined ? Math.min(plan.budget, aimed) : plan.budget;
-  const deterministic = summarizer.deterministic === true;
-  let room = plan.summaryTokens;
-  for (let attempt = 0; attempt < (deterministic ? MAX_TRIES : 1 + MAX_SHORTER) && room > 0; attempt += 1) {
-    // A summarizer that hangs must not block a caller who aborts, nor the queued calls.
-    const asked = withPointer(summarizer, input, { ...summarizeOptions, maxTokens: room }, options.step);
-    const made = await abortable(asked, request.signal);
-    const summary = { version, text: readBack(made.text, version), opening: made.opening?.entry };
-    const tokens = costInPlace(summary, writing);
-    // A provider's text has a fixed length, and is used if it fits because it is already paid for.
-    const excess = writing.keptTokens + tokens - (made.opening === undefined ? ceiling : plan.budget);
-    if (excess <= 0 && made.text.trim() !== "") {
-      const { text: _, tokens: __, ...rest } = made;
-      return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
-    }
-    // A model is asked for half; a provider's own compaction would be just as long again.
-    const half = made.opening === undefined ? Math.floor(room / 2) : 0;
-    room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : half;
-  }
-  return undefined;
-}
-
-function optionsFor(writing: Writing, summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
-  const { request, covered, context, attempts, options } = writing;
-  return {
-    strategy: request.policy.strategy,
-    countText: (text) => request.counter.countText(text),
-    previous: earlierSummary(covered)?.text,
-    // A deterministic summarizer cannot follow an instruction.
-    instruction: summarizer.deterministic === true ? undefined : request.note,
-    signal: request.signal,
-    pause: options.pause,
-    live: summarizer.usesLivePrefix === true ? request.live?.() : undefined,
-    context,
-    onAttempt: (attempt) => {
-      attempts.push(attempt);
-      if (attempt.fallback !== undefined) options.onAttempt?.(attempt);
-    },
-  };
-}
-
 /** Below this many tokens, a summary does not name the archive: its own text needs the room. */
 const MIN_POINTER_ROOM = 240;
 const POINTER = /\n?^Originals: archive steps? [0-9-]{1,20}\.$/m;
-
-/** The summary with a last line that names the archive steps of its sources. */
-async function withPointer(
-  summarizer: Summarizer,
-  messages: readonly Message[],
-  options: SummarizeOptions,
-  step: number | undefined,
-): Promise<Summary> {
-  const { maxTokens, countText = () => 0 } = options;
-  const inner = { ...options, previous: options.previous?.replace(POINTER, "") };
-  if (step === undefined || maxTokens < MIN_POINTER_ROOM) return summarizer.summarize(messages, inner);
-  const pointer = step === 1 ? "Originals: archive step 1." : `Originals: archive steps 1-${step}.`;
-  // One token for joining the texts.
-  const room = maxTokens - countText(`\n${pointer}`) - 1;
-  const made = await summarizer.summarize(messages, { ...inner, maxTokens: room });
-  if (made.text === "") return made;
-  const text = `${made.text}\n${pointer}`;
-  return { ...made, text, tokens: countText(text) };
-}
-
-function previousSummary(writing: Writing): Written | undefined {
-  const summary = earlierSummary(writing.covered);
-  return fitting(writing, summary && { ...summary, opening: openingOf(writing.covered)?.native });
-}
-
-function earlierSummary(covered: readonly Message[]): LiveSummary | undefined {
-  const marked = covered.filter(({ meta }) => meta?.summaryVersion !== undefined);
-  return marked.map(summaryOf).findLast((summary) => summary !== undefined);
-}
-
-/**
- * The input of a summarizer: the covered messages, and the readable text of a provider's earlier compaction.
- */
-function inputOf(covered: readonly Message[]): Message[] {
-  const messages = covered.filter((message) => message.meta?.summaryVersion === undefined);
-  return [...openingText(openingOf(covered)), ...messages];
-}
-
-/** The provider's own compaction that accompanies an earlier summary. */
-function openingOf(covered: readonly Message[]): Message | undefined {
-  return covered.find(
-    ({ meta, parts }) => meta?.summaryVersion !== undefined && parts[0]?.type === "reasoning",
-  );
-}
-
-/** Its text, as a message that summarizers read. */
-function openingText(opening: Message | undefined): Message[] {
-  const [part] = opening?.parts ?? [];
-  if (opening === undefined || part?.type !== "reasoning" || part.text === "") return [];
-  const { id, role } = opening;
-  return [{ id, role, parts: [{ type: "text", text: part.text }], meta: { synthetic: true } }];
-}
-
 const BARE_OPENING = "Earlier messages were removed without a summary.";
 
-/** A first user message for providers that require one, if there is no summary. */
-function bareOpening(writing: Writing): Written | undefined {
-  if (!needsOpening(writing.kept, writing.request)) return undefined;
-  return fitting(writing, { version: writing.version, text: BARE_OPENING });
-}
+/** A plan being applied: what is kept, what a summary covers, and what was tried. */
+class Application {
+  readonly #request: CompactionRequest;
+  readonly #options: ApplyOptions;
+  readonly #countText: (text: string) => number;
+  #plan: CompactionPlan;
+  #kept: ListedMessage[] = [];
+  #keptTokens: number;
+  /** The messages covered by the summary, including the earlier summary. */
+  readonly #covered: Message[] = [];
+  /** The earlier summary, and the provider's own compaction that accompanies it. */
+  readonly #earlier: LiveSummary | undefined;
+  readonly #opening: Message | undefined;
+  /** Without pinned messages: summarizers never read them. */
+  readonly #context: { readonly list: Message[]; readonly kept: Message[] } = { list: [], kept: [] };
+  readonly #version: number;
+  readonly #failures: SummarizerFailure[] = [];
+  readonly #attempts: SummaryAttempt[] = [];
 
-function fitting(writing: Writing, summary: LiveSummary | undefined): Written | undefined {
-  if (summary === undefined) return undefined;
-  const tokens = costInPlace(summary, writing);
-  const fits = writing.keptTokens + tokens <= writing.plan.budget;
-  return fits ? { summary, tokens, summarizer: undefined } : undefined;
-}
+  constructor(request: CompactionRequest, plan: CompactionPlan, options: ApplyOptions) {
+    const { messages, policy, counter, lastSummaryVersion = 0 } = request;
+    this.#request = request;
+    this.#plan = plan;
+    this.#options = options;
+    this.#countText = (text) => counter.countText(text);
+    for (const [index, message] of messages.entries()) {
+      const { action, edit, layer } = plan.entries[index] ?? {};
+      if (layer !== "pinned") this.#context.list.push(message);
+      if (action === "summarize" || losesText(edit)) this.#covered.push(message);
+      if (action === "summarize") continue;
+      const edited = applyEdit(message, edit, editContext(request));
+      const applied = edited === message ? undefined : edit;
+      this.#kept.push({ message: edited, pinned: isPinned(message, policy), index, edit: applied });
+      if (layer !== "pinned") this.#context.kept.push(edited);
+    }
+    this.#keptTokens = plan.fixedTokens + this.#tokensOf(this.#kept);
+    const earlier = this.#covered.filter(({ meta }) => meta?.summaryVersion !== undefined);
+    this.#earlier = earlier.map(summaryOf).findLast((summary) => summary !== undefined);
+    this.#opening = earlier.find(({ parts }) => parts[0]?.type === "reasoning");
+    this.#version = Math.max(nextSummaryVersion(messages), lastSummaryVersion + 1);
+  }
 
-/** Tokens of the summary message, and of the lines required by its position in the list. */
-function costInPlace(summary: LiveSummary, { kept, request }: Writing): number {
-  const own = inList(kept, summary, request).filter(
-    ({ message }) => message.meta?.summaryVersion === summary.version,
-  );
-  return own.reduce((total, { message }) => total + request.counter.countMessage(message), 0);
+  async run(): Promise<Outcome> {
+    const planned = this.#plan;
+    const written =
+      planned.summaryTokens > 0
+        ? ((await this.#write()) ?? this.#previous() ?? this.#bareOpening())
+        : undefined;
+    const covers = written?.made?.opening?.covers;
+    const behind = covers === undefined ? undefined : this.#keepReasoning(covers, written?.tokens ?? 0);
+    const summaryTokens = written?.tokens ?? 0;
+    // Kept reasoning is bound to the messages before it: nothing may come between them and the provider's
+    // compaction.
+    const after =
+      written && (behind === undefined ? placeOf(written.summary, this.#kept) : this.#kept.length);
+    const summary = written && { ...written.summary, after, behind };
+    return {
+      plan: this.#plan,
+      list: this.#listWith(summary),
+      summary,
+      summaryTokens,
+      tokensAfter: this.#keptTokens + summaryTokens,
+      rungs: rungsOf(planned, written?.summarizer),
+      summarizer: written?.summarizer,
+      failures: this.#failures,
+      attempts: this.#attempts,
+      made: written?.made,
+    };
+  }
+
+  #listWith(summary: LiveSummary | undefined): ListedMessage[] {
+    return assemble(this.#kept, summary, this.#request, (message) => ({ message, pinned: false }));
+  }
+
+  #tokensOf(list: readonly ListedMessage[]): number {
+    return list.reduce((total, { message }) => total + this.#request.counter.countMessage(message), 0);
+  }
+
+  /**
+   * Keeps bound reasoning, if the provider accepts that after its own compaction of the first `covers`
+   * messages: everything not compacted stays unchanged, directly after it, and begins with another role.
+   * Returns how many kept messages it covers: they come after the others, so that nothing comes between.
+   */
+  #keepReasoning(covers: number, summaryTokens: number): number | undefined {
+    const { messages } = this.#request;
+    const [last, first] = [messages[covers - 1], messages[covers]];
+    const speaker = (message: Message | undefined) => (message?.role === "tool" ? "user" : message?.role);
+    const parted =
+      speaker(last) !== speaker(first) && first?.role !== "system" && first?.role !== "developer";
+    const entries = this.#plan.entries.map((entry): PlannedMessage => {
+      const { stripReasoning: _, unarchived: __, ...others } = entry.edit ?? {};
+      if (entry.edit?.stripReasoning !== true || Object.keys(others).length > 0) return entry;
+      const reason = "kept whole behind the provider's own compaction";
+      return { ...entry, action: "keep", edit: undefined, tokensAfter: entry.tokens, reason };
+    });
+    const told = messages.filter((_, index) => index < covers && entries[index]?.action !== "summarize");
+    const isPlain = told.every(
+      ({ parts }) => !parts.some(({ type }) => type === "reasoning" || type.startsWith("tool")),
+    );
+    const unchanged = entries.every(
+      ({ action, edit }, index) =>
+        (action === "keep" && edit === undefined) || (index < covers && action === "summarize"),
+    );
+    if (!parted || !isPlain || !unchanged) return undefined;
+    const whole = this.#kept.map(({ index = 0, pinned }): ListedMessage => {
+      return { message: messages[index] as Message, pinned, index };
+    });
+    const tokens = this.#keptTokens + this.#tokensOf(whole) - this.#tokensOf(this.#kept);
+    if (tokens + summaryTokens > this.#plan.budget) return undefined;
+    this.#kept = whole;
+    this.#keptTokens = tokens;
+    this.#plan = { ...this.#plan, entries };
+    return told.length;
+  }
+
+  /** Tries the summarizers in order. */
+  async #write(): Promise<Written | undefined> {
+    const { summarizers, onFailure } = this.#options;
+    for (const [rung, summarizer] of summarizers.entries()) {
+      const { name } = summarizer;
+      const before = this.#attempts.length;
+      let error: unknown;
+      try {
+        const written = await this.#writeWithin(summarizer);
+        if (written !== undefined) return written;
+        // A deterministic summarizer without enough room is not a failure.
+        if (summarizer.deterministic === true) continue;
+        error = new CompactError("SummarizerFailed", `${name}: its text is empty or too long`, {
+          hint: "A summarizer keeps to maxTokens, counted with countText.",
+        });
+      } catch (cause) {
+        if (this.#request.signal?.aborted === true) throw abortError(cause);
+        error = cause ?? new CompactError("SummarizerFailed", `${name} failed`);
+      }
+      const fallback = summarizers[rung + 1]?.name ?? FALLBACK.pruningOnly;
+      const attempt = this.#attempts.slice(before).at(-1);
+      const failure: SummarizerFailure = { summarizer: name, error, fallback, attempt };
+      this.#failures.push(failure);
+      onFailure?.(failure);
+    }
+    return undefined;
+  }
+
+  /**
+   * Retries with less room while the summary is too long: a deterministic summarizer by the excess, a model
+   * by half.
+   */
+  async #writeWithin(summarizer: Summarizer): Promise<Written | undefined> {
+    const { budget, target, tokensAfter, summaryTokens } = this.#plan;
+    const { summaryReserve, signal } = this.#request;
+    const ceiling = summaryReserve === undefined ? Math.min(budget, Math.max(tokensAfter, target)) : budget;
+    const deterministic = summarizer.deterministic === true;
+    const version = this.#version;
+    const options = this.#optionsFor(summarizer);
+    let room = summaryTokens;
+    for (let tries = deterministic ? MAX_TRIES : 1 + MAX_SHORTER; tries > 0 && room > 0; tries -= 1) {
+      // A summarizer that hangs must not block a caller who aborts, nor the queued calls.
+      const made = await abortable(this.#ask(summarizer, { ...options, maxTokens: room }), signal);
+      const summary = { version, text: readBack(made.text, version), opening: made.opening?.entry };
+      const tokens = this.#costInPlace(summary);
+      // A provider's text has a fixed length, and is used if it fits because it is already paid for.
+      const excess = this.#keptTokens + tokens - (made.opening === undefined ? ceiling : budget);
+      if (excess <= 0 && made.text.trim() !== "") {
+        const { text: _, tokens: __, ...rest } = made;
+        return { summary, tokens, summarizer: made.summarizer || summarizer.name, made: rest };
+      }
+      // A model is asked for half; a provider's own compaction would be just as long again.
+      const half = made.opening === undefined ? Math.floor(room / 2) : 0;
+      room = deterministic ? Math.min(room, made.tokens) - Math.max(excess, 1) : half;
+    }
+    return undefined;
+  }
+
+  #optionsFor(summarizer: Summarizer): Omit<SummarizeOptions, "maxTokens"> {
+    const { policy, note, signal, live } = this.#request;
+    const { pause, onAttempt } = this.#options;
+    return {
+      strategy: policy.strategy,
+      countText: this.#countText,
+      previous: this.#earlier?.text.replace(POINTER, ""),
+      // A deterministic summarizer cannot follow an instruction.
+      instruction: summarizer.deterministic === true ? undefined : note,
+      signal,
+      pause,
+      live: summarizer.usesLivePrefix === true ? live?.() : undefined,
+      context: this.#context,
+      onAttempt: (attempt) => {
+        this.#attempts.push(attempt);
+        if (attempt.fallback !== undefined) onAttempt?.(attempt);
+      },
+    };
+  }
+
+  /**
+   * A summary of the covered messages, and of the readable text of a provider's earlier compaction. Its last
+   * line names the archive steps of its sources.
+   */
+  async #ask(summarizer: Summarizer, options: SummarizeOptions): Promise<Summary> {
+    const messages = this.#covered.filter(({ meta }) => meta?.summaryVersion === undefined);
+    const [part] = this.#opening?.parts ?? [];
+    if (this.#opening !== undefined && part?.type === "reasoning" && part.text !== "") {
+      const { id, role } = this.#opening;
+      const { text } = part;
+      messages.unshift({ id, role, parts: [{ type: "text", text }], meta: { synthetic: true } });
+    }
+    const { step } = this.#options;
+    const { maxTokens } = options;
+    if (step === undefined || maxTokens < MIN_POINTER_ROOM) return summarizer.summarize(messages, options);
+    const pointer = step === 1 ? "Originals: archive step 1." : `Originals: archive steps 1-${step}.`;
+    // One token for joining the texts.
+    const room = maxTokens - this.#countText(`\n${pointer}`) - 1;
+    const made = await summarizer.summarize(messages, { ...options, maxTokens: room });
+    if (made.text === "") return made;
+    const text = `${made.text}\n${pointer}`;
+    return { ...made, text, tokens: this.#countText(text) };
+  }
+
+  /** The earlier summary once more. */
+  #previous(): Written | undefined {
+    return this.#earlier && this.#ifItFits({ ...this.#earlier, opening: this.#opening?.native });
+  }
+
+  /** A first user message for providers that require one, if there is no summary. */
+  #bareOpening(): Written | undefined {
+    if (!needsOpening(this.#kept, this.#request)) return undefined;
+    return this.#ifItFits({ version: this.#version, text: BARE_OPENING });
+  }
+
+  #ifItFits(summary: LiveSummary): Written | undefined {
+    const tokens = this.#costInPlace(summary);
+    return this.#keptTokens + tokens <= this.#plan.budget ? { summary, tokens } : undefined;
+  }
+
+  /** Tokens of the summary message, and of the lines required by its position in the list. */
+  #costInPlace(summary: LiveSummary): number {
+    const isOwn = ({ message }: ListedMessage): boolean => message.meta?.summaryVersion === summary.version;
+    return this.#tokensOf(this.#listWith(summary).filter(isOwn));
+  }
 }
 
 function rungsOf(plan: CompactionPlan, summarizer: string | undefined): string[] {
-  const rungs: string[] = [];
-  if (plan.relaxed > 0) rungs.push(keepRung(plan.keep));
-  if (plan.entries.some((entry) => entry.action === "clear")) rungs.push("clear");
-  if (plan.entries.some((entry) => entry.action === "elide")) rungs.push("elide");
+  const { keepRecentTurns, keepRecentMessages, keepToolIoPairs } = plan.keep;
+  const recent = keepRecentMessages === undefined ? `${keepRecentTurns}` : `${keepRecentMessages}m`;
+  const does = (action: PlannedMessage["action"]): boolean =>
+    plan.entries.some((entry) => entry.action === action);
+  const rungs = plan.relaxed > 0 ? [`keep:${recent}/${keepToolIoPairs}`] : [];
+  if (does("clear")) rungs.push("clear");
+  if (does("elide")) rungs.push("elide");
   if (plan.summaryTokens > 0)
     rungs.push(summarizer === undefined ? FALLBACK.pruningOnly : `summary:${summarizer}`);
   return rungs;
-}
-
-function keepRung({ keepRecentTurns, keepRecentMessages, keepToolIoPairs }: KeepCounts): string {
-  const recent = keepRecentMessages === undefined ? `${keepRecentTurns}` : `${keepRecentMessages}m`;
-  return `keep:${recent}/${keepToolIoPairs}`;
 }
 
 // ---- the state after a compaction
