@@ -159,7 +159,7 @@ export class Session {
   #estimatedBy: SessionContext | undefined;
   readonly #lists = new KnownLists();
   /** Calls since the newest compaction; infinite before the first. */
-  callsSince = Number.POSITIVE_INFINITY;
+  callsSince: number = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
 
