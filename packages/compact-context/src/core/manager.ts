@@ -97,7 +97,8 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #lists: ListCheck | undefined;
-  readonly #background: BackgroundCompactions;
+  /** Made when one is first prepared. */
+  #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
   readonly #told = new Set<string>();
@@ -105,12 +106,11 @@ export class SessionManager {
   constructor(settings: ManagerSettings, parts: ManagerParts) {
     this.#settings = settings;
     this.#parts = parts;
-    this.#background = new BackgroundCompactions(parts.environment);
     this.#sessions = new Sessions({
       ...parts,
       policy: settings.policy,
       inTurn: this.#inTurn,
-      onForget: (sessionId) => this.#background.forget(sessionId),
+      onForget: (sessionId) => this.#background?.forget(sessionId),
       onEvict: (sessionId) => this.#lists?.forget(sessionId),
     });
     this.#lists = parts.lists?.((...found) => this.warn(...found));
@@ -278,7 +278,7 @@ export class SessionManager {
     const work = async (fence: Fence | undefined): Promise<UndoneCompaction<T>> =>
       undoCompaction(session, await this.#runContext(session, fence));
     const undone = await this.#sessions.withLease(session, work, request.signal);
-    this.#background.forget(sessionId);
+    this.#background?.forget(sessionId);
     await this.#parts.recorder.write(sessionId);
     return undone;
   }
@@ -287,7 +287,7 @@ export class SessionManager {
     const call: Call = { ...given, started: this.#parts.environment.clock() };
     requireList(call.messages);
     requireRequest(call.request);
-    this.#background.callOff(call.sessionId);
+    this.#background?.callOff(call.sessionId);
     return this.#inTurn(call.sessionId, async () => {
       const messages = await this.#lists?.prepare(call.sessionId, call.messages, call.request);
       return this.#retryConflicts(messages === undefined ? call : { ...call, messages });
@@ -434,14 +434,18 @@ export class SessionManager {
     const { maxSummaryTokens } = this.#settings;
     const request = session.compactionRequest(call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
-    if (mayUsePrepared && this.#background.isRunning(session.id) && this.#canSendUncompacted(call, session)) {
+    if (
+      mayUsePrepared &&
+      this.#background?.isRunning(session.id) &&
+      this.#canSendUncompacted(call, session)
+    ) {
       return "in_background";
     }
     return this.#sessions.withLease(
       session,
       async (fence) => {
         const compaction = new Compaction(session, request, await this.#runContext(session, fence));
-        const prepared = mayUsePrepared ? await this.#background.take(session, request) : undefined;
+        const prepared = mayUsePrepared ? await this.#background?.take(session, request) : undefined;
         return prepared === undefined ? compaction.run() : compaction.commit(prepared);
       },
       call.request.signal,
@@ -469,6 +473,7 @@ export class SessionManager {
     if (beforeCacheLapse === undefined) return;
     const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
     const start = (): void => this.#startBackground(call, session, coldShare(policy));
+    this.#background ??= new BackgroundCompactions(this.#parts.environment);
     this.#background.startLater(session.id, ms, start);
   }
 
@@ -485,6 +490,7 @@ export class SessionManager {
       );
       return new Compaction(snapshot, request, await this.#runContext(snapshot));
     };
+    this.#background ??= new BackgroundCompactions(this.#parts.environment);
     this.#background.start(session, compactionOf, (error) =>
       this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
