@@ -1,8 +1,10 @@
 import { startsWith } from "../errors.ts";
-import { type Message, markSummaries, sameJson } from "./message.ts";
-import type { ListCodec } from "./ports.ts";
+import { type Message, markSummaries } from "./message.ts";
+import type { Codecs, ListCodec } from "./ports.ts";
+import type { PreflightRequest } from "./usage.ts";
 
-// The lists that a session has seen: of one that begins with a known list, only the new messages are read.
+// The lists that a session has seen, and how they are told: of one that begins with a known list, only the new
+// messages are read.
 
 /** A native list that maps to the session's view, with its decoded messages. */
 export interface KnownList {
@@ -109,4 +111,63 @@ function takeOver(list: readonly unknown[], { natives, messages }: KnownList, sh
     natives[index] = list[index];
     if (messages[index] !== COMPACTED) (messages[index] as { native?: unknown }).native = list[index];
   }
+}
+
+/**
+ * The codec that has read the list so far, unless new entries show another format; otherwise that of the
+ * given or detected format.
+ */
+export function codecFor(
+  list: readonly unknown[],
+  { format }: PreflightRequest,
+  codecs: Codecs,
+  known: { readonly codec: ListCodec; readonly seen: number } | undefined,
+): ListCodec {
+  if (known === undefined) return codecs.forList(list, format);
+  const agrees = format === undefined || format === known.codec.format;
+  const stays = agrees && (known.codec.certain || !codecs.showFormat(list.slice(known.seen)));
+  return stays ? known.codec : codecs.forList(list, format);
+}
+
+/** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */
+export function withNatives(
+  messages: readonly Message[],
+  natives: readonly unknown[],
+  { format, neutral }: ListCodec,
+): readonly Message[] {
+  if (neutral || format === undefined || natives.length !== messages.length) return messages;
+  return messages.map((message, index) => {
+    if (message.meta?.summaryVersion === undefined && message.edited !== true) return message;
+    const { edited: _, ...rest } = message;
+    return { ...rest, native: natives[index], format };
+  });
+}
+
+/** Deep equality of JSON values with keys in the same order; false for class instances. */
+export function sameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
+  if (Array.isArray(one)) return Array.isArray(other) && sameItems(one, other);
+  return isPlain(one) && isPlain(other) && sameFields(one, other);
+}
+
+function sameItems(one: readonly unknown[], other: readonly unknown[]): boolean {
+  if (one.length !== other.length) return false;
+  for (let index = 0; index < one.length; index += 1) if (!sameJson(one[index], other[index])) return false;
+  return true;
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+const isPlain = (value: object): value is Fields => Object.getPrototypeOf(value) === Object.prototype;
+
+function sameFields(one: Fields, other: Fields): boolean {
+  const keys = Object.keys(one);
+  const others = Object.keys(other);
+  if (keys.length !== others.length) return false;
+  for (let index = 0; index < keys.length; index += 1) {
+    const key = keys[index] as string;
+    if (key !== others[index] || !sameJson(one[key], other[key])) return false;
+  }
+  return true;
 }

@@ -30,9 +30,9 @@ import {
   unchangedReport,
 } from "./report.ts";
 import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
-import { Session, type SessionSettings } from "./session.ts";
+import { Session } from "./session.ts";
 import { Sessions, type StoreParts } from "./store.ts";
-import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
+import { type ManualRequest, type PreflightRequest, requireRequest, type SessionSettings } from "./usage.ts";
 
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 

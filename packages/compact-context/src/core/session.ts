@@ -1,5 +1,5 @@
 import { type CompactError, runAtOnce, type Steps } from "../errors.ts";
-import { type KnownList, KnownLists } from "./lists.ts";
+import { codecFor, type KnownList, KnownLists, withNatives } from "./lists.ts";
 import {
   callsOfTools,
   hashesOf,
@@ -18,11 +18,10 @@ import {
   heldBack,
   isPinned,
   mostImages,
-  type Policy,
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
-import type { Codecs, ListCodec, LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
+import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import { archiveId } from "./transcript.ts";
 import { groupUnits, isProjectInstructions } from "./units.ts";
 import {
@@ -35,6 +34,7 @@ import {
   observeUsage,
   type PreflightRequest,
   requestBreakdown,
+  type SessionSettings,
   totalOf,
 } from "./usage.ts";
 import {
@@ -54,24 +54,6 @@ import {
 // One conversation in memory: its stored state, the view of the latest list, and its token counts. Four
 // methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
 // `keep` takes a stored state.
-
-/** Settings that all sessions share. */
-export interface SessionSettings {
-  readonly policy: Policy;
-  readonly summaryRole: "assistant" | "user" | "system";
-  readonly maxContextTokens: number;
-  /** The model's name, for events. */
-  readonly model: string | undefined;
-  /** The model accepts signed reasoning only after an unchanged prefix. */
-  readonly reasoningBound: boolean;
-  readonly codecs: Codecs;
-  /** The counter of the model; if no model is named, the default for lists of this format. */
-  counterFor(format: ListCodec["format"]): TokenCounter;
-  /** Input tokens of a provider's usage record; undefined if it has none. */
-  readUsage(usage: unknown): number | undefined;
-  /** True if the window limits the input alone, so that the answer takes nothing from it. */
-  limitsInputOnly(format: ListCodec["format"]): boolean;
-}
 
 /** A summary gets at most a tenth of the window, and never more than this. */
 const MAX_SUMMARY_TOKENS = 8192;
@@ -224,7 +206,7 @@ export class Session {
     const before = this.context;
     const known = this.#startOf(list);
     const seen = known && before && { codec: before.codec, seen: known.natives.length };
-    const codec = codecFor(list, request, settings, seen);
+    const codec = codecFor(list, request, settings.codecs, seen);
     const counter = settings.counterFor(codec.format);
     const { policy, summaryRole } = settings;
     const edit = { countText: (text: string) => counter.countText(text), archiveId };
@@ -576,34 +558,4 @@ export class Session {
     const now = this.context === undefined ? this.state : this.resumableState();
     return this.activeState.before && stateWithout(this.activeState.before, now);
   }
-}
-
-/**
- * The codec that has read the list so far, unless new entries show another format; otherwise that of the
- * given or detected format.
- */
-function codecFor(
-  list: readonly unknown[],
-  { format }: PreflightRequest,
-  { codecs }: SessionSettings,
-  known: { readonly codec: ListCodec; readonly seen: number } | undefined,
-): ListCodec {
-  if (known === undefined) return codecs.forList(list, format);
-  const agrees = format === undefined || format === known.codec.format;
-  const stays = agrees && (known.codec.certain || !codecs.showFormat(list.slice(known.seen)));
-  return stays ? known.codec : codecs.forList(list, format);
-}
-
-/** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */
-function withNatives(
-  messages: readonly Message[],
-  natives: readonly unknown[],
-  { format, neutral }: ListCodec,
-): readonly Message[] {
-  if (neutral || format === undefined || natives.length !== messages.length) return messages;
-  return messages.map((message, index) => {
-    if (message.meta?.summaryVersion === undefined && message.edited !== true) return message;
-    const { edited: _, ...rest } = message;
-    return { ...rest, native: natives[index], format };
-  });
 }
