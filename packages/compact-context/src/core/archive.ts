@@ -31,7 +31,7 @@ export interface ArchiveStore {
    * requested one, or the next one without a different transcript.
    */
   saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
-  saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<void>;
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
   streamEvents(sessionId: string): AsyncIterable<string>;
@@ -56,8 +56,6 @@ export function createArchiveStore(
   redact: Redact,
   warn: (message: string) => void = () => undefined,
 ): ArchiveStore {
-  const place = (key: string): string => `${driver.location}/${key}`;
-
   const steps = async (sessionId: string): Promise<number[]> => {
     const keys = await driver.list(`${sessionKey(sessionId)}/`);
     const found = keys.map((key) => readTranscriptKey(key)?.step).filter((step) => step !== undefined);
@@ -93,7 +91,6 @@ export function createArchiveStore(
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
-      return { location: place(key) };
     },
     async appendEvents(sessionId, events) {
       const records = events.map((event) => {
