@@ -163,7 +163,7 @@ async function knownPlaces(
   step: number,
 ): Promise<ReadonlyMap<string, ArchivePlace>> {
   const places = new Map<string, ArchivePlace>();
-  if (step < 0) return places;
+  if (step < 1) return places;
   let line = 0;
   for await (const head of headsOf(driver, archiveFiles.transcript(session, step))) {
     line += 1;
