@@ -71,7 +71,7 @@ export const MUTANTS = [
   {
     id: "SUM-12",
     what: "a model is asked for ten times as much",
-    file: `${core}/run.ts`,
+    file: `${core}/session.ts`,
     find: "Math.floor(maxContextTokens / 10)",
     replace: "Math.floor(maxContextTokens)",
     test: "test/summaries/time-limits.test.ts",

@@ -137,7 +137,11 @@ export async function compact<T = unknown>(
     tokensBefore: made.tokensBefore,
     tokensAfter,
   });
-  return { messages: codec.encode(outcome.messages) as T[], summary: outcome.summary?.text, report };
+  return {
+    messages: codec.encode(outcome.list.map(({ message }) => message)) as T[],
+    summary: outcome.summary?.text,
+    report,
+  };
 }
 
 /**

@@ -8,8 +8,8 @@ import type { Format } from "./core/message.ts";
 import type { Policy } from "./core/policy.ts";
 import type { Environment, Outbox, Redaction, StorageDriver, Summarizer, TextModel } from "./core/ports.ts";
 import type { Exporter } from "./core/report.ts";
-import type { SessionSettings } from "./core/session.ts";
 import type { Store } from "./core/store.ts";
+import type { SessionSettings } from "./core/usage.ts";
 import {
   CompactError,
   createLruMap,
@@ -105,7 +105,7 @@ const PORTS: Readonly<Record<keyof ManagerPorts, true>> = {
  */
 export class CompactManager extends SessionManager {
   readonly config: CompactConfig;
-  readonly #wired: Wired;
+  readonly #wired: ReturnType<typeof wire>;
 
   /** Throws `InvalidConfig` for settings that do not exist or are out of range. */
   constructor(config: CompactConfigInput = {}, ports: ManagerPorts = {}) {
@@ -157,15 +157,6 @@ function formatOf(list: readonly unknown[], format: Format | undefined): Format 
   } catch {
     return undefined;
   }
-}
-
-/** The wired dependencies of a manager. */
-interface Wired {
-  readonly settings: ManagerSettings;
-  readonly parts: ManagerParts;
-  /** The archive with its search, loaded on first use. */
-  searchable(): Promise<Archive>;
-  readonly flushing: MemoryFlushing | undefined;
 }
 
 /** The window configured for the model, or for all models; else the model's own. */
@@ -228,8 +219,8 @@ function settingsByModel(
   };
 }
 
-/** Creates the parts of a manager from its configuration. */
-function wire(config: CompactConfig, ports: ManagerPorts): Wired {
+/** Creates the parts of a manager from its configuration; `searchable` is the archive with its search. */
+function wire(config: CompactConfig, ports: ManagerPorts) {
   const { summarizer, storage } = config;
   const environment: Environment = {
     now: ports.now ?? platform.now,
@@ -315,9 +306,8 @@ interface Wiring {
 function createRecorder(
   config: CompactConfig,
   { exporters = [] }: ManagerPorts,
-  context: Wiring & { open(): Promise<Storage> },
+  { redaction, open, now, warn }: Wiring & { open(): Promise<Storage> },
 ): ArchivingRecorder {
-  const { redaction, open, now, warn } = context;
   return new ArchivingRecorder({
     sink: createTracer({
       exporters: [...exporters, ...configuredExporters(config, warn)],
@@ -353,10 +343,9 @@ interface Storage extends Store {
 /** Opens archive and session states, on one medium unless the archive has its own. */
 async function openStorage(
   config: CompactConfig,
-  given: { readonly storage?: StorageDriver; readonly archive?: StorageDriver },
-  context: Wiring & { readonly turns: Turns },
+  given: Pick<ManagerPorts, "storage" | "archive">,
+  { redaction, warn, now, turns }: Wiring & { readonly turns: Turns },
 ): Promise<Storage> {
-  const { redaction, warn, now, turns } = context;
   const { timeoutMs } = config.storage;
   const guard = (driver: StorageDriver): GuardedStorage =>
     guardStorage(guardDeleted(driver, now), {

@@ -96,7 +96,8 @@ export async function readRunningList<T>(
   await Promise.all([...entries.map(count), live && count(summaryAs(live))]);
   const kept = entries.map((message) => ({ message, pinned: isPinned(message, POLICY) }));
   const shape = { summaryRole: "system", format: codec.format, summaryAs } as const;
-  const list = assemble(kept, live, shape);
+  const placed = assemble(kept, live, shape, (message) => ({ message, pinned: false }));
+  const list = placed.map(({ message }) => message);
   const sum = (counted: readonly Message[]): number =>
     counted.reduce((total, message) => total + counter.countMessage(message), 0);
   const open = sum(kept.filter(({ pinned }) => !pinned).map(({ message }) => message));

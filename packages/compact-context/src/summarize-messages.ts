@@ -126,7 +126,7 @@ export async function summarizeMessages<T = unknown>(
   refuseUnknown(options, OPTIONS);
   const { runningSummary, memoryFlushHook, sessionId = "", onFailure, signal } = options;
   if (memoryFlushHook !== undefined) requireFunction(memoryFlushHook, "options.memoryFlushHook", HOOK_HINT);
-  const compactor = createRunningCompactor(options);
+  const compactor = new RunningCompactor(options);
   const view = await compactor.look(messages, runningSummary);
   const made = await compactor.summarize(view, { onFailure, signal });
   handOn(made.summarized, { memoryFlushHook, sessionId, onFailure });
@@ -175,17 +175,6 @@ const LEAST_OUTPUT = 256;
 /** With a smaller reserve, the summary is the model's prose alone. */
 const LEAST_FOR_FACTS = 160;
 
-/** Keeps running summaries of any number of conversations; one instance tracks which models fail. */
-export interface RunningCompactor<T = unknown> {
-  /** The list without a new summary, and whether one is due. Rejects for a list that cannot be read. */
-  look(messages: readonly T[], running: RunningSummary | undefined): Promise<RunningView<T>>;
-  /** Creates the summary that is due. */
-  summarize(
-    view: RunningView<T>,
-    call: Pick<SummarizeMessagesOptions, "onFailure" | "signal">,
-  ): Promise<Summarized<T>>;
-}
-
 export interface RunningView<T = unknown> extends SummarizeMessagesResult<T> {
   /** Tokens of `messages`. */
   readonly tokens: number;
@@ -198,130 +187,125 @@ interface Summarized<T> extends SummarizeMessagesResult<T> {
   readonly summarized: readonly Message[];
 }
 
-/** Throws `InvalidArgument` for contradictory limits and options of the wrong type. */
-export function createRunningCompactor<T>(options: RunningOptions<T>): RunningCompactor<T> {
-  const limits = limitsOf(options);
-  checkPrompt(options.finalPrompt);
-  const { model, verify, deadlineMs, fallback, countTokens } = options;
-  if (countTokens !== undefined)
-    requireFunction(countTokens, "options.countTokens", "Pass a function of a list of messages.");
-  const templates = {
-    initial: options.initialSummaryPrompt ?? INITIAL_PROMPT,
-    existing: options.existingSummaryPrompt ?? EXISTING_PROMPT,
-  };
-  const ledger = limits.maxSummaryTokens >= LEAST_FOR_FACTS;
-  const asked = model && { model, verify, deadlineMs, templates, ledger };
-  if (asked !== undefined) checkOptions(asked);
-  const summarizers = createSummarizers(asked && modelSummarizer(asked), {
-    fallback: fallback === "error" ? "pruning-only" : "builtin",
-  });
-  return {
-    look: (messages, running) => look(messages, running, { options, limits }),
-    summarize: (view, { onFailure, signal }) => summarize(view, { summarizers, onFailure, signal }),
-  };
+/** Keeps running summaries of any number of conversations; one instance tracks which models fail. */
+export class RunningCompactor<T = unknown> {
+  readonly #options: RunningOptions<T>;
+  readonly #limits: ReturnType<typeof limitsOf>;
+  readonly #summarizers: readonly Summarizer[];
+
+  /** Throws `InvalidArgument` for contradictory limits and options of the wrong type. */
+  constructor(options: RunningOptions<T>) {
+    const { model, verify, deadlineMs, fallback, countTokens, finalPrompt } = options;
+    this.#options = options;
+    this.#limits = limitsOf(options);
+    const prompt = typeof finalPrompt === "object" ? finalPrompt.text : finalPrompt;
+    if (prompt?.includes("{summary}") === false) {
+      throw new CompactError("InvalidArgument", "finalPrompt has no place for the summary", {
+        place: "options.finalPrompt",
+        hint: "Write {summary} where its text belongs.",
+      });
+    }
+    if (countTokens !== undefined)
+      requireFunction(countTokens, "options.countTokens", "Pass a function of a list of messages.");
+    const templates = {
+      initial: options.initialSummaryPrompt ?? INITIAL_PROMPT,
+      existing: options.existingSummaryPrompt ?? EXISTING_PROMPT,
+    };
+    const ledger = this.#limits.maxSummaryTokens >= LEAST_FOR_FACTS;
+    const asked = model && { model, verify, deadlineMs, templates, ledger };
+    if (asked !== undefined) checkOptions(asked);
+    this.#summarizers = createSummarizers(asked && modelSummarizer(asked), {
+      fallback: fallback === "error" ? "pruning-only" : "builtin",
+    });
+  }
+
+  /** The list without a new summary, and whether one is due. Rejects for a list that cannot be read. */
+  async look(messages: readonly T[], running: RunningSummary | undefined): Promise<RunningView<T>> {
+    if (messages.length === 0)
+      return { messages: messages as T[], runningSummary: running, tokens: 0, due: undefined };
+    const { maxTokens, maxTokensBeforeSummary, maxSummaryTokens } = this.#limits;
+    const list = await readRunningList(messages, running, this.#options);
+    const { tokens, open, fixed, frame } = list;
+    const view = { messages: list.asItStands() as T[], runningSummary: running, tokens };
+    const reached = open > 0 && open >= maxTokensBeforeSummary;
+    if (!reached && tokens <= maxTokens) return { ...view, due: undefined };
+    // If the list is over its limit before the threshold is reached, only the excess is summarized: the next
+    // summary is then far away.
+    const rest = reached ? open - maxTokensBeforeSummary : tokens - maxTokens;
+    const byUs = this.#options.countTokens === undefined;
+    const request: CompactionRequest = {
+      ...list.request,
+      reason: reached ? "max_tokens_before_summary" : "max_tokens",
+      budget: maxTokens,
+      target: Math.min(maxTokens, fixed + Math.max(0, rest) + maxSummaryTokens),
+      maxSummaryTokens: byUs
+        ? Math.max(1, maxSummaryTokens - frame)
+        : Math.max(LEAST_OUTPUT, maxSummaryTokens),
+      summaryReserve: maxSummaryTokens,
+    };
+    return { ...view, due: { request, list } };
+  }
+
+  /** Creates the summary that is due. */
+  async summarize(
+    { due, messages, runningSummary, tokens }: RunningView<T>,
+    { onFailure, signal }: Pick<SummarizeMessagesOptions, "onFailure" | "signal">,
+  ): Promise<Summarized<T>> {
+    const asItIs = { messages, runningSummary, summarized: [] };
+    if (due === undefined) return asItIs;
+    const { list } = due;
+    const request = { ...due.request, signal };
+    const fits = tokens <= request.budget;
+    const plan = planWithin(request, fits);
+    if (plan === undefined) return asItIs;
+    const summarized = request.messages.filter(
+      ({ meta }, index) => plan.entries[index]?.action === "summarize" && meta?.summaryVersion === undefined,
+    );
+    // If the list is over its limit without new messages to summarize, the current summary is rewritten,
+    // shorter.
+    if (summarized.length === 0 && fits) return asItIs;
+    const outcome = await applyPlan(request, plan, {
+      // The caller's counter can be asynchronous: it counts a summary before the plan is checked against it.
+      summarizers: this.#summarizers.map((summarizer) => ({
+        ...summarizer,
+        async summarize(...input) {
+          const made = await summarizer.summarize(...input);
+          await list.countSummary(made.text);
+          return made;
+        },
+      })),
+      onFailure: ({ error }) => tell(onFailure, error),
+    });
+    const { summary } = outcome;
+    if (summary === undefined || outcome.summarizer === undefined) throw unwritten(outcome);
+    const ids = summarized.map((message) => list.idOf(message));
+    return {
+      messages: list.encode(outcome.list.map(({ message }) => message)) as T[],
+      runningSummary: {
+        summary: summary.text,
+        summarizedMessageIds: [...new Set([...(runningSummary?.summarizedMessageIds ?? []), ...ids])],
+        lastSummarizedMessageId: ids.at(-1) ?? runningSummary?.lastSummarizedMessageId,
+      },
+      summarized,
+    };
+  }
 }
 
-interface Limits {
-  readonly maxTokens: number;
-  readonly maxTokensBeforeSummary: number;
-  readonly maxSummaryTokens: number;
-}
-
-function limitsOf(options: RunningOptions<never>): Limits {
+function limitsOf(options: RunningOptions<never>) {
   const { maxTokens, maxTokensBeforeSummary = maxTokens, maxSummaryTokens = MAX_SUMMARY_TOKENS } = options;
-  for (const [name, value] of Object.entries({ maxTokens, maxTokensBeforeSummary, maxSummaryTokens })) {
+  const limits = { maxTokens, maxTokensBeforeSummary, maxSummaryTokens };
+  for (const [name, value] of Object.entries(limits)) {
     if (typeof value === "number" && value >= 0 && value < Number.POSITIVE_INFINITY) continue;
     throw new CompactError("InvalidArgument", `${name} must be a number of tokens`, {
       place: `options.${name}`,
       hint: "Pass a whole number.",
     });
   }
-  if (maxSummaryTokens >= maxTokens) {
-    throw new CompactError("InvalidArgument", "maxSummaryTokens must be less than maxTokens", {
-      place: "options.maxSummaryTokens",
-      hint: `It is ${maxSummaryTokens} of ${maxTokens}; ${MAX_SUMMARY_TOKENS} when left out.`,
-    });
-  }
-  return { maxTokens, maxTokensBeforeSummary, maxSummaryTokens };
-}
-
-function checkPrompt(prompt: RunningOptions["finalPrompt"]): void {
-  const text = typeof prompt === "object" ? prompt.text : prompt;
-  if (text === undefined || text.includes("{summary}")) return;
-  throw new CompactError("InvalidArgument", "finalPrompt has no place for the summary", {
-    place: "options.finalPrompt",
-    hint: "Write {summary} where its text belongs.",
+  if (maxSummaryTokens < maxTokens) return limits;
+  throw new CompactError("InvalidArgument", "maxSummaryTokens must be less than maxTokens", {
+    place: "options.maxSummaryTokens",
+    hint: `It is ${maxSummaryTokens} of ${maxTokens}; ${MAX_SUMMARY_TOKENS} when left out.`,
   });
-}
-
-async function look<T>(
-  messages: readonly T[],
-  running: RunningSummary | undefined,
-  { options, limits }: { readonly options: RunningOptions<T>; readonly limits: Limits },
-): Promise<RunningView<T>> {
-  if (messages.length === 0)
-    return { messages: messages as T[], runningSummary: running, tokens: 0, due: undefined };
-  const list = await readRunningList(messages, running, options);
-  const { tokens, open } = list;
-  const view = { messages: list.asItStands() as T[], runningSummary: running, tokens };
-  const reached = open > 0 && open >= limits.maxTokensBeforeSummary;
-  if (!reached && tokens <= limits.maxTokens) return { ...view, due: undefined };
-  // If the list is over its limit before the threshold is reached, only the excess is summarized: the next
-  // summary is then far away.
-  const rest = reached ? open - limits.maxTokensBeforeSummary : tokens - limits.maxTokens;
-  const most =
-    options.countTokens === undefined
-      ? Math.max(1, limits.maxSummaryTokens - list.frame)
-      : Math.max(LEAST_OUTPUT, limits.maxSummaryTokens);
-  const request: CompactionRequest = {
-    ...list.request,
-    reason: reached ? "max_tokens_before_summary" : "max_tokens",
-    budget: limits.maxTokens,
-    target: Math.min(limits.maxTokens, list.fixed + Math.max(0, rest) + limits.maxSummaryTokens),
-    maxSummaryTokens: most,
-    summaryReserve: limits.maxSummaryTokens,
-  };
-  return { ...view, due: { request, list } };
-}
-
-interface Writers extends Pick<SummarizeMessagesOptions, "onFailure" | "signal"> {
-  readonly summarizers: readonly Summarizer[];
-}
-
-async function summarize<T>(
-  view: RunningView<T>,
-  { summarizers, onFailure, signal }: Writers,
-): Promise<Summarized<T>> {
-  const { due, messages, runningSummary, tokens } = view;
-  const asItIs = { messages, runningSummary, summarized: [] };
-  if (due === undefined) return asItIs;
-  const { list } = due;
-  const request = { ...due.request, signal };
-  const fits = tokens <= request.budget;
-  const plan = planWithin(request, fits);
-  if (plan === undefined) return asItIs;
-  const summarized = request.messages.filter(
-    ({ meta }, index) => plan.entries[index]?.action === "summarize" && meta?.summaryVersion === undefined,
-  );
-  // If the list is over its limit without new messages to summarize, the current summary is rewritten,
-  // shorter.
-  if (summarized.length === 0 && fits) return asItIs;
-  const outcome = await applyPlan(request, plan, {
-    summarizers: summarizers.map((summarizer) => counted(summarizer, list)),
-    onFailure: ({ error }) => tell(onFailure, error),
-  });
-  const { summary } = outcome;
-  if (summary === undefined || outcome.summarizer === undefined) throw unwritten(outcome);
-  const ids = summarized.map((message) => list.idOf(message));
-  return {
-    messages: list.encode(outcome.messages) as T[],
-    runningSummary: {
-      summary: summary.text,
-      summarizedMessageIds: [...new Set([...(runningSummary?.summarizedMessageIds ?? []), ...ids])],
-      lastSummarizedMessageId: ids.at(-1) ?? runningSummary?.lastSummarizedMessageId,
-    },
-    summarized,
-  };
 }
 
 /** Undefined if no plan helps and the list fits unchanged. */
@@ -343,18 +327,6 @@ function planWithin(request: CompactionRequest, fits: boolean): CompactionPlan |
       cause: error,
     });
   }
-}
-
-/** The caller's counter can be asynchronous: it counts a summary before the plan is checked against it. */
-function counted(summarizer: Summarizer, list: RunningList): Summarizer {
-  return {
-    ...summarizer,
-    summarize: async (messages, options) => {
-      const made = await summarizer.summarize(messages, options);
-      await list.countSummary(made.text);
-      return made;
-    },
-  };
 }
 
 function unwritten({ failures }: Outcome): CompactError {

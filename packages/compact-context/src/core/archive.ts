@@ -23,35 +23,15 @@ import {
 
 type Redact = Pick<Redaction, "redactText" | "redactValue">;
 
-/**
- * Where the messages of a session's newest transcript have their originals, so that the next save need not
- * read it.
- */
-export interface Originals {
-  step: number;
-  of: Map<Message, Original>;
-}
-
-interface Original {
-  readonly name: string;
-  readonly place: ArchivePlace;
-}
-
 /** Append-only originals of many sessions. */
 export interface ArchiveStore {
   readonly location: string;
   /**
    * Complete and durable when it resolves; saving the same messages again is a no-op. The step is the
-   * requested one, or the next one without a different transcript. `originals` describes the previous
-   * transcript and is updated to this one.
+   * requested one, or the next one without a different transcript.
    */
-  saveTranscript(
-    sessionId: string,
-    step: number,
-    messages: readonly Message[],
-    originals?: Originals,
-  ): Promise<ArchiveReceipt>;
-  saveSummary(sessionId: string, step: number, record: object): Promise<{ readonly location: string }>;
+  saveTranscript(sessionId: string, step: number, messages: readonly Message[]): Promise<ArchiveReceipt>;
+  saveSummary(sessionId: string, step: number, record: object): Promise<void>;
   appendEvents(sessionId: string, events: readonly CompactEvent[]): Promise<void>;
   /** The complete lines of `events.jsonl`. */
   streamEvents(sessionId: string): AsyncIterable<string>;
@@ -76,8 +56,6 @@ export function createArchiveStore(
   redact: Redact,
   warn: (message: string) => void = () => undefined,
 ): ArchiveStore {
-  const place = (key: string): string => `${driver.location}/${key}`;
-
   const steps = async (sessionId: string): Promise<number[]> => {
     const keys = await driver.list(`${sessionKey(sessionId)}/`);
     const found = keys.map((key) => readTranscriptKey(key)?.step).filter((step) => step !== undefined);
@@ -113,7 +91,6 @@ export function createArchiveStore(
     async saveSummary(sessionId, step, record) {
       const key = archiveFiles.summary(sessionKey(sessionId), step);
       await driver.put(key, sealRecord(SUMMARY_SCHEMA, redact.redactValue(record) as object, 2));
-      return { location: place(key) };
     },
     async appendEvents(sessionId, events) {
       const records = events.map((event) => {
@@ -149,7 +126,6 @@ async function saveTranscript(
   sessionId: string,
   step: number,
   messages: readonly Message[],
-  originals: Originals = { step: Number.NaN, of: new Map() },
 ): Promise<ArchiveReceipt> {
   const session = sessionKey(sessionId);
   const ids: string[] = [];
@@ -161,13 +137,9 @@ async function saveTranscript(
     const key = archiveFiles.transcript(session, free);
     const overlap: Overlap =
       ifVersion === null ? "extends" : await compare(headsOf(driver, key), messages, idAt);
-    const known = await knownPlaces(driver, session, free - 1, originals);
+    const known = await knownPlaces(driver, session, free - 1);
     const put = { ifVersion };
-    const write = async () => {
-      const of = new Map<Message, Original>();
-      await driver.put(key, lines(messages, { step: free, idAt, known, redact, of }), put);
-      Object.assign(originals, { step: free, of });
-    };
+    const write = () => driver.put(key, lines(messages, { idAt, known, redact }), put);
     const isWritten = overlap === "extends" && (await unlessOvertaken(write));
     if (isWritten || overlap === "holds") return { location: `${driver.location}/${key}`, step: free, ids };
     // The step was left by a crash or saved by another worker: compare it. A different one is left unchanged.
@@ -189,12 +161,9 @@ async function knownPlaces(
   driver: StorageDriver,
   session: string,
   step: number,
-  originals: Originals,
 ): Promise<ReadonlyMap<string, ArchivePlace>> {
-  if (step === originals.step)
-    return new Map([...originals.of.values()].map(({ name, place }) => [name, place]));
   const places = new Map<string, ArchivePlace>();
-  if (step < 0) return places;
+  if (step < 1) return places;
   let line = 0;
   for await (const head of headsOf(driver, archiveFiles.transcript(session, step))) {
     line += 1;
@@ -208,26 +177,18 @@ function nameOf({ hash, id, own }: Pick<LineHead, "hash" | "id" | "own">): strin
 }
 
 interface Writing {
-  readonly step: number;
   readonly idAt: (index: number) => string;
   readonly known: ReadonlyMap<string, ArchivePlace>;
   readonly redact: Redact;
-  /** Receives the place of each message. */
-  readonly of: Map<Message, Original>;
 }
 
-function* lines(
-  messages: readonly Message[],
-  { step, idAt, known, redact, of: originals }: Writing,
-): Generator<string> {
+function* lines(messages: readonly Message[], { idAt, known, redact }: Writing): Generator<string> {
   const of = messages.length;
   for (const [index, message] of messages.entries()) {
     const hash = idAt(index);
     const n = index + 1;
     const own = ownChecksum(message);
-    const name = nameOf({ hash, id: message.id, own });
-    const at = own === undefined ? undefined : known.get(name);
-    if (own !== undefined) originals.set(message, { name, place: at ?? [step, n] });
+    const at = own === undefined ? undefined : known.get(nameOf({ hash, id: message.id, own }));
     yield at === undefined
       ? archiveLine(message, n, of, redact, own)
       : referringLine(message, { n, of, hash, own, at });

@@ -92,42 +92,44 @@ export function* groundOf({ messages, counter }: CompactionRequest): Steps<Groun
   return { costs, latest, order };
 }
 
-/** Decides what stays under `limit`; over the budget only if what must stay does not fit it. */
+/**
+ * Decides what stays under `limit`: the first keep counts, lowered one by one, at which the kept messages fit
+ * with a useful summary, a fiftieth of the budget. Over the budget only if what must stay does not fit it.
+ */
 export function* fitToLimit(request: CompactionRequest, limit: number): Steps<KeepSet> {
   const ground = yield* groundOf(request);
-  if (!canPin(request, ground, limit))
+  const counts = [...relaxations(request.policy)];
+  const setAt = (relaxed: number): KeepSet =>
+    keepByCounts(request, counts[relaxed] as KeepCounts, ground, relaxed);
+  const last = counts.length - 1;
+  if (!canPin(request, ground, limit, () => setAt(last)))
     return yield* fitToLimit({ ...request, instructions: undefined }, limit);
-  const whole = yield* lowerCounts(request, ground, limit);
-  const kept =
-    whole === undefined || isCrowded(whole, limit) ? keepLess(request, ground, limit, whole) : whole;
+  const most = Math.min(request.maxSummaryTokens, Math.floor(request.budget / 50));
+  const useful = Math.max(0, most - MIN_SUMMARY_TOKENS);
+  const fits = (set: KeepSet, room: number): boolean =>
+    floorOf(set) + (needsSummary(set) ? room : 0) <= limit;
+  let set = setAt(0);
+  while (!fits(set, useful) && set.relaxed < last) {
+    yield;
+    set = setAt(set.relaxed + 1);
+  }
+  const kept = fits(set, 0) && !isCrowded(set, limit) ? set : overflow(setAt(last), ground, limit);
   return restoreResults(extend(keepRecalled(kept, limit), limit), limit);
-}
-
-/**
- * The floor of the keep counts if no counts fit, and less if that is too large or leaves no room for a
- * summary.
- */
-function keepLess(
-  request: CompactionRequest,
-  ground: Ground,
-  limit: number,
-  crowded: KeepSet | undefined,
-): KeepSet {
-  const floor = keepFloor(request, ground);
-  const fits = crowded === undefined && floorOf(floor) <= limit && !isCrowded(floor, limit);
-  return fits ? floor : overflow(floor, ground, limit);
 }
 
 /** Project instructions are pinned up to this share of the limit. */
 const INSTRUCTIONS_SHARE = 0.25;
 
 /** True if project instructions leave most of the limit and room for the floor of the keep counts. */
-function canPin(request: CompactionRequest, ground: Ground, limit: number): boolean {
-  const { messages, instructions } = request;
+function canPin(
+  { messages, instructions }: CompactionRequest,
+  { costs }: Ground,
+  limit: number,
+  floor: () => KeepSet,
+): boolean {
   if (instructions === undefined || instructions.size === 0) return true;
   const indexes = [...messages.keys()].filter((index) => instructions.has(messages[index] as Message));
-  const share = sumOf(indexes, ground.costs);
-  return share <= limit * INSTRUCTIONS_SHARE && floorOf(keepFloor(request, ground)) <= limit;
+  return sumOf(indexes, costs) <= limit * INSTRUCTIONS_SHARE && floorOf(floor()) <= limit;
 }
 
 /** Minimum tokens of the result: what is kept, and a small summary if one is needed. */
@@ -216,26 +218,6 @@ function isCrowded(set: KeepSet, limit: number): boolean {
   if (set.request.policy.onOverflow !== "elide" || !isLowBudget(set, limit) || !needsSummary(set))
     return false;
   return sumOf(unpinned(set), set.costs) > limit * LOW_BUDGET_KEPT;
-}
-
-/** Lowers the keep counts until the kept messages fit under `limit` with a useful summary: a fiftieth of the budget. */
-function* lowerCounts(request: CompactionRequest, ground: Ground, limit: number): Steps<KeepSet | undefined> {
-  const most = Math.min(request.maxSummaryTokens, Math.floor(request.budget / 50));
-  const useful = Math.max(0, most - MIN_SUMMARY_TOKENS);
-  let relaxed = 0;
-  for (const keep of relaxations(request.policy)) {
-    const set = keepByCounts(request, keep, ground, relaxed);
-    if (floorOf(set) + (needsSummary(set) ? useful : 0) <= limit) return set;
-    relaxed += 1;
-    yield;
-  }
-  return undefined;
-}
-
-/** The keep counts at their floor: one turn and one pair. */
-function keepFloor(request: CompactionRequest, ground: Ground): KeepSet {
-  const counts = [...relaxations(request.policy)];
-  return keepByCounts(request, counts.at(-1) as KeepCounts, ground, counts.length - 1);
 }
 
 /** If even the floor is too large: truncates texts, misses the target, or summarizes more of the turn. */

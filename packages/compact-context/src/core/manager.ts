@@ -29,16 +29,10 @@ import {
   type UndoneCompaction,
   unchangedReport,
 } from "./report.ts";
-import {
-  BackgroundCompactions,
-  compactionRequest,
-  compactSession,
-  prepareCompaction,
-  type RunContext,
-} from "./run.ts";
-import { Session, type SessionSettings } from "./session.ts";
-import { listBefore, Sessions, type StoreParts } from "./store.ts";
-import { type ManualRequest, type PreflightRequest, requireRequest } from "./usage.ts";
+import { BackgroundCompactions, Compaction, nothingToUndo, type RunContext, undoCompaction } from "./run.ts";
+import { Session } from "./session.ts";
+import { Sessions, type StoreParts } from "./store.ts";
+import { type ManualRequest, type PreflightRequest, requireRequest, type SessionSettings } from "./usage.ts";
 
 // The entry point of the core: one manager, any number of sessions. Calls for one session run sequentially.
 
@@ -103,6 +97,7 @@ export class SessionManager {
   readonly #parts: ManagerParts;
   readonly #sessions: Sessions;
   readonly #lists: ListCheck | undefined;
+  /** Made when one is first prepared. */
   #background: BackgroundCompactions | undefined;
   readonly #listeners = new Set<(notice: CompactionNotice) => void>();
   readonly #inTurn = createKeyedMutex();
@@ -280,29 +275,12 @@ export class SessionManager {
     if (session.state.before === undefined) throw nothingToUndo(sessionId);
     session.urgent = true;
     if (messages !== undefined) await this.#observe(session, messages, request);
-    return this.#sessions.withLease(session, (fence) => this.#goBack<T>(session, fence), request.signal);
-  }
-
-  async #goBack<T>(session: Session, fence: Fence | undefined): Promise<UndoneCompaction<T>> {
-    const state = session.withoutCompaction();
-    const { before } = session.activeState;
-    if (state === undefined || before === undefined) throw nothingToUndo(session.id);
-    const { archive } = (await this.#parts.open()).patient;
-    const messages =
-      session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
-    session.storedVersion = await this.#sessions.save(session, state, fence);
-    const tokensBefore = session.state.tokensAfter + state.tokensAfter - before.tokens;
-    session.goBack(state);
-    this.#background?.forget(session.id);
-    this.#parts.recorder.announcer(session.id)({
-      kind: "undone",
-      model: this.#settings.model,
-      step: before.step,
-      tokensBefore,
-      tokensAfter: state.tokensAfter,
-    });
-    await this.#parts.recorder.write(session.id);
-    return { step: before.step, tokens: state.tokensAfter, messages };
+    const work = async (fence: Fence | undefined): Promise<UndoneCompaction<T>> =>
+      undoCompaction(session, await this.#runContext(session, fence));
+    const undone = await this.#sessions.withLease(session, work, request.signal);
+    this.#background?.forget(sessionId);
+    await this.#parts.recorder.write(sessionId);
+    return undone;
   }
 
   async #run<T>(given: Omit<Call, "started">): Promise<CompactionResult<T>> {
@@ -454,7 +432,7 @@ export class SessionManager {
     decision: TriggerDecision,
   ): Promise<CompactionReport | RefusalReason> {
     const { maxSummaryTokens } = this.#settings;
-    const request = compactionRequest(session, call.request, decision.reason, maxSummaryTokens);
+    const request = session.compactionRequest(call.request, decision.reason, maxSummaryTokens);
     const mayUsePrepared = decision.reason !== "tool_output";
     if (
       mayUsePrepared &&
@@ -466,11 +444,9 @@ export class SessionManager {
     return this.#sessions.withLease(
       session,
       async (fence) => {
-        const context = await this.#runContext(session, fence);
-        const prepared = mayUsePrepared
-          ? await this.#background?.commit(session, request, context)
-          : undefined;
-        return prepared ?? compactSession(session, request, context);
+        const compaction = new Compaction(session, request, await this.#runContext(session, fence));
+        const prepared = mayUsePrepared ? await this.#background?.take(session, request) : undefined;
+        return prepared === undefined ? compaction.run() : compaction.commit(prepared);
       },
       call.request.signal,
     );
@@ -483,7 +459,7 @@ export class SessionManager {
       ...this.#parts,
       archive,
       announce: this.#announcer(session),
-      model: session.settings.model,
+      model: session.context === undefined ? this.#settings.model : session.settings.model,
       onFailure: this.#settings.onStorageFailure,
       findFaults: this.#lists?.findFaults,
       save: (compacted, state) => this.#sessions.save(compacted, state, fence),
@@ -497,7 +473,8 @@ export class SessionManager {
     if (beforeCacheLapse === undefined) return;
     const ms = Math.max(0, cacheTtlSeconds - beforeCacheLapse) * 1000;
     const start = (): void => this.#startBackground(call, session, coldShare(policy));
-    this.#backgroundCompactions().startLater(session.id, ms, start);
+    this.#background ??= new BackgroundCompactions(this.#parts.environment);
+    this.#background.startLater(session.id, ms, start);
   }
 
   /** Prepares a compaction in the background for a request over this share of the window. */
@@ -505,23 +482,18 @@ export class SessionManager {
     const usagePct = session.requestTokens / session.settings.maxContextTokens;
     if (usagePct < share || !session.hasGrown(session.requestTokens)) return;
     const { maxSummaryTokens } = this.#settings;
-    const prepare = async (snapshot: Session, signal: AbortSignal) => {
-      const request = compactionRequest(
-        snapshot,
+    const compactionOf = async (snapshot: Session, signal: AbortSignal): Promise<Compaction> => {
+      const request = snapshot.compactionRequest(
         { ...call.request, signal },
         "trigger_pct",
         maxSummaryTokens,
       );
-      return prepareCompaction(snapshot, request, await this.#runContext(snapshot));
+      return new Compaction(snapshot, request, await this.#runContext(snapshot));
     };
-    this.#backgroundCompactions().start(session, prepare, (error) =>
+    this.#background ??= new BackgroundCompactions(this.#parts.environment);
+    this.#background.start(session, compactionOf, (error) =>
       this.#announcer(session)({ kind: "failed", error, fallback: FALLBACK.atTrigger }),
     );
-  }
-
-  #backgroundCompactions(): BackgroundCompactions {
-    this.#background ??= new BackgroundCompactions((...timer) => this.#parts.environment.later(...timer));
-    return this.#background;
   }
 
   /** True if the list fits and no compaction was requested. */
@@ -542,11 +514,8 @@ export class SessionManager {
     refused: RefusalReason | undefined,
   ): CompactionResult<T> {
     const { codec } = session.current;
-    const size = {
-      messages: session.view.length,
-      elapsedMs: this.#parts.environment.clock() - call.started,
-      refused,
-    };
+    const elapsedMs = this.#parts.environment.clock() - call.started;
+    const size = { messages: session.view.length, elapsedMs, refused };
     return {
       messages: session.asGiven ? (call.messages as T[]) : (codec.encode(session.view) as T[]),
       summary: session.activeState.summary?.text,
@@ -570,13 +539,8 @@ export class SessionManager {
   #warnOfFrequent(session: Session, report: CompactionReport): void {
     if (report.reason === "manual" || !session.noteInterval()) return;
     const { policy, maxContextTokens: maxTokens } = session.settings;
-    this.#announcer(session)({
-      kind: "compactsOften",
-      report,
-      policy,
-      fixedTokens: session.fixedTokens,
-      maxTokens,
-    });
+    const { fixedTokens } = session;
+    this.#announcer(session)({ kind: "compactsOften", report, policy, fixedTokens, maxTokens });
   }
 
   #announcer({ id }: Session): Announce {
@@ -628,11 +592,5 @@ function overtakenByOthers(sessionId: string, cause: unknown): CompactError {
     place: sessionId,
     hint: "Read the conversation again and repeat the call with its messages as they are now. Two conversations need a session id each.",
     cause,
-  });
-}
-
-function nothingToUndo(sessionId: string): CompactError {
-  return new CompactError("NotFound", `session ${JSON.stringify(sessionId)} has no compaction to undo`, {
-    hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
   });
 }

@@ -129,11 +129,11 @@ export function messageText(message: Message): string {
 }
 
 export function toolCalls(message: Message): ToolCallPart[] {
-  return message.parts.filter((part): part is ToolCallPart => part.type === "toolCall");
+  return message.parts.filter((part) => part.type === "toolCall");
 }
 
 export function toolResults(message: Message): ToolResultPart[] {
-  return message.parts.filter((part): part is ToolResultPart => part.type === "toolResult");
+  return message.parts.filter((part) => part.type === "toolResult");
 }
 
 /** Returns, for each message of a list, the ids of its calls and results of the named tools. */
@@ -482,33 +482,4 @@ function fieldsOf(part: Exclude<Part, ToolResultPart>): readonly string[] {
 function mixContent(state: HashState, content: ToolResultPart["content"]): void {
   if (typeof content === "string") mix(state, content);
   else for (const piece of content) mixPart(state, piece);
-}
-
-/** Deep equality of JSON values with keys in the same order; false for class instances. */
-export function sameJson(one: unknown, other: unknown): boolean {
-  if (one === other) return true;
-  if (typeof one !== "object" || typeof other !== "object" || one === null || other === null) return false;
-  if (Array.isArray(one)) return Array.isArray(other) && sameItems(one, other);
-  return isPlain(one) && isPlain(other) && sameFields(one, other);
-}
-
-function sameItems(one: readonly unknown[], other: readonly unknown[]): boolean {
-  if (one.length !== other.length) return false;
-  for (let index = 0; index < one.length; index += 1) if (!sameJson(one[index], other[index])) return false;
-  return true;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
-const isPlain = (value: object): value is Fields => Object.getPrototypeOf(value) === Object.prototype;
-
-function sameFields(one: Fields, other: Fields): boolean {
-  const keys = Object.keys(one);
-  const others = Object.keys(other);
-  if (keys.length !== others.length) return false;
-  for (let index = 0; index < keys.length; index += 1) {
-    const key = keys[index] as string;
-    if (key !== others[index] || !sameJson(one[key], other[key])) return false;
-  }
-  return true;
 }

@@ -103,51 +103,6 @@ export function* planInSteps(request: CompactionRequest): Steps<CompactionPlan> 
   return yield* finish(releaseReasoning(fitMedia(set)), limit);
 }
 
-/**
- * The planned action of each entry of the view. Apart from its entries, a view only contains our own summary
- * and a provider's compaction. Callers can reuse an id, so entries with the same id are matched by order.
- */
-export function actionsFor(
-  plan: CompactionPlan,
-  entries: readonly { readonly message: Message }[],
-): readonly (PlannedMessage | undefined)[] {
-  const planned = new Map<string, PlannedMessage[]>();
-  for (const entry of plan.entries.toReversed()) {
-    const same = planned.get(entry.id);
-    if (same === undefined) planned.set(entry.id, [entry]);
-    else same.push(entry);
-  }
-  return entries.map(({ message }) => planned.get(message.id)?.pop());
-}
-
-/** The plan extended by later messages, which stay unchanged. */
-export function extendPlan(
-  plan: CompactionPlan,
-  added: readonly Message[],
-  count: (message: Message) => number,
-): CompactionPlan {
-  const entries = added.map((message, offset): PlannedMessage => {
-    const tokens = count(message);
-    return {
-      index: plan.entries.length + offset,
-      id: message.id,
-      role: message.role,
-      layer: "recent",
-      action: "keep",
-      tokens,
-      tokensAfter: tokens,
-      reason: "came while the compaction was prepared",
-    };
-  });
-  const tokens = entries.reduce((total, entry) => total + entry.tokens, 0);
-  return {
-    ...plan,
-    entries: [...plan.entries, ...entries],
-    tokensBefore: plan.tokensBefore + tokens,
-    tokensAfter: plan.tokensAfter + tokens,
-  };
-}
-
 /** The summary's share of a target that what must stay already exceeds. */
 const MISSED_TARGET_SHARE = 0.1;
 
@@ -382,35 +337,27 @@ function endsInResult(message: Message | undefined): boolean {
 
 function tooLarge(set: KeepSet): CompactError {
   const { request, pinnedTokens } = set;
-  const { budget, fixedTokens } = request;
-  if (pinnedTokens <= budget) return restTooLarge(set);
-  const parts = `${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay`;
-  return new CompactError(
-    "InsufficientBudget",
-    `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${parts}), but only ${budget} are available`,
-    {
-      hint: `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins.${answerHint(request)}`,
-    },
-  );
-}
-
-function restTooLarge(set: KeepSet): CompactError {
-  const { budget, policy } = set.request;
+  const { budget, fixedTokens, policy } = request;
+  const refusal = (what: string, hint: string): CompactError =>
+    new CompactError("InsufficientBudget", `${what}, but only ${budget} are available`, {
+      hint: `${hint}.${answerHint(request)}`,
+    });
+  if (pinnedTokens > budget)
+    return refusal(
+      `the system prompt, tool schemas and protected messages take ${pinnedTokens} tokens (${fixedTokens} beside the messages and ${pinnedTokens - fixedTokens} in messages that must stay)`,
+      `Reduce protected memory (system prompt, protected messages, tools) or raise the context limit: ${pinnedTokens} tokens are taken before the conversation begins`,
+    );
   const cuts = policy.onOverflow === "elide";
   const least = cuts ? minCutTokens(set) : floorOf(set);
   const subject = cuts
     ? "what must stay, with every text in it cut short,"
     : "the newest turn and tool call, with what is protected,";
-  const raise = `Raise the context limit to ${least} tokens or more`;
-  const answer = answerHint(set.request);
-  return new CompactError(
-    "InsufficientBudget",
-    `${subject} take ${least} tokens${largestKept(set)}, but only ${budget} are available`,
-    {
-      hint: cuts
-        ? `${raise}, or reduce what is never cut: it takes ${set.pinnedTokens}.${answer}`
-        : `${raise}, or set onOverflow to "elide" so that oversized messages keep their head and tail.${answer}`,
-    },
+  const others = cuts
+    ? `reduce what is never cut: it takes ${pinnedTokens}`
+    : 'set onOverflow to "elide" so that oversized messages keep their head and tail';
+  return refusal(
+    `${subject} take ${least} tokens${largestKept(set)}`,
+    `Raise the context limit to ${least} tokens or more, or ${others}`,
   );
 }
 

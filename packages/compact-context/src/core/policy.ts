@@ -242,13 +242,12 @@ export type KeepCounts = Pick<
   "keepRecentTurns" | "keepToolIoPairs" | "keepRecentMessages" | "rolesNeverPrune"
 >;
 
-/** What stays in addition to what the keep counts keep. */
-export interface Stays {
+/** What stays in addition to what the keep counts keep, and what is already known of the list. */
+interface Stays {
   /** Index of the latest user message; -1 if there is none. */
   readonly ask?: number;
   readonly held?: ReadonlySet<Message>;
   readonly instructions?: ReadonlySet<Message>;
-  /** The order of the messages, if already computed. */
   readonly order?: Order;
 }
 
@@ -257,10 +256,6 @@ export interface Order {
   readonly units: readonly Unit[];
   /** See `turnStarts`. */
   readonly starts: readonly number[];
-}
-
-function orderOf(messages: readonly Message[]): Order {
-  return runAtOnce(orderInSteps(messages));
 }
 
 export function* orderInSteps(messages: readonly Message[]): Steps<Order> {
@@ -277,17 +272,36 @@ export function* orderInSteps(messages: readonly Message[]): Steps<Order> {
 export function partition(
   messages: readonly Message[],
   keep: KeepCounts,
-  { ask = latestUserMessage(messages), held, instructions, order = orderOf(messages) }: Stays = {},
+  {
+    ask = latestUserMessage(messages),
+    held,
+    instructions,
+    order = runAtOnce(orderInSteps(messages)),
+  }: Stays = {},
 ): Partition {
   const { units, starts } = order;
   const recentFrom = recentBoundary(messages, starts, keep);
-  const compaction = messages.findLastIndex(carriesCompaction);
   const needed = neededIndexes(messages, ask, held);
+  // Before its own compaction, a provider reads nothing.
+  const compaction = messages.findLastIndex(carriesCompaction);
   const pairs = newestPairs(units, messages.length - 1, keep.keepToolIoPairs);
+  const isFixed = (message: Message): boolean =>
+    isPinned(message, keep) || instructions?.has(message) === true;
+  const layerOf = ({ kind, indexes }: Unit, isPair: boolean): Layer => {
+    const members = indexes.map((index) => messages[index] as Message);
+    if (members.some(isFixed)) return "pinned";
+    if (members.some(({ meta }) => meta?.summaryVersion !== undefined)) return "remainder";
+    if (indexes.some((index) => needed.has(index))) return "recent";
+    const newest = indexes.at(-1) ?? 0;
+    if (newest < compaction) return "remainder";
+    if (isPair) return "toolPairs";
+    const byIndex = kind === "message" || keep.keepRecentMessages !== undefined;
+    return byIndex && newest >= recentFrom ? "recent" : "remainder";
+  };
   const layers: Layer[] = new Array<Layer>(messages.length).fill("remainder");
   let toolPairs = 0;
   for (const unit of units) {
-    const layer = layerOf(unit, messages, { keep, instructions, recentFrom, needed, compaction, pairs });
+    const layer = layerOf(unit, pairs.has(unit));
     if (layer === "toolPairs" || (layer === "recent" && unit.kind === "exchange")) toolPairs += unit.calls;
     for (const index of unit.indexes) layers[index] = layer;
   }
@@ -312,35 +326,6 @@ export function neededIndexes(
   const needed = new Set([ask, messages.findLastIndex(carriesCompaction)]);
   for (const message of held ?? []) needed.add(messages.indexOf(message));
   return needed;
-}
-
-interface LayerContext extends Pick<Stays, "instructions"> {
-  readonly keep: KeepCounts;
-  readonly recentFrom: number;
-  readonly needed: ReadonlySet<number>;
-  /** Index of the provider's newest own compaction, before which it reads nothing; -1 if there is none. */
-  readonly compaction: number;
-  readonly pairs: ReadonlySet<Unit>;
-}
-
-function layerOf(unit: Unit, messages: readonly Message[], context: LayerContext): Layer {
-  const { keep, instructions, needed } = context;
-  let [isSummary, isNeeded] = [false, false];
-  for (const index of unit.indexes) {
-    const message = messages[index] as Message;
-    if (isPinned(message, keep) || instructions?.has(message) === true) return "pinned";
-    isSummary ||= message.meta?.summaryVersion !== undefined;
-    isNeeded ||= needed.has(index);
-  }
-  if (isSummary) return "remainder";
-  if (isNeeded) return "recent";
-  const newest = unit.indexes.at(-1) ?? 0;
-  if (newest < context.compaction) return "remainder";
-  if (unit.kind === "message") return newest >= context.recentFrom ? "recent" : "remainder";
-  if (context.pairs.has(unit)) return "toolPairs";
-  return context.keep.keepRecentMessages !== undefined && newest >= context.recentFrom
-    ? "recent"
-    : "remainder";
 }
 
 /** True for a message that must stay unchanged. Never true for our own summary: the next one replaces it. */
@@ -372,23 +357,17 @@ function newestPairs(units: readonly Unit[], last: number, count: number): Set<U
  * one of each. `keepRecentMessages` is halved instead of turns.
  */
 export function* relaxations(keep: KeepCounts): Generator<KeepCounts> {
-  const { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune } = keep;
-  let current: KeepCounts = { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune };
+  const { rolesNeverPrune } = keep;
+  let { keepRecentTurns, keepToolIoPairs, keepRecentMessages } = keep;
   let turnNext = true;
-  yield current;
-  while (canGiveTurn(current) || current.keepToolIoPairs > 1) {
-    if ((turnNext && canGiveTurn(current)) || current.keepToolIoPairs <= 1) current = giveTurn(current);
-    else current = { ...current, keepToolIoPairs: current.keepToolIoPairs - 1 };
+  for (;;) {
+    yield { keepRecentTurns, keepToolIoPairs, keepRecentMessages, rolesNeverPrune };
+    const canGiveTurn = (keepRecentMessages ?? keepRecentTurns) > 1;
+    const canGivePair = keepToolIoPairs > 1;
+    if (!canGiveTurn && !canGivePair) return;
+    if (!canGiveTurn || (canGivePair && !turnNext)) keepToolIoPairs -= 1;
+    else if (keepRecentMessages === undefined) keepRecentTurns -= 1;
+    else keepRecentMessages = Math.floor(keepRecentMessages / 2);
     turnNext = !turnNext;
-    yield current;
   }
-}
-
-function canGiveTurn(keep: KeepCounts): boolean {
-  return (keep.keepRecentMessages ?? keep.keepRecentTurns) > 1;
-}
-
-function giveTurn(keep: KeepCounts): KeepCounts {
-  if (keep.keepRecentMessages === undefined) return { ...keep, keepRecentTurns: keep.keepRecentTurns - 1 };
-  return { ...keep, keepRecentMessages: Math.floor(keep.keepRecentMessages / 2) };
 }

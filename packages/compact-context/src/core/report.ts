@@ -122,49 +122,7 @@ function layerSizes(
   return sizes;
 }
 
-export function reportOf(
-  { reason, format, counter }: CompactionRequest,
-  outcome: Outcome,
-  told: Pick<CompactionReport, "archive" | "elapsedMs" | "tokensBefore" | "tokensAfter">,
-): CompactionReport {
-  const { plan } = outcome;
-  const count = (action: PlannedMessage["action"]): number =>
-    plan.entries.filter((entry) => entry.action === action).length;
-  const summary = { messages: outcome.summary === undefined ? 0 : 1, tokens: outcome.summaryTokens };
-  const after = (entry: PlannedMessage): number | undefined =>
-    entry.action === "summarize" ? undefined : entry.tokensAfter;
-  return {
-    compacted: true,
-    reason,
-    refused: undefined,
-    format,
-    ...told,
-    range: counter.range(told.tokensAfter),
-    messagesBefore: plan.entries.length,
-    messagesAfter: outcome.messages.length,
-    layers: {
-      before: layerSizes(plan.entries, (entry) => entry.tokens),
-      after: layerSizes(plan.entries, after, summary),
-    },
-    prunedCount: count("summarize"),
-    clearedCount: count("clear"),
-    elidedCount: count("elide"),
-    reasoningDropped: plan.entries.filter((entry) => entry.edit?.stripReasoning === true).length,
-    newestAsk: plan.newestAsk?.fate,
-    summaryVersion: outcome.summary?.version,
-    summaryTokens: outcome.summaryTokens,
-    summarizer: outcome.summarizer,
-    failures: outcome.failures,
-    attempts: outcome.attempts,
-    coverage: outcome.made?.coverage,
-    check: outcome.made?.check,
-    rungs: outcome.rungs,
-    plan,
-  };
-}
-
-const NONE = { messages: 0, tokens: 0 };
-const NOTHING: LayerSizes = { pinned: NONE, summary: NONE, recent: NONE, toolPairs: NONE, remainder: NONE };
+const NOTHING = layerSizes([], () => undefined);
 
 export function unchangedReport(
   reason: TriggerReason,
@@ -202,6 +160,45 @@ export function unchangedReport(
   };
 }
 
+export function reportOf(
+  { reason, format, counter }: CompactionRequest,
+  outcome: Outcome,
+  told: Pick<CompactionReport, "archive" | "elapsedMs" | "tokensBefore" | "tokensAfter">,
+): CompactionReport {
+  const { plan, made, summary, summaryTokens, summarizer, failures, attempts, rungs } = outcome;
+  const { entries } = plan;
+  const count = (action: PlannedMessage["action"]): number =>
+    entries.filter((entry) => entry.action === action).length;
+  const own = { messages: summary === undefined ? 0 : 1, tokens: summaryTokens };
+  const after = ({ action, tokensAfter }: PlannedMessage): number | undefined =>
+    action === "summarize" ? undefined : tokensAfter;
+  const size = { messages: entries.length, elapsedMs: told.elapsedMs };
+  return {
+    ...unchangedReport(reason, format, counter.range(told.tokensAfter), size),
+    ...told,
+    compacted: true,
+    messagesAfter: outcome.list.length,
+    layers: {
+      before: layerSizes(entries, ({ tokens }) => tokens),
+      after: layerSizes(entries, after, own),
+    },
+    prunedCount: count("summarize"),
+    clearedCount: count("clear"),
+    elidedCount: count("elide"),
+    reasoningDropped: entries.filter(({ edit }) => edit?.stripReasoning === true).length,
+    newestAsk: plan.newestAsk?.fate,
+    summaryVersion: summary?.version,
+    summaryTokens,
+    summarizer,
+    failures,
+    attempts,
+    coverage: made?.coverage,
+    check: made?.check,
+    rungs,
+    plan,
+  };
+}
+
 /** The layer of each message; our own summary is a separate layer. */
 export function layersOf(messages: readonly Message[], keep: KeepCounts): LayerName[] {
   const marked = markSummaries(messages);
@@ -219,15 +216,10 @@ export function recoverableRefusal(error: unknown): RefusalReason | undefined {
   return hasCode(error, "InsufficientBudget") ? "nothing_to_compact" : undefined;
 }
 
-/** The refusal that corresponds to a decision against a due compaction. */
+/** The refusal that corresponds to a decision against a due compaction; undefined below the trigger. */
 export function refusalFor(reason: TriggerReason): RefusalReason | undefined {
   if (reason === "nothing_eligible") return "nothing_to_compact";
-  const isRefusal =
-    reason === "just_compacted" ||
-    reason === "undone" ||
-    reason === "attempts_failed" ||
-    reason === "fixed_over_trigger";
-  return isRefusal ? reason : undefined;
+  return reason === "below_trigger" ? undefined : (reason as RefusalReason);
 }
 
 export function reasonFor(refused: RefusalReason): TriggerReason {

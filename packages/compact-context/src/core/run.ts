@@ -10,9 +10,9 @@ import {
 import { applyPlan, type Outcome, stateAfter } from "./apply.ts";
 import type { ArchiveStore } from "./archive.ts";
 import { contentHash, type Message } from "./message.ts";
-import { type CompactionPlan, extendPlan, planInSteps } from "./plan.ts";
-import type { TriggerReason } from "./policy.ts";
-import { type Environment, FALLBACK, type LiveConversation, type Summarizer } from "./ports.ts";
+import { type CompactionPlan, type PlannedMessage, planInSteps } from "./plan.ts";
+import { isPinned } from "./policy.ts";
+import { type Environment, FALLBACK, type Summarizer } from "./ports.ts";
 import {
   type Announce,
   type ArchiveReceipt,
@@ -21,13 +21,15 @@ import {
   type RefusalReason,
   reportOf,
   type StepTimes,
+  type UndoneCompaction,
 } from "./report.ts";
 import type { Session } from "./session.ts";
-import { groupUnits, isProjectInstructions } from "./units.ts";
-import type { CompactionRequest, ManualRequest } from "./usage.ts";
-import type { SessionState } from "./view.ts";
+import { archiveId } from "./transcript.ts";
+import type { CompactionRequest } from "./usage.ts";
+import type { ReplacedState, SessionState } from "./view.ts";
 
-// One compaction of a session: plan, archive, apply, commit. It may be prepared in the background and committed later.
+// One compaction of a session: plan, archive, apply, commit. It may be prepared in the background, committed later,
+// and undone.
 // When it fails, the session is unchanged. Durable, in this order, so that a kill between any two loses nothing:
 //   1. the transcript of the whole view      a step that no state names is compared and used again
 //   2. what leaves, queued for a memory      handed on only when the stored state names it
@@ -65,12 +67,8 @@ export interface RunContext {
   save(session: Session, state: SessionState): Promise<string>;
 }
 
-function timeOf({ environment }: RunContext): string {
-  return environment.now().toISOString();
-}
-
 /** A compaction that has not been committed yet; the session is unchanged. */
-export interface PreparedCompaction {
+interface PreparedCompaction {
   readonly outcome: Outcome;
   readonly receipt: ArchiveReceipt | undefined;
   /** Its number in the session, also used for its archive files. */
@@ -81,91 +79,176 @@ export interface PreparedCompaction {
   readonly times: StepTimes;
 }
 
-/** Compacts a session, or returns the reason why it is unchanged. */
-export async function compactSession(
-  session: Session,
-  request: CompactionRequest,
-  context: RunContext,
-): Promise<CompactionReport | RefusalReason> {
-  const prepared = await prepareCompaction(session, request, context);
-  return typeof prepared === "string" ? prepared : commitCompaction(session, request, prepared, context);
+export class Compaction {
+  readonly #session: Session;
+  readonly #request: CompactionRequest;
+  readonly #context: RunContext;
+
+  constructor(session: Session, request: CompactionRequest, context: RunContext) {
+    this.#session = session;
+    this.#request = request;
+    this.#context = context;
+  }
+
+  /** Compacts the session, or returns the reason why it is unchanged. */
+  async run(): Promise<CompactionReport | RefusalReason> {
+    const prepared = await this.prepare();
+    return typeof prepared === "string" ? prepared : this.commit(prepared);
+  }
+
+  /** Plans, archives and summarizes; does not change the session. */
+  async prepare(): Promise<PreparedCompaction | RefusalReason> {
+    const { announce, pause, environment, findFaults, summarizers } = this.#context;
+    const { messages, signal } = this.#request;
+    const started = environment.clock();
+    await pause();
+    const plan = await runInSteps(planInSteps(this.#request), pause);
+    const refused = refusalOf(this.#request, plan);
+    if (refused !== undefined) return refused;
+    const decidedAt = this.#time();
+    const faults = findFaults === undefined ? [] : await runInSteps(findFaults(messages), pause);
+    if (faults.length > 0) announce({ kind: "malformed", faults });
+    await pause();
+    const receipt = await this.#archiveView(decidedAt);
+    const step = receipt?.step ?? this.#session.state.step + 1;
+    const startedAt = this.#time();
+    const outcome = await applyPlan(this.#request, receipt === undefined ? unarchived(plan) : plan, {
+      summarizers,
+      pause,
+      step: receipt?.step,
+      onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
+      onFailure: ({ error, fallback, attempt }) =>
+        announce({ kind: "failed", error, fallback, attempt, step }),
+    }).catch((error: unknown) => {
+      // An archived step needs a final event.
+      if (signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
+      throw error;
+    });
+    const times = { startedAt, endedAt: this.#time() };
+    return { outcome, receipt, step, decidedAt, spentMs: environment.clock() - started, times };
+  }
+
+  /** Commits what was prepared for the session's view, or for the beginning of it. */
+  async commit(prepared: PreparedCompaction): Promise<CompactionReport> {
+    const { environment, pause, save, announce } = this.#context;
+    const session = this.#session;
+    const { outcome, receipt } = prepared;
+    const started = environment.clock();
+    const startedAt = this.#time();
+    await pause();
+    // Without an archive, another compaction may have used the number in the meantime.
+    const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
+    const rewrote = this.#request.reason !== "tool_output";
+    const commit = { step, at: startedAt, rewrote };
+    const next = await runInSteps(stateAfter(session, outcome, commit), pause);
+    const queued = await this.#queue(outcome.plan, step);
+    const flushes = queued?.flushes ?? session.state.flushes;
+    const state = flushes === undefined ? next.state : { ...next.state, flushes };
+    await pause();
+    const tokensBefore = session.providerTokens(outcome.plan.tokensBefore);
+    const storedVersion = await save(session, state).catch((error: unknown) => {
+      const fallback = hasCode(error, "Conflict") ? FALLBACK.readAgain : FALLBACK.nothingPruned;
+      announce({ kind: "failed", error, fallback, step });
+      throw error;
+    });
+    session.commit(state, next.entries);
+    session.setTokens(outcome.tokensAfter);
+    session.storedVersion = storedVersion;
+    queued?.handOn();
+    const elapsedMs = prepared.spentMs + environment.clock() - started;
+    const tokensAfter = session.requestTokens;
+    const told = { archive: receipt, elapsedMs, tokensBefore, tokensAfter };
+    const report = reportOf(this.#request, outcome, told);
+    await this.#saveSummary(report, outcome);
+    this.#announceDone(prepared, report, startedAt);
+    return report;
+  }
+
+  #time(): string {
+    return this.#context.environment.now().toISOString();
+  }
+
+  /** Archives the view before anything is dropped. */
+  #archiveView(startedAt: string): Promise<ArchiveReceipt | undefined> {
+    const { archive, announce } = this.#context;
+    const { id, state, view } = this.#session;
+    const step = state.step + 1;
+    const work = async (): Promise<ArchiveReceipt> => {
+      const saved = await archive.saveTranscript(id, step, view);
+      const { location, ids } = saved;
+      announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
+      return saved;
+    };
+    const without = { fallback: FALLBACK.withoutArchive, skipped: "an archive", step };
+    return this.#unlessStopped(work, "the archive could not be written", without);
+  }
+
+  /** RUN-5: removed messages are queued before the commit and delivered after it. */
+  #queue(plan: CompactionPlan, step: number): Promise<QueuedWork | undefined> {
+    const work = async () => this.#context.beforeCommit?.queue(this.#session, plan, step);
+    const without = { fallback: FALLBACK.withoutMemory, skipped: "a memory", step };
+    return this.#unlessStopped(work, "the memory flush could not be queued", without);
+  }
+
+  /** Undefined if the work fails and `onFailure` is `continue`. */
+  async #unlessStopped<T>(
+    work: () => Promise<T>,
+    problem: string,
+    without: { readonly fallback: string; readonly skipped: string; readonly step: number },
+  ): Promise<T | undefined> {
+    const { announce, onFailure } = this.#context;
+    const { fallback, skipped, step } = without;
+    try {
+      return await work();
+    } catch (error) {
+      const goesOn = onFailure === "continue";
+      announce({ kind: "failed", error, fallback: goesOn ? fallback : FALLBACK.nothingPruned, step });
+      if (goesOn) return undefined;
+      const { hint, place } = CompactError.isInstance(error) ? error : {};
+      throw new CompactError("StorageFailed", `${problem}: ${errorMessage(error)}`, {
+        hint: `${hint || "Fix the storage."} Or set storage.onFailure to "continue" to prune without ${skipped}.`,
+        place,
+        cause: error,
+      });
+    }
+  }
+
+  async #saveSummary({ archive: receipt, tokensBefore, tokensAfter }: CompactionReport, outcome: Outcome) {
+    const { summary, summarizer = "none", summaryTokens: tokens } = outcome;
+    if (summary === undefined || receipt === undefined) return;
+    const { archive, announce } = this.#context;
+    const { step } = receipt;
+    const { version, text } = summary;
+    const { strategy } = this.#request.policy;
+    const made = { version, text, strategy, summarizer, at: this.#time(), tokens, tokensBefore, tokensAfter };
+    await archive
+      .saveSummary(this.#session.id, step, made)
+      .catch((error: unknown) =>
+        announce({ kind: "failed", error, fallback: FALLBACK.summaryNotArchived, step }),
+      );
+  }
+
+  #announceDone(prepared: PreparedCompaction, report: CompactionReport, startedAt: string): void {
+    const { announce, model } = this.#context;
+    const { policy, reason, note } = this.#request;
+    const { outcome, step, decidedAt, times } = prepared;
+    const decision = { triggered: true, reason };
+    const moment = { startedAt: decidedAt, endedAt: decidedAt };
+    announce({ kind: "decision", decision, policy, model, report, note, step }, moment);
+    if (outcome.summary !== undefined) {
+      const { text } = outcome.summary;
+      announce({ kind: "summary", report, strategy: policy.strategy, text, step }, times);
+    }
+    announce({ kind: "pruned", report, model, step }, { startedAt });
+  }
 }
 
-/** Plans, archives and summarizes; does not change the session. */
-export async function prepareCompaction(
-  session: Session,
-  request: CompactionRequest,
-  context: RunContext,
-): Promise<PreparedCompaction | RefusalReason> {
-  const { announce, pause, environment } = context;
-  const started = environment.clock();
-  await pause();
-  const plan = await runInSteps(planInSteps(request), pause);
-  const refused = refusalOf(request, plan);
-  if (refused !== undefined) return refused;
-  const decidedAt = timeOf(context);
-  const looking = context.findFaults?.(request.messages);
-  const faults = looking === undefined ? [] : await runInSteps(looking, pause);
-  if (faults.length > 0) announce({ kind: "malformed", faults });
-  await pause();
-  const receipt = await archiveView(session, context, decidedAt);
-  const step = receipt?.step ?? session.state.step + 1;
-  const startedAt = timeOf(context);
-  const outcome = await applyPlan(request, receipt === undefined ? unarchived(plan) : plan, {
-    summarizers: context.summarizers,
-    pause,
-    step: receipt?.step,
-    onAttempt: (attempt) => announce({ kind: "attemptFailed", attempt, step }),
-    onFailure: ({ error, fallback, attempt }) => announce({ kind: "failed", error, fallback, attempt, step }),
-  }).catch((error: unknown) => {
-    // An archived step needs a final event.
-    if (request.signal?.aborted) announce({ kind: "failed", error, fallback: FALLBACK.nothingPruned, step });
-    throw error;
-  });
-  const times = { startedAt, endedAt: timeOf(context) };
-  return { outcome, receipt, step, decidedAt, spentMs: environment.clock() - started, times };
-}
-
+/** Without an archive, stubs name no archive id. */
 function unarchived(plan: CompactionPlan): CompactionPlan {
   const entries = plan.entries.map((entry) =>
     entry.edit === undefined ? entry : { ...entry, edit: { ...entry.edit, unarchived: true as const } },
   );
   return { ...plan, entries };
-}
-
-/** Commits a compaction to the session whose view it was prepared for. */
-async function commitCompaction(
-  session: Session,
-  request: CompactionRequest,
-  prepared: PreparedCompaction,
-  context: RunContext,
-): Promise<CompactionReport> {
-  const started = context.environment.clock();
-  const startedAt = timeOf(context);
-  const { outcome, receipt } = prepared;
-  const { plan } = outcome;
-  await context.pause();
-  // Without an archive, another compaction may have used the number in the meantime.
-  const step = Math.max(prepared.step, session.state.step + (receipt === undefined ? 1 : 0));
-  const rewrote = request.reason !== "tool_output";
-  const commit = { step, at: timeOf(context), rewrote };
-  const next = await runInSteps(stateAfter(session, plan, outcome, commit), context.pause);
-  const queued = await queueBeforeCommit(session, plan, step, context);
-  const flushes = queued?.flushes ?? session.state.flushes;
-  const state = flushes === undefined ? next.state : { ...next.state, flushes };
-  await context.pause();
-  const tokensBefore = session.providerTokens(plan.tokensBefore);
-  const storedVersion = await saveState(session, state, step, context);
-  session.commit({ ...next, state }, outcome.messages);
-  session.setTokens(outcome.tokensAfter);
-  session.storedVersion = storedVersion;
-  queued?.handOn();
-  const elapsedMs = prepared.spentMs + context.environment.clock() - started;
-  const tokensAfter = session.requestTokens;
-  const report = reportOf(request, outcome, { archive: receipt, elapsedMs, tokensBefore, tokensAfter });
-  await saveSummary(session, request, report, outcome, context);
-  announceDone(request, prepared, report, startedAt, context);
-  return report;
 }
 
 /**
@@ -184,118 +267,6 @@ function refusalOf(
   return plan.tokensAfter < plan.tokensBefore ? undefined : "no_gain";
 }
 
-/** Archives the view before anything is dropped; undefined if that fails and `onFailure` is `continue`. */
-async function archiveView(
-  session: Session,
-  { archive, announce, onFailure }: RunContext,
-  startedAt: string,
-): Promise<ArchiveReceipt | undefined> {
-  const step = session.state.step + 1;
-  try {
-    const saved = await archive.saveTranscript(session.id, step, session.view, session.originals);
-    const { location, ids } = saved;
-    announce({ kind: "archived", step: saved.step, location, messages: ids.length }, { startedAt });
-    return saved;
-  } catch (error) {
-    if (announceSkipped(error, FALLBACK.withoutArchive, { announce, onFailure, step })) return undefined;
-    throw storageFailed("the archive could not be written", error, "an archive");
-  }
-}
-
-/** Reports a failure; true if the compaction continues without the failed part. */
-function announceSkipped(
-  error: unknown,
-  fallback: string,
-  { announce, onFailure, step }: Pick<RunContext, "announce" | "onFailure"> & { readonly step: number },
-): boolean {
-  const goesOn = onFailure === "continue";
-  announce({ kind: "failed", error, fallback: goesOn ? fallback : FALLBACK.nothingPruned, step });
-  return goesOn;
-}
-
-/** RUN-5: removed messages are queued before the commit and delivered after it. */
-async function queueBeforeCommit(
-  session: Session,
-  plan: CompactionPlan,
-  step: number,
-  { beforeCommit, announce, onFailure }: RunContext,
-): Promise<QueuedWork | undefined> {
-  try {
-    return await beforeCommit?.queue(session, plan, step);
-  } catch (error) {
-    if (announceSkipped(error, FALLBACK.withoutMemory, { announce, onFailure, step })) return undefined;
-    throw storageFailed("the memory flush could not be queued", error, "a memory");
-  }
-}
-
-async function saveState(
-  session: Session,
-  state: SessionState,
-  step: number,
-  { save, announce }: RunContext,
-): Promise<string> {
-  try {
-    return await save(session, state);
-  } catch (error) {
-    const fallback = hasCode(error, "Conflict") ? FALLBACK.readAgain : FALLBACK.nothingPruned;
-    announce({ kind: "failed", error, fallback, step });
-    throw error;
-  }
-}
-
-async function saveSummary(
-  { id }: Session,
-  { policy }: CompactionRequest,
-  report: CompactionReport,
-  outcome: Outcome,
-  context: RunContext,
-): Promise<void> {
-  if (outcome.summary === undefined || report.archive === undefined) return;
-  const { archive, announce } = context;
-  const { step } = report.archive;
-  try {
-    await archive.saveSummary(id, step, {
-      version: outcome.summary.version,
-      text: outcome.summary.text,
-      strategy: policy.strategy,
-      summarizer: outcome.summarizer ?? "none",
-      at: timeOf(context),
-      tokens: outcome.summaryTokens,
-      tokensBefore: report.tokensBefore,
-      tokensAfter: report.tokensAfter,
-    });
-  } catch (error) {
-    announce({ kind: "failed", error, fallback: FALLBACK.summaryNotArchived, step });
-  }
-}
-
-function storageFailed(what: string, error: unknown, skipped: string): CompactError {
-  const { hint = "", place } = CompactError.isInstance(error) ? error : {};
-  const first = hint === "" ? "Fix the storage." : hint;
-  return new CompactError("StorageFailed", `${what}: ${errorMessage(error)}`, {
-    hint: `${first} Or set storage.onFailure to "continue" to prune without ${skipped}.`,
-    place,
-    cause: error,
-  });
-}
-
-function announceDone(
-  { policy, reason, note }: CompactionRequest,
-  { outcome, step, decidedAt, times }: PreparedCompaction,
-  report: CompactionReport,
-  startedAt: string,
-  { announce, model }: RunContext,
-): void {
-  const decision = { triggered: true, reason };
-  const moment = { startedAt: decidedAt, endedAt: decidedAt };
-  announce({ kind: "decision", decision, policy, model, report, note, step }, moment);
-  if (outcome.summary !== undefined) {
-    const { text } = outcome.summary;
-    announce({ kind: "summary", report, strategy: policy.strategy, text, step }, times);
-  }
-  announce({ kind: "pruned", report, model, step }, { startedAt });
-}
-
 // ---- background compactions
 
 interface BackgroundCompaction {
@@ -312,12 +283,12 @@ interface BackgroundCompaction {
 /** Compactions in preparation, at most one per session; they change nothing until committed. */
 export class BackgroundCompactions {
   readonly #compactions = new Map<string, BackgroundCompaction>();
-  readonly #later: Environment["later"];
+  readonly #environment: Environment;
   /** Cancel functions of compactions scheduled to start later, by session. */
   readonly #timers = new Map<string, () => void>();
 
-  constructor(later: Environment["later"]) {
-    this.#later = later;
+  constructor(environment: Environment) {
+    this.#environment = environment;
   }
 
   /** Calls `start` after `ms`, unless cancelled. */
@@ -327,7 +298,7 @@ export class BackgroundCompactions {
       if (!this.isRunning(sessionId)) this.forget(sessionId);
       start();
     };
-    this.#timers.set(sessionId, this.#later(ms, begin));
+    this.#timers.set(sessionId, this.#environment.later(ms, begin));
   }
 
   callOff(sessionId: string): void {
@@ -335,30 +306,29 @@ export class BackgroundCompactions {
     this.#timers.delete(sessionId);
   }
 
-  /** Starts `work` on a snapshot, unless one is already running; failures go to `onError`. */
+  /** Prepares a compaction of a snapshot, unless one is already running; failures go to `onError`. */
   start(
     session: Session,
-    work: (snapshot: Session, signal: AbortSignal) => Promise<PreparedCompaction | RefusalReason>,
+    compactionOf: (snapshot: Session, signal: AbortSignal) => Promise<Compaction>,
     onError: (error: unknown) => void,
   ): void {
     if (this.#compactions.has(session.id)) return;
     const controller = new AbortController();
     const snapshot = session.snapshot();
-    const finished = work(snapshot, controller.signal).then(
-      (prepared) => {
+    const work = async (): Promise<void> => {
+      try {
+        const prepared = await (await compactionOf(snapshot, controller.signal)).prepare();
         if (typeof prepared !== "string") compaction.prepared = prepared;
-      },
-      (error: unknown) => {
+      } catch (error) {
         if (!controller.signal.aborted) onError(error);
-      },
-    );
+      }
+      compaction.running = false;
+    };
     const compaction: BackgroundCompaction = {
       snapshot,
       prepared: undefined,
       running: true,
-      done: finished.then(() => {
-        compaction.running = false;
-      }),
+      done: work(),
       cancel: () => controller.abort(),
     };
     this.#compactions.set(session.id, compaction);
@@ -376,21 +346,17 @@ export class BackgroundCompactions {
   }
 
   /**
-   * Waits for a prepared compaction and commits it; a manual compaction cancels it instead. Undefined if
+   * Waits for a prepared compaction and returns it; a manual compaction cancels it instead. Undefined if
    * there is none, the session no longer begins with its snapshot, or the result would not fit.
    */
-  async commit(
-    session: Session,
-    request: CompactionRequest,
-    context: RunContext,
-  ): Promise<CompactionReport | undefined> {
+  async take(session: Session, request: CompactionRequest): Promise<PreparedCompaction | undefined> {
     const compaction = this.#compactions.get(session.id);
     if (compaction === undefined) return undefined;
     if (request.reason !== "manual") await abortable(compaction.done, request.signal);
     this.forget(session.id);
-    const prepared = request.reason === "manual" ? undefined : carryOver(compaction, session, request);
-    if (prepared === undefined || prepared.outcome.tokensAfter > request.budget) return undefined;
-    return commitCompaction(session, request, prepared, context);
+    if (request.reason === "manual") return undefined;
+    const prepared = carryOver(compaction, session, request);
+    return prepared === undefined || prepared.outcome.tokensAfter > request.budget ? undefined : prepared;
   }
 }
 
@@ -407,24 +373,35 @@ function carryOver(
   const { length } = snapshot.view;
   if (prepared === undefined || session.view.length < length) return undefined;
   const { outcome } = prepared;
+  const { plan, list } = outcome;
   if (!snapshot.view.every((message, index) => isSame(message, session.view[index]))) return undefined;
-  const added = session.view.slice(length);
-  const { counter } = session.current;
-  const extended = extendPlan(outcome.plan, added, (message) => counter.countMessage(message));
-  const moved = fixedTokens - extended.fixedTokens;
-  const plan = {
-    ...extended,
-    fixedTokens,
-    tokensBefore: extended.tokensBefore + moved,
-    tokensAfter: extended.tokensAfter + moved,
-  };
+  const added = session.entries.slice(length).map((entry, offset) => ({ ...entry, index: length + offset }));
+  const planned = added.map(
+    ({ message: { id, role }, index, tokens }): PlannedMessage => ({
+      index,
+      id,
+      role,
+      layer: "recent",
+      action: "keep",
+      tokens,
+      tokensAfter: tokens,
+      reason: "came while the compaction was prepared",
+    }),
+  );
+  const more = planned.reduce((total, { tokens }) => total + tokens, fixedTokens - plan.fixedTokens);
   return {
     ...prepared,
     outcome: {
       ...outcome,
-      plan,
-      messages: [...outcome.messages, ...added],
-      tokensAfter: outcome.tokensAfter + plan.tokensAfter - outcome.plan.tokensAfter,
+      plan: {
+        ...plan,
+        entries: [...plan.entries, ...planned],
+        fixedTokens,
+        tokensBefore: plan.tokensBefore + more,
+        tokensAfter: plan.tokensAfter + more,
+      },
+      list: [...list, ...added.map(({ message, pinned, index }) => ({ message, pinned, index }))],
+      tokensAfter: outcome.tokensAfter + more,
     },
   };
 }
@@ -434,65 +411,59 @@ function isSame(before: Message, now: Message | undefined): boolean {
   return now !== undefined && before.id === now.id && contentHash(before) === contentHash(now);
 }
 
-// ---- the request for a compaction
+// ---- undo
 
-/** A summary gets at most a tenth of the window, and never more than this. */
-const MAX_SUMMARY_TOKENS = 8192;
-/**
- * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
- */
-const ROOM_TO_GROW = 0.75;
+/** What an undo needs: the archive and the events, and where the state is saved. */
+type UndoContext = Pick<RunContext, "archive" | "announce" | "save" | "model">;
 
-/** The compaction of a session's view. */
-export function compactionRequest(
+/** Puts the state before the newest compaction back. Rejects with `NotFound` if there is nothing to undo. */
+export async function undoCompaction<T>(
   session: Session,
-  request: ManualRequest,
-  reason: TriggerReason,
-  maxSummaryTokens: number | undefined,
-): CompactionRequest {
-  const { policy, maxContextTokens, reasoningBound, summaryRole } = session.settings;
-  const { codec, counter, edit } = session.current;
-  const isManual = reason === "manual";
-  const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
-  // With too many messages, filling up to the target would keep them.
-  const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
-  return {
-    messages: session.view,
-    format: codec.format,
-    counter,
-    policy,
-    reason,
-    fixedTokens: session.fixedTokens,
-    budget: session.budget(),
-    mostImages: session.mostImages(),
-    answerTokens: session.answerTokens,
-    target: isManual ? request.targetTokens : target,
-    preferred: isManual ? undefined : session.triggerTokens() * ROOM_TO_GROW,
-    maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
-    summaryRole,
-    lastSummaryVersion: session.state.summary?.version,
-    reasoningBound,
-    archiveId: edit.archiveId,
-    instructions: new Set(session.view.filter(isProjectInstructions)),
-    recalled: session.recalled(),
-    note: isManual ? request.note : session.requested || undefined,
-    signal: request.signal,
-    live: () => liveConversation(session, request),
-  };
+  { archive, announce, save, model }: UndoContext,
+): Promise<UndoneCompaction<T>> {
+  const state = session.withoutCompaction();
+  const { before } = session.activeState;
+  if (state === undefined || before === undefined) throw nothingToUndo(session.id);
+  const messages = session.context === undefined ? undefined : await listBefore<T>(session, before, archive);
+  session.storedVersion = await save(session, state);
+  const { step } = before;
+  const { tokensAfter } = state;
+  const tokensBefore = session.state.tokensAfter + tokensAfter - before.tokens;
+  session.goBack(state);
+  announce({ kind: "undone", model, step, tokensBefore, tokensAfter });
+  return { step, tokens: tokensAfter, messages };
 }
 
-/** The conversation for a model that continues it; undefined if calls are open or the format is unknown. */
-function liveConversation(
-  session: Session,
-  { system, tools, compact }: ManualRequest,
-): LiveConversation | undefined {
-  const { codec } = session.current;
-  if (codec.neutral || codec.format === undefined) return undefined;
-  if (groupUnits(session.view).some((unit) => unit.open > 0)) return undefined;
-  return {
-    prefix: { format: codec.format, messages: codec.encode(session.view), system, tools },
-    messages: session.view,
-    tokens: session.usage.tokens,
-    compact,
-  };
+export function nothingToUndo(sessionId: string): CompactError {
+  return new CompactError("NotFound", `session ${JSON.stringify(sessionId)} has no compaction to undo`, {
+    hint: "Only the newest compaction of a session can be undone, once. `recall(sessionId).restore()` gives earlier lists.",
+  });
+}
+
+/**
+ * The list before a compaction, followed by later messages: the caller's own objects if still in the view,
+ * otherwise the archive's. Undefined if the archive does not have all of it.
+ */
+async function listBefore<T>(
+  { id, view, entries, current, settings }: Session,
+  { step, kept, logged }: ReplacedState,
+  archive: ArchiveStore,
+): Promise<T[] | undefined> {
+  const steps = await archive.steps(id);
+  if (!steps.includes(step)) return undefined;
+  const { messages, problems } = await archive.readTranscript(id, step);
+  if (problems.length > 0) return undefined;
+  const shown = new Map(view.map((message) => [archiveId(message), message]));
+  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
+  const unpinned = before.filter(
+    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
+  );
+  // A compaction prepared in the background archived a shorter list than the one it was committed to.
+  const from = kept[unpinned.length]?.at ?? logged;
+  const archived = new Set(messages.map((message) => message.archiveId));
+  const since = entries.filter(({ at, message }) => {
+    if (message.meta?.summaryVersion !== undefined) return false;
+    return at === undefined ? !archived.has(archiveId(message)) : at >= from;
+  });
+  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

@@ -1,13 +1,11 @@
-import { type CompactError, type Steps, startsWith } from "../errors.ts";
-import type { NextView } from "./apply.ts";
-import type { Originals } from "./archive.ts";
+import { type CompactError, runAtOnce, type Steps } from "../errors.ts";
+import { codecFor, type KnownList, KnownLists, withNatives } from "./lists.ts";
 import {
   callsOfTools,
   hashesOf,
   imageCount,
   type Message,
   markSummaries,
-  sameJson,
   toolResults,
   wireBytes,
 } from "./message.ts";
@@ -20,27 +18,30 @@ import {
   heldBack,
   isPinned,
   mostImages,
-  type Policy,
   type TriggerDecision,
   type TriggerReason,
 } from "./policy.ts";
-import type { Codecs, ListCodec, RequestCount, TokenCounter } from "./ports.ts";
+import type { LiveConversation, RequestCount, TokenCounter } from "./ports.ts";
 import { archiveId } from "./transcript.ts";
+import { groupUnits, isProjectInstructions } from "./units.ts";
 import {
+  type CompactionRequest,
   calibrated,
   calibratedBudget,
   leastTokens,
+  type ManualRequest,
   type MessageTotals,
   observeUsage,
   type PreflightRequest,
   requestBreakdown,
+  type SessionSettings,
   totalOf,
 } from "./usage.ts";
 import {
   appendEntry,
   assemble,
   emptyState,
-  keptMessage,
+  keptMessages,
   type LoggedMessage,
   project,
   type SessionState,
@@ -54,40 +55,12 @@ import {
 // methods change it: `observe` reads a list, `commit` applies a compaction, `fail` counts a failed attempt,
 // `keep` takes a stored state.
 
-/** Settings that all sessions share. */
-export interface SessionSettings {
-  readonly policy: Policy;
-  readonly summaryRole: "assistant" | "user" | "system";
-  readonly maxContextTokens: number;
-  /** The model's name, for events. */
-  readonly model: string | undefined;
-  /** The model accepts signed reasoning only after an unchanged prefix. */
-  readonly reasoningBound: boolean;
-  readonly codecs: Codecs;
-  /** The counter of the model; if no model is named, the default for lists of this format. */
-  counterFor(format: ListCodec["format"]): TokenCounter;
-  /** Input tokens of a provider's usage record; undefined if it has none. */
-  readUsage(usage: unknown): number | undefined;
-  /** True if the window limits the input alone, so that the answer takes nothing from it. */
-  limitsInputOnly(format: ListCodec["format"]): boolean;
-}
-
-/** A native list that maps to the session's view, with its decoded messages. */
-interface Source {
-  readonly natives: unknown[];
-  readonly messages: Message[];
-  /** The list is the view: it can be returned to the caller unchanged. */
-  readonly isView: boolean;
-  /**
-   * The messages are complete and as decoded by the codec; those of a compaction's result keep their earlier
-   * ids.
-   */
-  readonly decoded: boolean;
-}
-
-/** Stands in a source for a message that is no longer in the view; a long session has thousands of them. */
-const COMPACTED: Message = { id: "", role: "assistant", parts: [] };
-
+/** A summary gets at most a tenth of the window, and never more than this. */
+const MAX_SUMMARY_TOKENS = 8192;
+/**
+ * Recalled results are restored up to this share of the trigger, so that no compaction follows immediately.
+ */
+const ROOM_TO_GROW = 0.75;
 /** Compactions with at most this many calls between them are frequent. */
 const SHORT_INTERVAL = 4;
 
@@ -99,6 +72,11 @@ const STEP_MESSAGES = 64;
 const MAX_STEPS = 256;
 /** The first step is small because it may also load a vocabulary. */
 const FIRST_MESSAGES = 8;
+
+/** How a list is read, counted and limited. */
+interface SessionContext extends ViewContext {
+  readonly settings: SessionSettings;
+}
 
 /** `MessageTotals`, writable. */
 type Totals = { -readonly [K in keyof MessageTotals]: MessageTotals[K] };
@@ -118,11 +96,6 @@ export class Session {
   stored: SessionState = this.state;
   /** Version of the stored state; null if nothing is stored. */
   storedVersion: string | null = null;
-  /**
-   * Places of the originals in the last saved transcript, for messages still in the view; `step` is NaN after
-   * the history changed.
-   */
-  readonly originals: Originals = { step: 0, of: new Map() };
   /** Why the stored state could not be read; the state here then does not reflect earlier compactions. */
   unread: CompactError | undefined;
   /** The latest list cannot be sent unchanged: its compaction waits for the storage. */
@@ -139,16 +112,13 @@ export class Session {
 
   // The latest list.
   /** How it is read and counted; undefined before the first list and after an undo. */
-  context: ViewContext | undefined;
-  #settings: SessionSettings | undefined;
+  context: SessionContext | undefined;
   /** The whole request, calibrated by reported usage if available; the breakdown is our own count. */
   usage: RequestCount = NOTHING_COUNTED;
   /** Our count of what is sent in addition to the messages. */
   fixedTokens = 0;
   /** Our uncalibrated count of the whole request; 0 before the first. */
   estimate = 0;
-  /** Lower bound of the whole request, regardless of reported usage. */
-  leastTokens = 0;
   answerTokens = 0;
   /** Tokens of the latest request, calibrated; after a compaction those of its result. */
   requestTokens = 0;
@@ -167,10 +137,11 @@ export class Session {
   /** The view has a different history than the state: nothing in it has been compacted yet. */
   leftBehind = false;
 
-  /** The counter that produced `estimate`, and the window of that request. */
-  #estimatedFor = { counterId: "", window: 0 };
-  #sources: Source[] = [];
-  #callsSince = Number.POSITIVE_INFINITY;
+  /** How the request of `estimate` was read and counted. */
+  #estimatedBy: SessionContext | undefined;
+  readonly #lists = new KnownLists();
+  /** Calls since the newest compaction; infinite before the first. */
+  callsSince: number = Number.POSITIVE_INFINITY;
   #shortIntervals = 0;
   #warnedOfFrequent = false;
 
@@ -204,7 +175,6 @@ export class Session {
     copy.entries = [...this.entries];
     copy.log = [...this.log];
     copy.totals = { ...this.totals };
-    copy.#settings = this.#settings;
     return copy;
   }
 
@@ -215,9 +185,8 @@ export class Session {
    * new to a session with a history is left to `observe`: only the whole list shows what it continues.
    */
   *readAhead(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): Steps<void> {
-    const seen = this.#sources.reduce((most, { natives }) => Math.max(most, natives.length), 0);
-    if (list.length <= seen + STEP_MESSAGES) return;
-    const known = this.context && this.#sourceOf(list, this.context.codec);
+    if (list.length <= this.#lists.length + STEP_MESSAGES) return;
+    const known = this.#startOf(list);
     if (known === undefined && (this.context !== undefined || this.state.log.length > 0)) return;
     const step = Math.max(STEP_MESSAGES, Math.ceil(list.length / MAX_STEPS));
     for (let end = (known?.natives.length ?? 0) + FIRST_MESSAGES; end < list.length; end += step) {
@@ -234,30 +203,20 @@ export class Session {
   }
 
   #read(list: readonly unknown[], request: PreflightRequest, settings: SessionSettings): void {
-    const before = this.context?.codec;
-    const known = before === undefined ? undefined : this.#sourceOf(list, before);
-    const countedBefore = this.context?.counter.id;
-    const codec = codecFor(
-      list,
-      request,
-      settings,
-      known && before && { codec: before, seen: known.natives.length },
-    );
+    const before = this.context;
+    const known = this.#startOf(list);
+    const seen = known && before && { codec: before.codec, seen: known.natives.length };
+    const codec = codecFor(list, request, settings.codecs, seen);
     const counter = settings.counterFor(codec.format);
-    const context: ViewContext = {
-      codec,
-      counter,
-      policy: settings.policy,
-      summaryRole: settings.summaryRole,
-      edit: { countText: (text) => counter.countText(text), archiveId },
-    };
+    const { policy, summaryRole } = settings;
+    const edit = { countText: (text: string) => counter.countText(text), archiveId };
+    const context = { codec, counter, policy, summaryRole, edit, settings };
     // Read again if the format turned out to be another (first messages look alike), or if another model
     // counts.
-    const same = codec.format === before?.format && counter.id === countedBefore;
+    const same = codec.format === before?.codec.format && counter.id === before?.counter.id;
     this.#show(list, same ? known : undefined, context);
     // Assigned only now: a list that cannot be read changes nothing.
     this.context = context;
-    this.#settings = settings;
   }
 
   #measure(request: PreflightRequest, settings: SessionSettings): void {
@@ -266,10 +225,8 @@ export class Session {
     const tokens = totalOf(breakdown);
     this.#learn(settings.readUsage(request.usage), counter);
     this.estimate = tokens;
-    this.#estimatedFor = { counterId: counter.id, window: settings.maxContextTokens };
-    this.leastTokens = leastTokens(tokens, this.totals.uncertain, counter);
-    const corrected = this.providerTokens(tokens);
-    this.usage = { ...counter.range(corrected), breakdown };
+    this.#estimatedBy = this.current;
+    this.usage = { ...counter.range(this.providerTokens(tokens)), breakdown };
     this.requestTokens = this.usage.tokens;
     const limitsInputOnly = settings.limitsInputOnly(this.current.codec.format);
     this.answerTokens = limitsInputOnly ? 0 : (request.maxOutputTokens ?? 0);
@@ -295,77 +252,56 @@ export class Session {
    * comparable.
    */
   #learn(reported: number | undefined, counter: TokenCounter): void {
-    const { counterId, window } = this.#estimatedFor;
-    if (reported === undefined || this.estimate === 0 || counterId !== counter.id || reported > window)
-      return;
+    const by = this.#estimatedBy;
+    if (reported === undefined || this.estimate === 0 || by?.counter.id !== counter.id) return;
+    if (reported > by.settings.maxContextTokens) return;
     const observation = { reported, estimated: this.estimate, counterId: counter.id };
     this.state = { ...this.state, calibration: observeUsage(this.state.calibration, observation) };
   }
 
   /** How the latest list is read and counted. */
-  get current(): ViewContext {
+  get current(): SessionContext {
     if (this.context === undefined) throw new Error("the session has seen no list yet");
     return this.context;
   }
 
   /** The settings of the latest list's model. */
   get settings(): SessionSettings {
-    if (this.#settings === undefined) throw new Error("the session has seen no list yet");
-    return this.#settings;
+    return this.current.settings;
   }
 
-  /** The known list that this one begins with: the same objects, or equal ones. */
-  #sourceOf(list: readonly unknown[], codec: ListCodec): Source | undefined {
-    const known = this.#sources.find(({ natives }) => natives.length > 0 && startsWith(list, natives));
-    if (known !== undefined) return known;
+  /** The known list that this one begins with. */
+  #startOf(list: readonly unknown[]): KnownList | undefined {
+    const known = this.context && this.#lists.sameStart(list);
     // A list that left its history can return to it, which only the whole list shows.
-    if (this.leftBehind) return undefined;
-    const equal = this.#sources.find(
-      (source) => source.natives.length > 0 && sharedWith(list, source, codec) === source.natives.length,
-    );
-    if (equal === undefined) return undefined;
-    takeOver(list, equal, equal.natives.length);
-    // Messages shared by several lists keep the objects of only one.
-    this.#sources = [equal];
-    return equal;
+    if (known !== undefined || this.context === undefined || this.leftBehind) return known;
+    return this.#lists.equalStart(list, this.context.codec);
   }
 
   /**
    * Of a list that extends a known one, only the new messages are read; any other list is projected as a
    * whole.
    */
-  #show(list: readonly unknown[], known: Source | undefined, context: ViewContext): void {
+  #show(list: readonly unknown[], known: KnownList | undefined, context: SessionContext): void {
     if (known !== undefined && this.#append(list, known, context)) {
       // A caller that continues our output does not return to the raw list.
-      if (known.isView) this.#sources = [known];
+      if (known.isView) this.#lists.keep(known);
       return;
     }
-    const messages = this.#decode(list, context.codec);
-    const projection = project(messages, this.state, context);
-    this.log = [...projection.log];
-    this.asGiven = projection.asGiven;
-    this.reset = projection.reset;
-    this.leftBehind = projection.reset;
-    if (projection.reset) this.originals.step = Number.NaN;
-    const shape = { summaryRole: context.summaryRole, format: context.codec.format };
-    this.#setView(assemble(projection.kept, projection.summary, shape), projection.kept, context.counter);
-    this.#sources = [{ natives: [...list], messages, isView: projection.asGiven, decoded: true }];
-  }
-
-  /** Decodes a list again, except for leading messages equal to those of the latest list. */
-  #decode(list: readonly unknown[], codec: ListCodec): Message[] {
-    const before = this.#sources.find(({ decoded }) => decoded);
-    const stays = before !== undefined && codec.format === this.context?.codec.format;
-    const shared = stays ? sharedWith(list, before, codec) : 0;
-    if (before === undefined || shared === 0) return markSummaries(codec.decode(list));
-    const messages = before.messages.slice(0, shared);
-    for (const message of markSummaries(codec.decode(list.slice(shared), messages))) messages.push(message);
-    takeOver(list, before, shared);
-    return messages;
+    const { codec, counter, summaryRole } = context;
+    const messages = this.#lists.decode(list, codec, codec.format === this.context?.codec.format);
+    const { kept, summary, log, asGiven, reset } = project(messages, this.state, context);
+    this.log = [...log];
+    this.asGiven = asGiven;
+    this.reset = reset;
+    this.leftBehind = reset;
+    const own = (message: Message): ViewEntry => unloggedEntry(message, false, context);
+    this.#setView(assemble(kept, summary, { summaryRole, format: codec.format }, own), counter);
+    this.#lists.keep({ natives: [...list], messages, isView: asGiven, decoded: true });
   }
 
   /** Adds the new messages of a known list; false if one of them is our own summary. */
-  #append(list: readonly unknown[], known: Source, context: ViewContext): boolean {
+  #append(list: readonly unknown[], known: KnownList, context: SessionContext): boolean {
     const added = list.slice(known.natives.length);
     const messages = added.length === 0 ? [] : markSummaries(context.codec.decode(added, known.messages));
     if (messages.some((message) => message.meta?.summaryVersion !== undefined)) return false;
@@ -375,39 +311,32 @@ export class Session {
       const entry = isPinned(message, context.policy)
         ? unloggedEntry(message, true, context)
         : appendEntry(this.log, message, hashOf(index, message), context);
-      this.entries.push(entry);
-      this.view.push(message);
-      this.bytes += wireBytes(message);
-      this.images += imageCount(message);
-      this.#addTokens(message, entry.tokens, context.counter);
+      this.#add(entry, context.counter);
     }
-    for (const source of this.#sources) {
-      // One by one: a very long list would overflow the stack as arguments of one call.
-      for (const native of added) source.natives.push(native);
-      for (const message of messages) source.messages.push(message);
-    }
+    this.#lists.append(added, messages);
     return true;
   }
 
-  #setView(view: readonly Message[], entries: readonly ViewEntry[], counter: TokenCounter): void {
-    this.entries = [...entries];
-    this.view = [...view];
+  #setView(entries: readonly ViewEntry[], counter: TokenCounter): void {
+    this.entries = [];
+    this.view = [];
     this.totals = { tokens: 0, uncertain: 0, system: 0, developer: 0 };
-    this.bytes = view.reduce((total, message) => total + wireBytes(message), 0);
-    this.images = view.reduce((total, message) => total + imageCount(message), 0);
-    for (const entry of entries) this.#addTokens(entry.message, entry.tokens, counter);
-    // A summary and the provider's own compaction next to it have no entries.
-    const own =
-      view.length > entries.length ? view.filter(({ meta }) => meta?.summaryVersion !== undefined) : [];
-    for (const message of own.slice(0, view.length - entries.length))
-      this.totals.tokens += counter.countMessage(message);
+    this.bytes = 0;
+    this.images = 0;
+    for (const entry of entries) this.#add(entry, counter);
   }
 
-  #addTokens(message: Message, tokens: number, counter: TokenCounter): void {
-    const { role } = message;
+  #add(entry: ViewEntry, counter: TokenCounter): void {
+    const { message, tokens } = entry;
+    const { role, meta } = message;
+    this.entries.push(entry);
+    this.view.push(message);
+    this.bytes += wireBytes(message);
+    this.images += imageCount(message);
     this.totals.tokens += tokens;
     this.totals.uncertain += counter.countUncertain(message);
-    if (role === "system" || role === "developer") this.totals[role] += tokens;
+    const isSummary = meta?.summaryVersion !== undefined;
+    if (!isSummary && (role === "system" || role === "developer")) this.totals[role] += tokens;
   }
 
   // ---- deciding
@@ -417,7 +346,7 @@ export class Session {
     const { policy, maxContextTokens } = this.settings;
     const { tokens, breakdown } = this.usage;
     const usagePct = tokens / maxContextTokens;
-    this.#callsSince += 1;
+    this.callsSince += 1;
     if (manual) return { triggered: true, reason: "manual", usagePct };
     const { bytes, cacheCold, answerTokens } = this;
     const messageTokens = breakdown.messages;
@@ -453,11 +382,6 @@ export class Session {
     return this.entries.reduce((total, entry) => total + (entry.pinned ? entry.tokens : 0), this.fixedTokens);
   }
 
-  /** Calls since the newest compaction; infinite before the first. */
-  get callsSince(): number {
-    return this.#callsSince;
-  }
-
   /** True if the request is over its budget and must not be sent. */
   isOver(): boolean {
     return this.usage.tokens > this.available();
@@ -488,15 +412,68 @@ export class Session {
 
   /** The budget in our counter's tokens, based on reported usage. */
   budget(): number {
-    const leastShare = this.estimate === 0 ? 1 : this.leastTokens / this.estimate;
-    return calibratedBudget(this.available(), this.state.calibration, {
-      counterId: this.current.counter.id,
-      leastShare,
-    });
+    const { estimate } = this;
+    const { counter } = this.current;
+    const least = leastTokens(estimate, this.totals.uncertain, counter);
+    const leastShare = estimate === 0 ? 1 : least / estimate;
+    const about = { counterId: counter.id, leastShare };
+    return calibratedBudget(this.available(), this.state.calibration, about);
+  }
+
+  // ---- the request for a compaction
+
+  /** A compaction of the view. */
+  compactionRequest(
+    request: ManualRequest,
+    reason: TriggerReason,
+    maxSummaryTokens: number | undefined,
+  ): CompactionRequest {
+    const { policy, maxContextTokens, reasoningBound, summaryRole } = this.settings;
+    const { codec, counter, edit } = this.current;
+    const isManual = reason === "manual";
+    const tenth = Math.max(256, Math.floor(maxContextTokens / 10));
+    // With too many messages, filling up to the target would keep them.
+    const target = reason === "max_messages" ? undefined : policy.targetContextTokens;
+    return {
+      messages: this.view,
+      format: codec.format,
+      counter,
+      policy,
+      reason,
+      fixedTokens: this.fixedTokens,
+      budget: this.budget(),
+      mostImages: this.mostImages(),
+      answerTokens: this.answerTokens,
+      target: isManual ? request.targetTokens : target,
+      preferred: isManual ? undefined : this.triggerTokens() * ROOM_TO_GROW,
+      maxSummaryTokens: maxSummaryTokens ?? Math.min(MAX_SUMMARY_TOKENS, tenth),
+      summaryRole,
+      lastSummaryVersion: this.state.summary?.version,
+      reasoningBound,
+      archiveId: edit.archiveId,
+      instructions: new Set(this.view.filter(isProjectInstructions)),
+      recalled: this.#recalled(),
+      note: isManual ? request.note : this.requested || undefined,
+      signal: request.signal,
+      live: () => this.#liveConversation(request),
+    };
+  }
+
+  /** The conversation for a model that continues it; undefined if calls are open or the format is unknown. */
+  #liveConversation({ system, tools, compact }: ManualRequest): LiveConversation | undefined {
+    const { codec } = this.current;
+    if (codec.neutral || codec.format === undefined) return undefined;
+    if (groupUnits(this.view).some((unit) => unit.open > 0)) return undefined;
+    return {
+      prefix: { format: codec.format, messages: codec.encode(this.view), system, tools },
+      messages: this.view,
+      tokens: this.usage.tokens,
+      compact,
+    };
   }
 
   /** Results of the recall tools since the newest compaction: the next one keeps them while there is room. */
-  recalled(): ReadonlySet<Message> {
+  #recalled(): ReadonlySet<Message> {
     const since = this.activeState.epochStart ?? 0;
     const recalls = callsOfTools(this.view, RECALL_TOOL_NAMES);
     const found = this.entries.filter(
@@ -510,8 +487,8 @@ export class Session {
 
   /** Counts the calls between compactions; returns true once, after three frequent ones in a row. */
   noteInterval(): boolean {
-    this.#shortIntervals = this.#callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
-    this.#callsSince = 0;
+    this.#shortIntervals = this.callsSince <= SHORT_INTERVAL ? this.#shortIntervals + 1 : 0;
+    this.callsSince = 0;
     if (this.#shortIntervals < 2 || this.#warnedOfFrequent) return false;
     this.#warnedOfFrequent = true;
     return true;
@@ -525,25 +502,20 @@ export class Session {
   }
 
   /** Applies the view of a compaction; raw list and output both map to it from now on. */
-  commit({ state, entries }: NextView, messages: readonly Message[]): void {
+  commit(state: SessionState, entries: readonly ViewEntry[]): void {
     const { codec, counter } = this.current;
+    const messages = entries.map(({ message }) => message);
     const natives = codec.encode(messages);
     const view = withNatives(messages, natives, codec);
     this.setState(state);
     this.log = [...state.log];
-    this.#setView(view, entries, counter);
-    this.originals.of = new Map(
-      view.flatMap((message) => {
-        const original = this.originals.of.get(message);
-        return original === undefined ? [] : [[message, original]];
-      }),
+    this.#setView(
+      entries.map((entry, index) => ({ ...entry, message: view[index] as Message })),
+      counter,
     );
     this.asGiven = false;
     this.leftBehind = false;
-    this.#sources = [
-      ...this.#sources.slice(0, 1).map((source) => withoutCompacted(source, view, codec)),
-      { natives: [...natives], messages: [...view], isView: true, decoded: false },
-    ];
+    this.#lists.compacted(natives, view, codec);
   }
 
   /** Returns to an earlier state; the view is that of the next list. */
@@ -554,8 +526,7 @@ export class Session {
     this.stall = undefined;
     this.requested = undefined;
     this.estimate = 0;
-    this.originals.step = Number.NaN;
-    this.#sources = [];
+    this.#lists.keep();
   }
 
   /** Sets the tokens of the view, in our counter. */
@@ -578,7 +549,7 @@ export class Session {
   /** The state with its newest messages in the log, for a later process. */
   resumableState(): SessionState {
     const log = [...this.log];
-    const kept = this.entries.flatMap((entry) => keptMessage(entry, log));
+    const kept = runAtOnce(keptMessages(this.entries, log, this.state.summary));
     return { ...this.state, counter: this.current.counter.id, log, kept };
   }
 
@@ -587,77 +558,4 @@ export class Session {
     const now = this.context === undefined ? this.state : this.resumableState();
     return this.activeState.before && stateWithout(this.activeState.before, now);
   }
-}
-
-/**
- * The codec that has read the list so far, unless new entries show another format; otherwise that of the
- * given or detected format.
- */
-function codecFor(
-  list: readonly unknown[],
-  { format }: PreflightRequest,
-  { codecs }: SessionSettings,
-  known: { readonly codec: ListCodec; readonly seen: number } | undefined,
-): ListCodec {
-  if (known === undefined) return codecs.forList(list, format);
-  const agrees = format === undefined || format === known.codec.format;
-  const stays = agrees && (known.codec.certain || !codecs.showFormat(list.slice(known.seen)));
-  return stays ? known.codec : codecs.forList(list, format);
-}
-
-/**
- * The number of leading messages that the list shares with the source: equal content in new objects, such as
- * JSON parsed from the wire. Stops at an object that was already there: the caller may have mutated it since
- * it was read.
- */
-function sharedWith(list: readonly unknown[], { natives, messages }: Source, { neutral }: ListCodec): number {
-  if (neutral) return 0;
-  const most = Math.min(list.length, natives.length, messages.length);
-  let shared = 0;
-  while (
-    shared < most &&
-    (messages[shared] === COMPACTED || messages[shared]?.native === natives[shared]) &&
-    natives[shared] !== list[shared] &&
-    sameJson(natives[shared], list[shared])
-  )
-    shared += 1;
-  return shared;
-}
-
-/**
- * Replaces equal objects of the source with the list's first objects, so that the caller's latest objects are
- * kept.
- */
-function takeOver(list: readonly unknown[], { natives, messages }: Source, shared: number): void {
-  for (let index = 0; index < shared; index += 1) {
-    natives[index] = list[index];
-    if (messages[index] !== COMPACTED) (messages[index] as { native?: unknown }).native = list[index];
-  }
-}
-
-/** The source of a view's raw list: of its messages, only those in the view are kept. */
-function withoutCompacted(
-  { natives, messages }: Source,
-  view: readonly Message[],
-  { decode }: ListCodec,
-): Source {
-  // The codec reads them here: it remembers of this list what it needs to decode what follows.
-  decode([], messages);
-  const shown = new Set(view);
-  for (const [index, message] of messages.entries()) if (!shown.has(message)) messages[index] = COMPACTED;
-  return { natives, messages, isView: false, decoded: false };
-}
-
-/** Keeps the natives created for summary and edited messages, so that later calls return the same objects. */
-function withNatives(
-  messages: readonly Message[],
-  natives: readonly unknown[],
-  { format, neutral }: ListCodec,
-): readonly Message[] {
-  if (neutral || format === undefined || natives.length !== messages.length) return messages;
-  return messages.map((message, index) => {
-    if (message.meta?.summaryVersion === undefined && message.edited !== true) return message;
-    const { edited: _, ...rest } = message;
-    return { ...rest, native: natives[index], format };
-  });
 }

@@ -8,8 +8,8 @@ import { createRedactor } from "../redaction/redactor.ts";
 import { createArchive } from "../search/archive.ts";
 import { createFsDriver } from "../storage/fs/driver.ts";
 import { createMemoryDriver } from "../storage/memory/driver.ts";
-import { loadState } from "./store.ts";
-import { emptyState, readState, type SessionState, writeState } from "./view.ts";
+import { loadState, readState, writeState } from "./store.ts";
+import { emptyState, type SessionState } from "./view.ts";
 
 const ask = [{ role: "user", content: "hello" }];
 const config = { maxContextTokens: 4000, policy: { hardCapBuffer: 100, keepRecentTurns: 1 } };

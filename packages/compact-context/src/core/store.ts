@@ -4,25 +4,24 @@ import {
   crc32Hex,
   errorMessage,
   hasCode,
+  isObject,
   type KeyedMutex,
   later,
+  openRecord,
+  sealRecord,
 } from "../errors.ts";
 import { type ArchiveStore, archiveFiles, conflict, sessionKey } from "./archive.ts";
 import { contentHash, type Message, summaryOf } from "./message.ts";
 import { isPinned, type Policy } from "./policy.ts";
 import type { Environment, Fence, Leases, Redaction, StorageDriver } from "./ports.ts";
 import { Session } from "./session.ts";
-import { archiveId } from "./transcript.ts";
 import {
   emptyState,
   fingerprintOf,
   type KeptMessage,
   type LoggedMessage,
-  type ReplacedState,
-  readState,
   type SessionState,
   type StoredSummary,
-  writeState,
 } from "./view.ts";
 
 // The sessions of a manager: in memory while in use, with persisted state from which a later process resumes.
@@ -37,6 +36,62 @@ interface StoreFace {
   readonly archive: ArchiveStore;
   readonly archiveDriver: StorageDriver;
   readonly stateDriver: StorageDriver;
+}
+
+// ---- the stored form of a state
+
+/**
+ * Layout version of stored states. Version 1 had `format: 1` instead and no checksum; version 2 stored all
+ * ids in full.
+ */
+const STATE_SCHEMA = 3;
+
+export function writeState({ before, ...state }: SessionState): string {
+  const places = new Map(state.log.map(([hash], index) => [hash, index]));
+  const packed = <T extends { readonly summarizedMessageIds: readonly string[] }>(part: T) => ({
+    ...part,
+    summarizedMessageIds: packIds(part.summarizedMessageIds, places),
+  });
+  return sealRecord(STATE_SCHEMA, { ...packed(state), before: before && packed(before) });
+}
+
+/** Ids as runs `[index, count]` in the log; an id not derived from the log is stored unchanged. */
+function packIds(ids: readonly string[], places: ReadonlyMap<string, number>): (string | [number, number])[] {
+  const packed: (string | [number, number])[] = [];
+  for (const id of ids) {
+    const place = places.get(id);
+    const last = packed.at(-1);
+    if (place === undefined) packed.push(id);
+    else if (typeof last === "object" && last[0] + last[1] === place) last[1] += 1;
+    else packed.push([place, 1]);
+  }
+  return packed;
+}
+
+function unpackIds<T extends { readonly summarizedMessageIds: readonly string[] }>(
+  part: T,
+  log: SessionState["log"],
+): T {
+  const packed = part.summarizedMessageIds as readonly (string | readonly [number, number])[];
+  const ids = packed.flatMap((one) =>
+    typeof one === "string" ? [one] : log.slice(one[0], one[0] + one[1]).map(([hash]) => hash),
+  );
+  return { ...part, summarizedMessageIds: ids };
+}
+
+/**
+ * Parses a stored state. Throws for text that is not a state, is damaged, or was written by a newer release.
+ */
+export function readState(text: string, place: string): SessionState {
+  const { schema, record } = openRecord(text, STATE_SCHEMA, place);
+  // Older states had a `prefix` that nothing read.
+  const { format, prefix: _, ...state } = record;
+  if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
+  const { log, kept, summarizedMessageIds, calibration } = state;
+  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && isObject(calibration);
+  if (!whole) throw new Error("parts of it are missing");
+  const { before, ...read } = unpackIds(state as unknown as SessionState, state.log as SessionState["log"]);
+  return before === undefined ? read : { ...read, before: unpackIds(before, read.log) };
 }
 
 export interface StoredState {
@@ -56,6 +111,8 @@ export async function loadState(driver: StorageDriver, sessionId: string): Promi
 function stateKey(sessionId: string): string {
   return archiveFiles.state(sessionKey(sessionId));
 }
+
+// ---- the sessions in memory
 
 /** The parts of a manager that sessions use. */
 export interface StoreParts {
@@ -417,33 +474,4 @@ function keptOf(
     next = at + 1;
   }
   return kept;
-}
-
-// ---- the list before a compaction
-
-/**
- * The list before a compaction, followed by later messages: the caller's own objects if still in the view,
- * otherwise the archive's. Undefined if the archive does not have all of it.
- */
-export async function listBefore<T>(
-  { id, view, entries, current, settings }: Session,
-  { step, kept, logged }: ReplacedState,
-  archive: ArchiveStore,
-): Promise<T[] | undefined> {
-  const steps = await archive.steps(id);
-  if (!steps.includes(step)) return undefined;
-  const { messages, problems } = await archive.readTranscript(id, step);
-  if (problems.length > 0) return undefined;
-  const shown = new Map(view.map((message) => [archiveId(message), message]));
-  const before = messages.map(({ archiveId: known, message }): Message => shown.get(known) ?? message);
-  const unpinned = before.filter(
-    (message) => !isPinned(message, settings.policy) && message.meta?.summaryVersion === undefined,
-  );
-  // A compaction prepared in the background archived a shorter list than the one it was committed to.
-  const from = kept[unpinned.length]?.at ?? logged;
-  const archived = new Set(messages.map((message) => message.archiveId));
-  const since = entries.filter(({ at, message }) =>
-    at === undefined ? !archived.has(archiveId(message)) : at >= from,
-  );
-  return current.codec.encode([...before, ...since.map(({ message }) => message)]) as T[];
 }

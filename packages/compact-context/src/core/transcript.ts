@@ -111,25 +111,22 @@ function signed(content: string): string {
   return `${content},"c":"${crc32Hex(content)}"}\n`;
 }
 
-/** Describes what is wrong with a stored line; undefined if its checksum holds. */
-function damageOf(line: string): string | undefined {
+/** The contents of a line up to `end`, or a description of what is wrong with it. */
+function contentOf(line: string, end = -1): LineContent | string {
   const checksum = CHECKSUM.exec(line);
   if (checksum === null) return "the line has no checksum: it was cut or written by something else";
-  const holds = crc32Hex(line.slice(0, checksum.index)) === checksum[1];
-  return holds ? undefined : "the line does not match its checksum";
+  if (crc32Hex(line.slice(0, checksum.index)) !== checksum[1]) return "the line does not match its checksum";
+  try {
+    return JSON.parse(end === -1 ? line : `${line.slice(0, end)}}`) as LineContent;
+  } catch {
+    return "the line is no JSON";
+  }
 }
 
 /** The start of a line, or a description of what is wrong with it. */
 export function readLineHead(line: string): LineHead | string {
-  const damage = damageOf(line);
-  if (damage !== undefined) return damage;
   // Inside JSON text, these quotes would be escaped.
-  const end = line.indexOf(',"message":');
-  try {
-    return JSON.parse(end === -1 ? line : `${line.slice(0, end)}}`) as LineHead;
-  } catch {
-    return "the line is no JSON";
-  }
+  return contentOf(line, line.indexOf(',"message":'));
 }
 
 /**
@@ -139,17 +136,12 @@ export function readLineHead(line: string): LineHead | string {
 export function readArchiveLine(
   line: string,
 ): { readonly archived?: ArchivedMessage; readonly head: LineHead } | string {
-  const damage = damageOf(line);
-  if (damage !== undefined) return damage;
-  try {
-    const content = JSON.parse(line) as LineContent;
-    if (content.at !== undefined) return { head: content };
-    const parts: unknown = content.message?.parts;
-    if (!Array.isArray(parts) || !parts.every(isObject)) return "the line holds no message";
-    return { archived: fromContent(content), head: content };
-  } catch {
-    return "the line is no JSON";
-  }
+  const content = contentOf(line);
+  if (typeof content === "string") return content;
+  if (content.at !== undefined) return { head: content };
+  const parts: unknown = content.message?.parts;
+  if (!Array.isArray(parts) || !parts.every(isObject)) return "the line holds no message";
+  return { archived: fromContent(content), head: content };
 }
 
 function fromContent(content: LineContent): ArchivedMessage {

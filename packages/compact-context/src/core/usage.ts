@@ -1,7 +1,14 @@
 import { refuseUnknown, requireOptions } from "../errors.ts";
 import type { Format, LiveSummary, Message } from "./message.ts";
 import type { Policy, TriggerReason } from "./policy.ts";
-import type { CompactByProvider, LiveConversation, TokenBreakdown, TokenCounter } from "./ports.ts";
+import type {
+  Codecs,
+  CompactByProvider,
+  ListCodec,
+  LiveConversation,
+  TokenBreakdown,
+  TokenCounter,
+} from "./ports.ts";
 
 // Cost of a request: content sent in addition to the messages, the limits, and calibration by reported usage.
 
@@ -64,6 +71,24 @@ const REQUEST_FIELDS: Readonly<Record<keyof ManualRequest, true>> = {
 export function requireRequest(request: ManualRequest): void {
   requireOptions(request, "request");
   refuseUnknown(request, REQUEST_FIELDS, "request");
+}
+
+/** Settings that all sessions share. */
+export interface SessionSettings {
+  readonly policy: Policy;
+  readonly summaryRole: "assistant" | "user" | "system";
+  readonly maxContextTokens: number;
+  /** The model's name, for events. */
+  readonly model: string | undefined;
+  /** The model accepts signed reasoning only after an unchanged prefix. */
+  readonly reasoningBound: boolean;
+  readonly codecs: Codecs;
+  /** The counter of the model; if no model is named, the default for lists of this format. */
+  counterFor(format: ListCodec["format"]): TokenCounter;
+  /** Input tokens of a provider's usage record; undefined if it has none. */
+  readUsage(usage: unknown): number | undefined;
+  /** True if the window limits the input alone, so that the answer takes nothing from it. */
+  limitsInputOnly(format: ListCodec["format"]): boolean;
 }
 
 /** A list to compact with its counter and limits: the input of planning, applying and reporting. */

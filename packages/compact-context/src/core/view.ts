@@ -1,4 +1,4 @@
-import { isObject, openRecord, sealRecord } from "../errors.ts";
+import { flatMapInSteps, type Steps } from "../errors.ts";
 import { applyEdit, type Edit, type EditContext } from "./edit.ts";
 import {
   carriesCompaction,
@@ -102,60 +102,6 @@ export function emptyState(): SessionState {
   };
 }
 
-/**
- * Layout version of stored states. Version 1 had `format: 1` instead and no checksum; version 2 stored all
- * ids in full.
- */
-const STATE_SCHEMA = 3;
-
-export function writeState({ before, ...state }: SessionState): string {
-  const places = new Map(state.log.map(([hash], index) => [hash, index]));
-  const packed = <T extends { readonly summarizedMessageIds: readonly string[] }>(part: T) => ({
-    ...part,
-    summarizedMessageIds: packIds(part.summarizedMessageIds, places),
-  });
-  return sealRecord(STATE_SCHEMA, { ...packed(state), before: before && packed(before) });
-}
-
-/** Ids as runs `[index, count]` in the log; an id not derived from the log is stored unchanged. */
-function packIds(ids: readonly string[], places: ReadonlyMap<string, number>): (string | [number, number])[] {
-  const packed: (string | [number, number])[] = [];
-  for (const id of ids) {
-    const place = places.get(id);
-    const last = packed.at(-1);
-    if (place === undefined) packed.push(id);
-    else if (typeof last === "object" && last[0] + last[1] === place) last[1] += 1;
-    else packed.push([place, 1]);
-  }
-  return packed;
-}
-
-function unpackIds<T extends { readonly summarizedMessageIds: readonly string[] }>(
-  part: T,
-  log: SessionState["log"],
-): T {
-  const packed = part.summarizedMessageIds as readonly (string | readonly [number, number])[];
-  const ids = packed.flatMap((one) =>
-    typeof one === "string" ? [one] : log.slice(one[0], one[0] + one[1]).map(([hash]) => hash),
-  );
-  return { ...part, summarizedMessageIds: ids };
-}
-
-/**
- * Parses a stored state. Throws for text that is not a state, is damaged, or was written by a newer release.
- */
-export function readState(text: string, place: string): SessionState {
-  const { schema, record } = openRecord(text, STATE_SCHEMA, place);
-  // Older states had a `prefix` that nothing read.
-  const { format, prefix: _, ...state } = record;
-  if (format !== (schema === 1 ? 1 : undefined)) throw new Error(`its format is ${String(format)}, not 1`);
-  const { log, kept, summarizedMessageIds, calibration } = state;
-  const whole = [log, kept, summarizedMessageIds].every(Array.isArray) && isObject(calibration);
-  if (!whole) throw new Error("parts of it are missing");
-  const { before, ...read } = unpackIds(state as unknown as SessionState, state.log as SessionState["log"]);
-  return before === undefined ? read : { ...read, before: unpackIds(before, read.log) };
-}
-
 export function fingerprintOf(text: string): string {
   return contentHash({ role: "assistant", parts: [{ type: "text", text }] });
 }
@@ -171,7 +117,7 @@ export interface ViewContext {
   readonly edit: EditContext;
 }
 
-/** A message of the view; `at` is its index in the log, undefined for pinned messages and foreign summaries. */
+/** A message of the view; `at` is its index in the log, undefined for pinned messages and summaries. */
 export interface ViewEntry {
   readonly message: Message;
   readonly pinned: boolean;
@@ -259,16 +205,14 @@ function isLiveSummary(message: Message, { summary }: SessionState): boolean {
   return text !== undefined && fingerprintOf(text) === summary.fingerprint;
 }
 
-/** The messages of our output in their order, without the summary and the provider's compaction. */
-function inOrder(
-  messages: readonly Message[],
-  own: number,
-  { opening, behind = 0 }: Partial<LiveSummary> = {},
-): readonly Message[] {
-  if (own < 0) return messages;
-  const first = opening !== undefined && carriesCompaction(messages[0] as Message) ? 1 : 0;
+/**
+ * Our output in the order of the conversation, without the summary at `own` and the `first` entries, which
+ * are the provider's compaction.
+ */
+function inOrder<T>(list: readonly T[], own: number, first: number, behind = 0): readonly T[] {
+  if (own < 0) return list;
   const from = Math.max(first, own - behind);
-  return [...messages.slice(from, own), ...messages.slice(first, from), ...messages.slice(own + 1)];
+  return [...list.slice(from, own), ...list.slice(first, from), ...list.slice(own + 1)];
 }
 
 /** The last log index that the view drops or edits; -1 if there is none. */
@@ -395,7 +339,9 @@ function projectOutput(
   const log: LoggedMessage[] = [...state.log];
   const pending = [...state.kept];
   const kept: ViewEntry[] = [];
-  const messages = inOrder(given, own, state.summary);
+  const { opening, behind } = state.summary ?? {};
+  const first = opening !== undefined && carriesCompaction(given[0] as Message) ? 1 : 0;
+  const messages = inOrder(given, own, first, behind);
   const hashOf = hashesOf(messages);
   for (const [index, message] of messages.entries()) {
     if (isPinned(message, context.policy)) {
@@ -418,12 +364,23 @@ function projectOutput(
 
 // ---- the stored form of a view
 
-/** An entry as stored in the state; undefined if it is not in the log. */
-export function keptMessage({ at, edit, message }: ViewEntry, log: readonly LoggedMessage[]): KeptMessage[] {
-  if (at === undefined) return [];
-  if (edit === undefined) return [{ at }];
-  const hash = contentHash(message);
-  return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
+/** The entries of a view as stored in the state: without the summary, in the order of the conversation. */
+export function keptMessages(
+  entries: readonly ViewEntry[],
+  log: readonly LoggedMessage[],
+  summary: LiveSummary | undefined,
+): Steps<KeptMessage[]> {
+  const own = entries.findLastIndex(({ message }) => message.meta?.summaryVersion !== undefined);
+  const first = summary?.opening === undefined ? 0 : 1;
+  return flatMapInSteps(
+    inOrder(entries, own, first, summary?.behind),
+    ({ at, edit, message }): KeptMessage[] => {
+      if (at === undefined) return [];
+      if (edit === undefined) return [{ at }];
+      const hash = contentHash(message);
+      return [{ at, edit, hash: hash === log[at]?.[0] ? undefined : hash }];
+    },
+  );
 }
 
 /** A state without its newest compaction: later messages are appended to the previous view. */
@@ -463,27 +420,34 @@ interface SummaryShape {
   readonly summaryAs?: (summary: LiveSummary) => Message;
 }
 
-type Kept = readonly { readonly message: Message; readonly pinned: boolean }[];
+interface Kept {
+  readonly message: Message;
+  readonly pinned: boolean;
+}
 
 /**
  * Leading pinned messages and project instructions, then the summary, then the rest. A provider reads nothing
  * before its own compaction, so the summary follows the first one that is kept, and one created along with
  * the summary comes first.
  */
-export function assemble(kept: Kept, summary: LiveSummary | undefined, shape: SummaryShape): Message[] {
-  const messages = kept.map((entry) => entry.message);
-  if (summary === undefined) return messages;
+export function assemble<K extends Kept>(
+  kept: readonly K[],
+  summary: LiveSummary | undefined,
+  shape: SummaryShape,
+  own: (message: Message) => K,
+): K[] {
+  if (summary === undefined) return [...kept];
   const split = placeOf(summary, kept);
   const { behind = 0 } = summary;
-  const before = [...messages.slice(behind, split), ...messages.slice(0, behind)];
+  const before = [...kept.slice(behind, split), ...kept.slice(0, behind)];
   const role = summary.opening === undefined ? roleFor(before, kept.slice(split), shape) : "user";
   const message = shape.summaryAs?.(summary) ?? summaryMessage(summary, role);
-  const opening = summary.opening === undefined ? [] : [openingMessage(summary, shape.format)];
-  return [...opening, ...before, message, ...messages.slice(split)];
+  const opening = summary.opening === undefined ? [] : [own(openingMessage(summary, shape.format))];
+  return [...opening, ...before, own(message), ...kept.slice(split)];
 }
 
 /** Number of kept messages before the summary. */
-export function placeOf(summary: LiveSummary, kept: Kept): number {
+export function placeOf(summary: LiveSummary, kept: readonly Kept[]): number {
   const firstRecent = kept.findIndex(({ pinned, message }) => !pinned && !isProjectInstructions(message));
   const pinned = firstRecent === -1 ? kept.length : firstRecent;
   const compaction = kept.findIndex((entry) => endsWithCompaction(entry.message));
@@ -506,9 +470,9 @@ export function needsOpening(
 }
 
 /** The configured role; `user` where the provider requires a user message first and no other would be it. */
-function roleFor(before: readonly Message[], after: Kept, shape: SummaryShape): Role {
+function roleFor(before: readonly Kept[], after: readonly Kept[], shape: SummaryShape): Role {
   const { summaryRole, format } = shape;
-  const userSpoke = before.some((message) => message.role === "user");
+  const userSpoke = before.some(({ message }) => message.role === "user");
   if (summaryRole === "user" || userSpoke || !USER_FIRST.has(format)) return summaryRole;
   return summaryRole === "system" && !needsOpening(after, shape) ? "system" : "user";
 }

@@ -1,6 +1,6 @@
 import { sessionKey } from "../core/archive.ts";
 import type { Message } from "../core/message.ts";
-import { actionsFor, type CompactionPlan } from "../core/plan.ts";
+import type { CompactionPlan } from "../core/plan.ts";
 import type { Claim, ClaimedItem, Outbox, OutboxItem, StorageDriver } from "../core/ports.ts";
 import type { BeforeCommit, QueuedWork } from "../core/run.ts";
 import type { Session } from "../core/session.ts";
@@ -353,9 +353,8 @@ type Header = Omit<FlushItem, "messages">;
  * cleared or truncated earlier have already left, and an earlier summary was never a message of the session.
  */
 function discardedMessages(session: Session, plan: CompactionPlan): Message[] {
-  const fates = actionsFor(plan, session.entries);
   return session.entries.flatMap(({ message, edit }, index) => {
-    const leaves = (fates[index]?.action ?? "keep") !== "keep";
+    const leaves = (plan.entries[index]?.action ?? "keep") !== "keep";
     const left = edit?.clear === true || edit?.elideTo !== undefined || edit?.resultsTo !== undefined;
     return leaves && !left && message.meta?.summaryVersion === undefined ? [message] : [];
   });

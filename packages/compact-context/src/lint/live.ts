@@ -1,4 +1,5 @@
-import { type Format, type Message, sameJson } from "../core/message.ts";
+import { sameJson } from "../core/lists.ts";
+import type { Format, Message } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
 import { imagesIn, MANY_IMAGES, MOST_CACHE_MARKS, marksIn } from "./anthropic.ts";

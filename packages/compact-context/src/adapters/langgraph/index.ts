@@ -10,10 +10,9 @@ import type { RecallSource } from "../../recall/tools.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { type Archive, createArchive } from "../../search/archive.ts";
 import {
-  createRunningCompactor,
   handOn,
   RUNNING_OPTIONS,
-  type RunningCompactor,
+  RunningCompactor,
   type RunningOptions,
   type RunningView,
 } from "../../summarize-messages.ts";
@@ -111,7 +110,7 @@ export const SummarizationNode: SummarizationNodeConstructor = function summariz
     (async () => say(message))().catch(() => undefined);
   };
   const model: TextModel | undefined = options.model && textModelOf(options.model);
-  const compactor = createRunningCompactor({
+  const compactor = new RunningCompactor({
     ...options,
     model,
     countTokens: tokenCounter,
