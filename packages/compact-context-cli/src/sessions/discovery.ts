@@ -5,6 +5,7 @@ import { CompactError } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
 import type { CliPorts } from "../ports.ts";
 import { type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/json.ts";
+import { ANTHROPIC_USAGE, PI_USAGE, promptTokens, RESPONSES_USAGE } from "../transcripts/transcript.ts";
 import {
   contentText,
   entriesOf,
@@ -13,7 +14,6 @@ import {
   factsOfLines,
   filesBelow,
   type Places,
-  promptTokens,
   type RecordFacts,
   type SessionFacts,
 } from "./facts.ts";
@@ -96,7 +96,7 @@ function claudeFacts(record: JsonRecord): RecordFacts {
   if (record.type === "summary") return { title: stringOf(record.summary) };
   const message = recordOf(record.message);
   if (record.isSidechain === true || record.isMeta === true) return { folder };
-  if (record.type === "assistant") return { folder, tokens: promptTokens("anthropic", message.usage) };
+  if (record.type === "assistant") return { folder, tokens: promptTokens(ANTHROPIC_USAGE, message.usage) };
   const isUser = record.type === "user" && record.isCompactSummary !== true;
   return { folder, userText: isUser ? contentText(message.content) : undefined };
 }
@@ -106,7 +106,7 @@ function codexFacts(record: JsonRecord): RecordFacts {
   if (record.type === "session_meta") return { folder: stringOf(payload.cwd) };
   if (payload.type === "user_message") return { userText: stringOf(payload.message) };
   if (payload.type === "token_count") {
-    return { tokens: promptTokens("codex", recordOf(payload.info).last_token_usage) };
+    return { tokens: promptTokens(RESPONSES_USAGE, recordOf(payload.info).last_token_usage) };
   }
   const isUser = payload.type === "message" && payload.role === "user";
   return isUser ? { userText: contentText(payload.content) } : {};
@@ -116,7 +116,7 @@ function piFacts(record: JsonRecord): RecordFacts {
   if (record.type === "session") return { folder: stringOf(record.cwd) };
   if (record.type === "session_info") return { title: stringOf(record.name) };
   const message = recordOf(record.message);
-  if (message.role === "assistant") return { tokens: promptTokens("pi", message.usage) };
+  if (message.role === "assistant") return { tokens: promptTokens(PI_USAGE, message.usage) };
   return message.role === "user" ? { userText: contentText(message.content) } : {};
 }
 

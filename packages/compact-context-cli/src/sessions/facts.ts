@@ -3,8 +3,6 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Source } from "../files/source.ts";
 import { isRecord, type JsonRecord, listOf, recordOf, stringOf } from "../transcripts/json.ts";
-import { usageRecord } from "../transcripts/session.ts";
-import type { UsageSource } from "../transcripts/transcript.ts";
 
 // Facts about a session from the beginning and the end of its file, without reading all of it.
 
@@ -46,7 +44,7 @@ export async function factsOfLines(
     folder: all.find(({ folder }) => folder !== undefined)?.folder,
     title: all.findLast(({ title }) => title !== undefined)?.title ?? requestsIn(first)[0],
     lastRequest: requestsIn(all).at(-1),
-    tokens: all.findLast(({ tokens }) => tokens !== undefined)?.tokens,
+    tokens: all.findLast(({ tokens = 0 }) => tokens > 0)?.tokens,
   };
 }
 
@@ -65,11 +63,6 @@ export async function factsOfDocument(path: string): Promise<SessionFacts> {
     title: stringOf(parse(title ?? "")) ?? requests(head)[0],
     lastRequest: requests(`${head}${tail}`).at(-1),
   };
-}
-
-/** Prompt tokens of a provider's usage record. */
-export function promptTokens(source: UsageSource, usage: unknown): number | undefined {
-  return usageRecord(source, usage, { segment: 0, index: 0 })?.promptTokens;
 }
 
 function parse(text: string): unknown {
