@@ -1,12 +1,12 @@
 import { decode } from "../../codecs/formats.ts";
-import type { Message } from "../../core/message.ts";
+import { type Message, toolCalls } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
 import { CompactError, errorMessage, refuseUnknown, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/delivery.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
-import type { RecallSource } from "../../recall/tools.ts";
+import { type RecallSource, type RecallToolsOptions, recallTools } from "../../recall/tools.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { type Archive, createArchive } from "../../search/archive.ts";
 import {
@@ -24,8 +24,6 @@ import {
 } from "../langchain/index.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
 import { createRunnable, type RunnableNode } from "./runnable.ts";
-
-export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
 
 type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
 
@@ -175,7 +173,7 @@ async function summarized(
     await save(made.summarized, config, node);
     handOn(made.summarized, {
       memoryFlushHook: options.memoryFlushHook,
-      sessionId: sessionOf(config, options) ?? "",
+      sessionId: sessionOf(options, config) ?? "",
       onFailure: (error) => warn(`the memory flush hook failed: ${errorMessage(error)}`),
     });
     return made;
@@ -187,8 +185,21 @@ async function summarized(
   }
 }
 
-function sessionOf(config: unknown, { sessionId }: SummarizationNodeOptions): string | undefined {
+function sessionOf(
+  { sessionId }: { readonly sessionId?: string | undefined },
+  config: unknown,
+): string | undefined {
   return sessionId ?? threadOf(config);
+}
+
+/** The session; throws `InvalidArgument` with this problem if it has no name. */
+function namedSession(options: Parameters<typeof sessionOf>[0], config: unknown, problem: string): string {
+  const id = sessionOf(options, config);
+  if (id !== undefined) return id;
+  throw new CompactError("InvalidArgument", problem, {
+    place: "options.sessionId",
+    hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
+  });
 }
 
 async function save(
@@ -197,13 +208,7 @@ async function save(
   { options, archive }: Node,
 ): Promise<void> {
   if (archive === undefined || messages.length === 0) return;
-  const sessionId = sessionOf(config, options);
-  if (sessionId === undefined) {
-    throw new CompactError("InvalidArgument", "the archive needs a name for the conversation", {
-      place: "options.sessionId",
-      hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
-    });
-  }
+  const sessionId = namedSession(options, config, "the archive needs a name for the conversation");
   const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
   const natives = messages.map(({ native }) => native);
   await archive.saveTranscript(sessionId, newest + 1, decode(natives, "langchain"));
@@ -281,4 +286,42 @@ function textModelOf(model: GraphModel): TextModel {
   if (typeof model === "function" || "invoke" in model)
     return textModelFromLangChain(model, { callOptions: NO_STREAM });
   return model;
+}
+
+// ---- recall
+
+export interface RecallNodeOptions extends RecallToolsOptions {
+  /** A `SummarizationNode` with a `storage`, or a `CompactManager`. */
+  readonly source: RecallSource;
+  /** Default: `messages`. */
+  readonly messagesKey?: string;
+  /** Default: `configurable.thread_id`. */
+  readonly sessionId?: string;
+  readonly name?: string;
+}
+
+/**
+ * A tool node that answers the latest message's calls of `compact_search` and `compact_expand`; calls of
+ * other tools are left to their own nodes. One node serves all threads.
+ */
+export function createRecallNode(options: RecallNodeOptions): RunnableNode {
+  const { source, messagesKey = "messages", name = "recall" } = options;
+  return createRunnable(name, async (state, config) => {
+    const messages = objectOf(state)[messagesKey];
+    const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
+    const tools = recallTools(
+      source,
+      namedSession(options, config, "nobody says whose messages are recalled"),
+      options,
+    );
+    const answers = await Promise.all(
+      newest.flatMap(toolCalls).map(async (call) => {
+        const content = await tools.find(({ name }) => name === call.name)?.execute(call.arguments);
+        return content === undefined
+          ? []
+          : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];
+      }),
+    );
+    return { [messagesKey]: answers.flat() };
+  });
 }
