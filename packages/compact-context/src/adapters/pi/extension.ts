@@ -21,7 +21,7 @@ export interface PiExtensionApi {
   registerCommand(
     name: string,
     /** pi's own context has far more than `PiContext` names. */
-    command: { readonly description: string; handler(args: string, context: never): Promise<void> },
+    command: { readonly description?: string; handler(args: string, context: never): Promise<void> },
   ): void;
   registerTool(tool: unknown): void;
   getActiveTools(): string[];
