@@ -249,21 +249,17 @@ export function decodeStretches<T extends Item>(
   log: ReadLog,
 ): Required<Pick<Session, "list" | "segments" | "usage">> & { readonly itemOf: ReadonlyMap<unknown, T> } {
   const items = stretches.flatMap((stretch) => stretch.items);
-  const unreadable = unreadableIn(codec, items, path, log);
-  const isReadable = ({ native }: Item): boolean => !unreadable.has(native);
-  const decoded = codecFor(codec)
-    .decode(items.filter(isReadable).map(({ native }) => native))
-    .values();
+  const decoded = decodeReadable(codec, items, path, log).values();
   const itemOf = new Map<unknown, T>();
   const segments = stretches.map(({ items: own, carried, endedBy }): Segment => {
-    const messages = own.filter(isReadable).flatMap((item) => {
-      const { value } = decoded.next();
-      if (value === undefined) return [];
-      const message = finish(value, item);
-      itemOf.set(message, item);
-      return [message];
+    const found = own.map((item) => {
+      const message = decoded.next().value;
+      if (message === undefined) return [];
+      const finished = finish(message, item);
+      itemOf.set(finished, item);
+      return [finished];
     });
-    return { messages, carried: own.slice(0, carried).filter(isReadable).length, endedBy };
+    return { messages: found.flat(), carried: found.slice(0, carried).flat().length, endedBy };
   });
   return {
     list: codec,
@@ -273,34 +269,36 @@ export function decodeStretches<T extends Item>(
   };
 }
 
-/** The natives that the codec refuses; each is reported. */
-function unreadableIn(
+/** The message of each item; undefined for one that the codec refuses, which is reported. */
+function decodeReadable(
   format: Format,
   items: readonly Item[],
   path: string,
   log: ReadLog,
-): ReadonlySet<unknown> {
-  const refusal = (natives: readonly unknown[]): CompactError | undefined => {
+): readonly (Message | undefined)[] {
+  const decode = (natives: readonly unknown[]): readonly Message[] | CompactError => {
     try {
-      codecFor(format).decode(natives);
-      return undefined;
+      return codecFor(format).decode(natives);
     } catch (error) {
       if (!CompactError.isInstance(error)) throw error;
       return error;
     }
   };
   const natives = items.map(({ native }) => native);
+  const all = decode(natives);
+  if (!CompactError.isInstance(all)) return all;
   const unreadable = new Set<unknown>();
-  if (refusal(natives) === undefined) return unreadable;
   for (const [index, native] of natives.entries()) {
-    const error = refusal([native]);
-    if (error === undefined) continue;
+    const error = decode([native]);
+    if (!CompactError.isInstance(error)) continue;
     unreadable.add(native);
     const place = `${path}[${index}]`;
     log.problem({ place, message: `${error.message.replace(/^messages\[0\]/, place)}; left out` });
     log.leaveOut("unreadable message");
   }
-  return unreadable;
+  const readable = codecFor(format).decode(natives.filter((native) => !unreadable.has(native)));
+  const next = readable.values();
+  return natives.map((native) => (unreadable.has(native) ? undefined : next.next().value));
 }
 
 /** Takes the summary out of the compacted list: its text, and the kept messages before and after it. */
