@@ -229,7 +229,7 @@ function withPlainText(entry: JsonRecord): JsonRecord {
 }
 
 /** The header, then a record per message. */
-export function* chatLines(document: unknown): Iterable<string> {
+function* chatLines(document: unknown): Iterable<string> {
   const { messages, ...header } = recordOf(document);
   for (const record of [header, ...listOf(messages)]) yield `${JSON.stringify(record)}\n`;
 }
