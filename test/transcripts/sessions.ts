@@ -77,9 +77,8 @@ export function compactSimply(messages: readonly Message[]): CompactedSession {
   };
   return {
     messages: [...kept, summary, ...recent.map((index) => messages[index]!)],
-    summary: { text: SUMMARY, version: 1 },
+    summary: SUMMARY,
     tokensBefore: 1000,
-    tokensAfter: 400,
   };
 }
 

@@ -89,10 +89,7 @@ describe.skipIf(!present)("writing back", () => {
 
   it.each(files)("%s is unchanged but for the list when nothing is compacted", async (file) => {
     const transcript = await read(file);
-    const written = transcript.write(
-      { messages: transcript.messages, tokensBefore: 1, tokensAfter: 1 },
-      ports(),
-    );
+    const written = transcript.write({ messages: transcript.messages, tokensBefore: 1 }, ports());
     if (written.mode === "append") return;
     const text = fileText("", written);
     if (file.endsWith(".md"))

@@ -3,8 +3,12 @@ import type { Source } from "../files/source.ts";
 import { type Invocation, printResult } from "../flags.ts";
 import { type Row, table } from "../render/table.ts";
 import { firstWords, formatAge, formatBytes, formatShort, oneLine, plural } from "../render/text.ts";
-import { discoverSessions, hasOpencodeDatabase } from "../sessions/discovery.ts";
-import type { FoundSession, SessionFacts } from "../sessions/facts.ts";
+import {
+  discoverSessions,
+  type FoundSession,
+  hasOpencodeDatabase,
+  type SessionFacts,
+} from "../sessions/discovery.ts";
 
 /** Sessions listed without `--all`. */
 const LISTED = 15;

@@ -41,42 +41,28 @@ export async function checkDestination(
     await checkNew(path, name);
     return { name, path, isInput: false, mode: 0o600, inputState, replaces: force };
   }
-  if (facts.isDirectory()) {
-    throw new CompactError("InvalidUsage", `-o ${name} is a folder`, {
-      place: "-o",
-      hint: "Name the file to write in it.",
-    });
-  }
-  if (!facts.isFile()) {
-    throw new CompactError("InvalidUsage", `-o ${name} is not a regular file`, {
-      place: "-o",
-      hint: "Name a file that does not exist yet.",
-    });
-  }
+  if (facts.isDirectory()) throw refused(name, "is a folder", "Name the file to write in it.");
+  if (!facts.isFile()) throw refused(name, "is not a regular file", "Name a file that does not exist yet.");
   const isInput = path === input;
   if (!force) {
-    const what = isInput ? "is the input file" : "exists already";
-    throw new CompactError("InvalidUsage", `-o ${name} ${what}`, {
-      place: "-o",
-      hint: "Add --force to replace it, or name another file.",
-    });
+    const problem = isInput ? "is the input file" : "exists already";
+    throw refused(name, problem, "Add --force to replace it, or name another file.");
   }
   return { name, path, isInput, mode: facts.mode & 0o777, inputState, replaces: true };
 }
 
 async function checkNew(path: string, name: string): Promise<void> {
-  if (await exists(path)) {
-    throw new CompactError("InvalidUsage", `-o ${name} is a broken link`, {
-      place: "-o",
-      hint: "Remove the link, or name another file.",
-    });
-  }
+  if (await exists(path)) throw refused(name, "is a broken link", "Remove the link, or name another file.");
   const folder = await stat(dirname(path)).catch(() => undefined);
   if (folder?.isDirectory() === true) return;
   throw new CompactError("NotFound", `-o ${name}: there is no folder ${dirname(path)}`, {
     place: "-o",
     hint: "Create the folder first.",
   });
+}
+
+function refused(name: string, problem: string, hint: string): CompactError {
+  return new CompactError("InvalidUsage", `-o ${name} ${problem}`, { place: "-o", hint });
 }
 
 function exists(path: string): Promise<boolean> {
@@ -98,11 +84,7 @@ export async function writeTranscript(
   { transcript, source, ports }: { transcript: Transcript; source: Source; ports: CliPorts },
 ): Promise<void> {
   const stamps = { newId: ports.newId, now: () => ports.now().toISOString() };
-  await writeOutput(
-    destination,
-    compacted === undefined ? undefined : transcript.write(compacted, stamps),
-    source,
-  );
+  await writeOutput(destination, compacted && transcript.write(compacted, stamps), source);
 }
 
 type Written = Pick<WrittenTranscript, "mode"> & {

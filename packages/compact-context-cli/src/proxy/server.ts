@@ -1,6 +1,7 @@
 import type { HttpBindings } from "@hono/node-server";
 import type { CompactionReport } from "compact-context/internal/core/report";
 import { errorMessage, isObject } from "compact-context/internal/errors";
+import type { Json } from "compact-context/internal/providers/request";
 import { callKind, modelOf } from "compact-context/internal/wire/calls";
 import { watchUsage } from "compact-context/internal/wire/usage-tee";
 import { createWire, type Wire, type WireCall } from "compact-context/wire";
@@ -9,8 +10,7 @@ import { bodyLimit } from "hono/body-limit";
 import { proxy } from "hono/proxy";
 import type { Health } from "../archive.ts";
 import { type LocalServer, startLocalServer } from "../view/access.ts";
-import type { Sessions } from "./sessions.ts";
-import { targetOf, type Upstreams } from "./sessions.ts";
+import { type Sessions, targetOf, type Upstreams } from "./sessions.ts";
 import { type Tally, tallyMetrics } from "./tally.ts";
 
 interface ProxyOptions {
@@ -30,8 +30,6 @@ interface ProxyOptions {
   /** Called with a line for the user. */
   problem(message: string): void;
 }
-
-type Json = Readonly<Record<string, unknown>>;
 
 /** Twice the providers' limit. */
 const MOST_BODY_BYTES = 64 * 1024 * 1024;
@@ -106,15 +104,28 @@ function createApp(options: ProxyOptions, port: () => number): Hono<{ Bindings: 
   return app;
 }
 
+/** A call with a JSON body. */
+interface Passing {
+  readonly call: WireCall;
+  readonly bytes: Uint8Array;
+  readonly body: Json;
+  readonly target: URL;
+  send(body: Uint8Array | string, headers?: Headers): Promise<Response>;
+}
+
 /** Handles one call: compacts, forwards, and streams the answer back. */
 async function passOn(context: Context, wire: Wire, options: ProxyOptions): Promise<Response> {
   const { raw } = context.req;
   const bytes = new Uint8Array(await raw.arrayBuffer());
-  const send = (body: Uint8Array | string, headers?: Headers): Promise<Response> =>
+  const send: Passing["send"] = (body, headers) =>
     forward(context, options, { method: "POST", body, headers });
+  const unmodified = async (reason: string, response = () => send(bytes)): Promise<Response> => {
+    options.tally.unmodified();
+    options.problem(`a call was sent unmodified: ${reason}`);
+    return marked(await response(), "sent-unmodified");
+  };
   const packed = raw.headers.get("content-encoding") ?? "identity";
-  if (packed !== "identity")
-    return sendUnmodified(options, `its body is packed (${packed})`, () => send(bytes));
+  if (packed !== "identity") return unmodified(`its body is packed (${packed})`);
   const body = jsonIn(raw.headers, bytes);
   if (body === undefined) return send(bytes);
   const target = targetOf(options.upstreams, new URL(raw.url), raw.headers);
@@ -123,26 +134,13 @@ async function passOn(context: Context, wire: Wire, options: ProxyOptions): Prom
     call = await wire(target, raw.headers, body, raw.signal);
   } catch (error) {
     if (raw.signal.aborted) throw error;
-    return sendUnmodified(options, errorMessage(error), () => send(bytes));
+    return unmodified(errorMessage(error));
   }
   const { session, passedBy } = call;
   if (session === undefined || passedBy === "server_managed") return send(bytes);
-  if (passedBy === "failed") {
-    const reason = "it could not be compacted";
-    return sendUnmodified(options, reason, () => call.send(() => send(bytes)));
-  }
-  const one: Passing = { call, bytes, body, session, target, send };
-  return options.dryRun ? watch(one, options) : sendCompacted(one, options);
-}
-
-/** A call with a conversation. */
-interface Passing {
-  readonly call: WireCall;
-  readonly bytes: Uint8Array;
-  readonly body: Json;
-  readonly session: string;
-  readonly target: URL;
-  send(body: Uint8Array | string, headers?: Headers): Promise<Response>;
+  if (passedBy === "failed")
+    return unmodified("it could not be compacted", () => call.send(() => send(bytes)));
+  return (options.dryRun ? watch : sendCompacted)({ call, bytes, body, target, send }, options);
 }
 
 async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Response> {
@@ -158,7 +156,7 @@ async function sendCompacted(one: Passing, options: ProxyOptions): Promise<Respo
   return isChanged ? marked(response, "compacted") : response;
 }
 
-/** Sends the call unchanged; its usage is not recorded, since it does not measure the compacted request. */
+/** Sends the call unchanged; its usage is not learned from, since it does not measure the compacted request. */
 async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
   tell(one, options, one.bytes.length);
   const response = await one.send(one.bytes);
@@ -167,39 +165,24 @@ async function watch(one: Passing, options: ProxyOptions): Promise<Response> {
   let usage: Json = {};
   const body = watchUsage(response, kind.usageOf, (record) => {
     usage = { ...usage, ...record };
-    options.tally.used(one.session, usage);
+    options.tally.used(one.call.session ?? "", usage);
     options.changed();
   });
   return marked(body === response.body ? response : new Response(body, response), "dry-run");
 }
 
-function tell(one: Passing, { tally, changed }: ProxyOptions, bytesSent: number): void {
-  const { report } = one.call;
-  tally.sent({
-    session: one.session,
-    model: modelOf(one.target, one.body),
-    compacted: report?.compacted === true,
-    bytesGiven: one.bytes.length,
-    bytesSent,
-  });
-  changed(report?.compacted === true ? report : undefined);
-}
-
-async function sendUnmodified(
-  { tally, problem }: ProxyOptions,
-  reason: string,
-  send: () => Promise<Response>,
-): Promise<Response> {
-  tally.unmodified();
-  problem(`a call was sent unmodified: ${reason}`);
-  return marked(await send(), "sent-unmodified");
+function tell({ call, bytes, body, target }: Passing, options: ProxyOptions, bytesSent: number): void {
+  const { session = "", report } = call;
+  const compacted = report?.compacted === true;
+  const model = modelOf(target, body);
+  options.tally.sent({ session, model, compacted, bytesGiven: bytes.length, bytesSent });
+  options.changed(compacted ? report : undefined);
 }
 
 function marked(response: Response, word: string): Response {
-  const { status, statusText } = response;
-  const headers = new Headers(response.headers);
-  headers.set("x-compact", word);
-  return new Response(response.body, { status, statusText, headers });
+  const copy = new Response(response.body, response);
+  copy.headers.set("x-compact", word);
+  return copy;
 }
 
 /** Forwards a request with its headers, except those of this connection. */

@@ -22,8 +22,6 @@ const USUAL_WINDOW = 150_000;
 export interface Sessions {
   /** The manager for the calls of a model. */
   managerOf(model: string | undefined): HostManager;
-  /** The window for calls of a model, in tokens. */
-  windowOf(model: string | undefined): number;
   /** Saves the state of every session. */
   close(): Promise<void>;
 }
@@ -63,12 +61,9 @@ function mixedSessions(warn: (message: string) => void): Exporter {
 export function createSessions({ config, window, storage, exporters = [], warn }: SessionsOptions): Sessions {
   const managers = new Map<string, CompactManager>();
   const heard = [...exporters, mixedSessions(warn)];
-  const windowOf = (model = ""): number =>
-    window ?? config.maxContextTokens ?? Math.min(USUAL_WINDOW, lookUpModel(model, config.models).window);
-
   const open = (model: string): CompactManager => {
-    const limit = windowOf(model);
     const { window: own, known } = lookUpModel(model, config.models);
+    const limit = window ?? config.maxContextTokens ?? Math.min(USUAL_WINDOW, own);
     const manager = new ProxyManager(
       { ...config, model: model || config.model } as CompactConfigInput,
       { storage, exporters: heard, onWarning: warn },
@@ -79,7 +74,6 @@ export function createSessions({ config, window, storage, exporters = [], warn }
   };
 
   return {
-    windowOf,
     managerOf: (model = "") => managers.get(model) ?? open(model),
     async close() {
       await Promise.all([...managers.values()].map((manager) => manager.flush()));

@@ -1,24 +1,46 @@
-import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { type Dirent, existsSync } from "node:fs";
+import { open, readdir, readFile, stat } from "node:fs/promises";
 import { basename, join, sep } from "node:path";
+import type { Message } from "compact-context";
 import { CompactError } from "compact-context/internal/errors";
 import { openFile, openStdin, type Source, STDIN } from "../files/source.ts";
 import type { CliPorts } from "../ports.ts";
-import { type JsonRecord, numberOf, recordOf, stringOf } from "../transcripts/json.ts";
-import {
-  contentText,
-  entriesOf,
-  type FoundSession,
-  factsOfDocument,
-  factsOfLines,
-  filesBelow,
-  type Places,
-  promptTokens,
-  type RecordFacts,
-  type SessionFacts,
-} from "./facts.ts";
+import { numberOf, recordOf, stringOf } from "../transcripts/json.ts";
+import { readTranscript } from "../transcripts/read.ts";
+import type { TranscriptFormat } from "../transcripts/transcript.ts";
 
 // Finds the sessions that agent tools keep on this computer.
+
+/** A session's entry in a list, as far as its file provides it. */
+export interface SessionFacts {
+  /** The folder that the agent worked in. */
+  readonly folder?: string;
+  /** The session's title, else its first user message. */
+  readonly title?: string;
+  /** The latest user message. */
+  readonly lastRequest?: string;
+  /** Tokens of the newest prompt, as reported by the provider. */
+  readonly tokens?: number;
+}
+
+/** A session of an agent on this computer. */
+export interface FoundSession {
+  /** Display name of the tool that wrote it. */
+  readonly tool: string;
+  readonly id: string;
+  readonly bytes: number;
+  /** Time of the last change in epoch milliseconds. */
+  readonly changed: number;
+  /** Reads only the edges of the file. */
+  facts(): Promise<SessionFacts>;
+  open(): Promise<Source>;
+}
+
+/** The user's folder and environment, which locate the session folders. */
+export interface Places {
+  readonly home: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+}
 
 /** A tool that keeps each session in one file. */
 interface FileTool {
@@ -27,7 +49,7 @@ interface FileTool {
   /** Number of folder levels between that folder and the files. */
   readonly depth: number;
   isSession(file: string): boolean;
-  factsOf(path: string): Promise<SessionFacts>;
+  readonly format: TranscriptFormat;
 }
 
 const UUID = /[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}/i;
@@ -43,28 +65,28 @@ const FILE_TOOLS: readonly FileTool[] = [
     depth: 1,
     // Files of sub-agents are beside that of their session.
     isSession: (file) => file.endsWith(".jsonl") && !file.startsWith("agent-"),
-    factsOf: (path) => factsOfLines(path, claudeFacts),
+    format: "claude-code",
   },
   {
     name: "Codex",
     folder: ({ home, env }) => join(env.CODEX_HOME ?? join(home, ".codex"), "sessions"),
     depth: 3,
     isSession: (file) => file.startsWith("rollout-") && file.endsWith(".jsonl"),
-    factsOf: (path) => factsOfLines(path, codexFacts),
+    format: "codex",
   },
   {
     name: "pi",
     folder: ({ home }) => join(home, ".pi", "agent", "sessions"),
     depth: 3,
     isSession: (file) => file.endsWith(".jsonl"),
-    factsOf: (path) => factsOfLines(path, piFacts),
+    format: "pi",
   },
   {
     name: "Gemini CLI",
     folder: ({ home }) => join(home, ".gemini", "tmp"),
     depth: 2,
     isSession: (file) => /^session-.*\.jsonl?$/.test(file),
-    factsOf: factsOfDocument,
+    format: "gemini-cli",
   },
 ];
 
@@ -83,41 +105,57 @@ async function sessionsOf(tool: FileTool, places: Places): Promise<FoundSession[
       id,
       bytes,
       changed,
-      facts: () => tool.factsOf(path),
+      facts: () => factsOf(path, tool.format),
       open: async () => ({ ...(await openFile(path, "/")), word: id }),
     };
   });
 }
 
-function claudeFacts(record: JsonRecord): RecordFacts {
-  const folder = stringOf(record.cwd);
-  const title = stringOf(record.customTitle) ?? stringOf(record.aiTitle);
-  if (title !== undefined) return { folder, title };
-  if (record.type === "summary") return { title: stringOf(record.summary) };
-  const message = recordOf(record.message);
-  if (record.isSidechain === true || record.isMeta === true) return { folder };
-  if (record.type === "assistant") return { folder, tokens: promptTokens("anthropic", message.usage) };
-  const isUser = record.type === "user" && record.isCompactSummary !== true;
-  return { folder, userText: isUser ? contentText(message.content) : undefined };
-}
+/** Bytes; enough for the instructions that some tools put before the first message. */
+const EDGE_BYTES = 512 * 1024;
 
-function codexFacts(record: JsonRecord): RecordFacts {
-  const payload = recordOf(record.payload);
-  if (record.type === "session_meta") return { folder: stringOf(payload.cwd) };
-  if (payload.type === "user_message") return { userText: stringOf(payload.message) };
-  if (payload.type === "token_count") {
-    return { tokens: promptTokens("codex", recordOf(payload.info).last_token_usage) };
+/** The facts of a session, from the beginning and the end of a file of records; a document is read whole. */
+async function factsOf(path: string, format: TranscriptFormat): Promise<SessionFacts> {
+  try {
+    const chunks = path.endsWith(".jsonl") ? await readEdges(path) : await readFile(path, "utf8");
+    const { title, cwd, segments, usage } = await readTranscript(chunks, { format });
+    const own = segments.flatMap(({ messages, carried }) => messages.slice(carried));
+    const requests = own.flatMap(requestIn);
+    return {
+      folder: cwd,
+      title: title ?? requests[0],
+      lastRequest: requests.at(-1),
+      tokens: usage.at(-1)?.promptTokens,
+    };
+  } catch {
+    return {};
   }
-  const isUser = payload.type === "message" && payload.role === "user";
-  return isUser ? { userText: contentText(payload.content) } : {};
 }
 
-function piFacts(record: JsonRecord): RecordFacts {
-  if (record.type === "session") return { folder: stringOf(record.cwd) };
-  if (record.type === "session_info") return { title: stringOf(record.name) };
-  const message = recordOf(record.message);
-  if (message.role === "assistant") return { tokens: promptTokens("pi", message.usage) };
-  return message.role === "user" ? { userText: contentText(message.content) } : {};
+/** What the user typed, unless a program inserted it: such text starts with a tag or a known heading. */
+function requestIn({ role, parts, meta }: Message): string[] {
+  if (role !== "user" || meta?.synthetic === true) return [];
+  const texts = parts.flatMap((part) => (part.type === "text" ? [part.text.trim()] : []));
+  const isProgram = /^(?:$|<[a-z]|# AGENTS\.md|Caveat:|\[Request interrupted|\/[a-z:-]+$)/i;
+  return texts.filter((text) => !isProgram.test(text)).slice(0, 1);
+}
+
+/** The first and the last bytes of a file as text, without overlap. */
+async function readEdges(path: string): Promise<string[]> {
+  const file = await open(path);
+  const read = async (from: number, to: number): Promise<string> => {
+    const length = Math.max(0, to - from);
+    const { bytesRead, buffer } = await file.read(Buffer.alloc(length), 0, length, from);
+    return buffer.toString("utf8", 0, bytesRead);
+  };
+  try {
+    const { size } = await file.stat();
+    const end = Math.min(EDGE_BYTES, size);
+    const start = Math.max(end, size - EDGE_BYTES);
+    return [await read(0, end), start > end ? "\n" : "", await read(start, size)];
+  } finally {
+    await file.close();
+  }
 }
 
 /** `storage/session/<project>/<session>.json`, `message/<session>/<message>.json`, `part/<message>/<part>.json`. */
@@ -198,6 +236,36 @@ async function readJson(path: string): Promise<unknown> {
   } catch {
     return undefined;
   }
+}
+
+interface FoundFile {
+  readonly path: string;
+  readonly bytes: number;
+  readonly changed: number;
+}
+
+/** The entries of a folder; empty if it is missing or unreadable. */
+async function entriesOf(folder: string): Promise<readonly Dirent[]> {
+  return readdir(folder, { withFileTypes: true }).catch(() => []);
+}
+
+/** Non-empty files below a folder, at most `depth` folders down, filtered by name; links are not followed. */
+async function filesBelow(
+  folder: string,
+  depth: number,
+  isWanted: (name: string) => boolean,
+): Promise<FoundFile[]> {
+  const found: FoundFile[] = [];
+  for (const entry of await entriesOf(folder)) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory() && depth > 0) found.push(...(await filesBelow(path, depth - 1, isWanted)));
+    if (!entry.isFile() || !isWanted(entry.name)) continue;
+    const facts = await stat(path).catch(() => undefined);
+    if (facts !== undefined && facts.size > 0) {
+      found.push({ path, bytes: facts.size, changed: facts.mtimeMs });
+    }
+  }
+  return found;
 }
 
 /** All sessions of known tools, the newest first. */

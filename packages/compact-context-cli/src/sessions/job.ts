@@ -141,20 +141,10 @@ export function requestOf(transcript: Transcript, settings: Settings): Parameter
 
 /** The session to write; undefined if nothing changed. */
 export function compactedSession(
-  { result, changed }: Outcome,
+  { result: { messages, summary }, changed }: Outcome,
   { tokensBefore }: Pick<Settings, "tokensBefore">,
 ): CompactedSession | undefined {
-  const { report, summary } = result;
-  if (!changed) return undefined;
-  return {
-    messages: result.messages,
-    tokensBefore,
-    tokensAfter: report.tokensAfter,
-    summary:
-      summary === undefined || report.summaryVersion === undefined
-        ? undefined
-        : { text: summary, version: report.summaryVersion },
-  };
+  return changed ? { messages, tokensBefore, summary } : undefined;
 }
 
 /** Saves the summary and the action on each message beside the archived list. */

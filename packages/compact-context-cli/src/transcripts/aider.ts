@@ -1,8 +1,15 @@
 import type { Message, Role } from "compact-context";
 import { messageText } from "compact-context/internal/core/message";
 import { rebuildEntries } from "./document.ts";
-import { messagesFrom, type Reading, singleSegment, textParts } from "./session.ts";
-import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
+import {
+  type DocumentFormat,
+  messagesFrom,
+  type Reading,
+  type ReadLog,
+  type Session,
+  textParts,
+  withSummaryVersion,
+} from "./transcript.ts";
 
 const HEADER = /^\s*# aider chat started at/;
 
@@ -13,6 +20,7 @@ export const aider: DocumentFormat = {
   read: ({ text }, log) => readAider(text, log),
 };
 
+/** Consecutive lines of one speaker. */
 interface Block {
   readonly speaker: Speaker;
   readonly lines: string[];
@@ -21,27 +29,19 @@ interface Block {
 type Speaker = "person" | "program" | "model" | "header";
 
 const PREFIX: Readonly<Record<Speaker, string>> = { person: "#### ", program: "> ", model: "", header: "" };
-const ROLES: Readonly<Record<Exclude<Speaker, "header">, Role>> = {
-  person: "user",
-  program: "user",
-  model: "assistant",
-};
 
 function readAider(text: string, log: ReadLog): Session {
   const blocks = blocksOf(text);
-  const readings = blocks.flatMap(readBlock);
   const headers = blocks.filter((block) => block.speaker === "header");
   log.leaveOut("session header", headers.length);
-  const segments = singleSegment(messagesFrom(readings));
-  const live = segments[0]?.messages ?? [];
+  const messages = messagesFrom(blocks.flatMap(readBlock)).map(withSummaryVersion);
   const title = headers.at(-1)?.lines[0];
   return {
     format: "aider",
-    segments,
+    segments: [{ messages, carried: 0 }],
     usage: [],
-    leftOut: log.leftOut(),
     title: title?.replace(/^\s*#\s*/, ""),
-    write: (compacted) => ({ mode: "replace", chunks: writeBlocks(live, compacted.messages, title) }),
+    write: (compacted) => ({ mode: "replace", chunks: writeBlocks(messages, compacted.messages, title) }),
   };
 }
 
@@ -65,17 +65,13 @@ function speakerOf(line: string): Speaker {
 
 function readBlock(block: Block): Reading[] {
   const { speaker, lines } = block;
-  if (speaker === "header") return [];
   const prefix = PREFIX[speaker].length;
-  const text = lines
-    .map((line) => (line.trim() === "" ? "" : line.slice(prefix)))
-    .join("\n")
-    .trim();
-  const parts = textParts(text);
-  if (parts.length === 0) return [];
+  const text = lines.map((line) => (line.trim() === "" ? "" : line.slice(prefix))).join("\n");
+  const parts = textParts(text.trim());
+  if (parts.length === 0 || speaker === "header") return [];
+  const role: Role = speaker === "model" ? "assistant" : "user";
   // The program's lines answer no call of the model; the model sees them as part of the conversation.
-  const meta = speaker === "program" ? { synthetic: true } : {};
-  return [{ role: ROLES[speaker], parts, native: block, meta }];
+  return [{ role, parts, native: block, meta: { synthetic: speaker === "program" || undefined } }];
 }
 
 function* writeBlocks(
@@ -84,9 +80,8 @@ function* writeBlocks(
   title: string | undefined,
 ): Iterable<string> {
   if (title !== undefined) yield `${title}\n\n`;
-  const blocks = rebuildEntries(live, compacted, freshBlock);
   let before: Speaker | undefined;
-  for (const block of blocks) {
+  for (const block of rebuildEntries(live, compacted, freshBlock)) {
     // Two consecutive blocks of one speaker can only be separated by a session header.
     if (block.speaker === before) yield `${title ?? "# aider chat started at"}\n\n`;
     yield `${block.lines.join("\n").trimEnd()}\n\n`;
@@ -95,14 +90,11 @@ function* writeBlocks(
 }
 
 function freshBlock(group: readonly Message[]): Block {
-  const speaker = speakerFor(group[0]);
+  const [first] = group;
+  const typed: Speaker = first?.meta?.synthetic === true ? "program" : "person";
+  const speaker = first?.role === "assistant" ? "model" : typed;
   const text = group.map(messageText).join("\n");
   return { speaker, lines: text.split("\n").map((line) => prefixed(line, speaker)) };
-}
-
-function speakerFor(message: Message | undefined): Speaker {
-  if (message?.role === "assistant") return "model";
-  return message?.meta?.synthetic === true ? "program" : "person";
 }
 
 /** A line of the model that begins like another speaker's is marked with a space. */

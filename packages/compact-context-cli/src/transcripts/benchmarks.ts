@@ -10,8 +10,7 @@ import {
 } from "compact-context/internal/core/message";
 import { type Body, documentFormat } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf, textOf } from "./json.ts";
-import { type Reading, textParts } from "./session.ts";
-import type { DocumentFormat } from "./transcript.ts";
+import { CHAT_USAGE, type DocumentFormat, type Reading, textParts } from "./transcript.ts";
 
 // Session formats of benchmarks and published collections.
 
@@ -54,7 +53,7 @@ export const tau2Bench: DocumentFormat = documentFormat(
       entries: listOf(run.messages),
       path: "messages",
       translate: withoutUserTools,
-      usage: ["openai-chat", (entry) => recordOf(entry).usage],
+      usage: [CHAT_USAGE, (entry) => recordOf(entry).usage],
       system: stringOf(run.policy ?? recordOf(recordOf(container.info).environment_info).policy),
       rebuild: (messages) =>
         run === container
@@ -191,7 +190,7 @@ export const openHands: DocumentFormat = documentFormat(
     return chatBody(container, {
       entries: [...listOf(container.messages), ...(isRecord(answer) ? [answer] : [])],
       path: "messages",
-      usage: ["openai-chat", (entry) => (entry === answer ? response.usage : undefined)],
+      usage: [CHAT_USAGE, (entry) => (entry === answer ? response.usage : undefined)],
       model: stringOf(response.model),
       tools: Array.isArray(container.tools) ? container.tools : undefined,
       rebuild: (entries) =>
@@ -373,7 +372,7 @@ export const moatless: DocumentFormat = documentFormat(
       path: "nodes",
       system: stringOf(agent.system_prompt),
       model: stringOf(recordOf(agent.completion).model),
-      usage: ["moatless", (node) => recordOf(recordOf(recordOf(node).completions).build_action).usage],
+      usage: [MOATLESS_USAGE, (node) => recordOf(recordOf(recordOf(node).completions).build_action).usage],
       list: {
         read(nodes) {
           const path = lastPath(nodes);
@@ -386,6 +385,9 @@ export const moatless: DocumentFormat = documentFormat(
     };
   },
 );
+
+/** The prompt count excludes cached tokens. */
+const MOATLESS_USAGE = ["prompt_tokens", "cached_tokens"];
 
 /** From the newest node to the root: a search may have returned to an earlier node. */
 function lastPath(nodes: readonly JsonRecord[]): readonly JsonRecord[] {

@@ -1,15 +1,20 @@
 import type { Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
+import { isRecord, type JsonRecord, listOf, numberOf, recordOf, stringOf } from "./json.ts";
 import {
-  asBlocks,
-  type ClaudeEnvelope,
-  type ClaudeRecord,
-  claudeSegments,
-  copyOf,
-} from "./claude-code-chain.ts";
-import { isRecord, type JsonRecord, recordOf, stringOf } from "./json.ts";
-import { splitAtSummary } from "./session.ts";
-import type { CompactedSession, ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
+  ANTHROPIC_USAGE,
+  type CompactedSession,
+  decodeStretches,
+  type ReadLog,
+  type RecordFormat,
+  type Session,
+  type SourceRecord,
+  type Stretch,
+  splitAtSummary,
+  type WritePorts,
+  withMeta,
+  withSummaryVersion,
+} from "./transcript.ts";
 
 const TYPES: ReadonlySet<unknown> = new Set([
   "user",
@@ -34,89 +39,72 @@ export const claudeCode: RecordFormat = {
     TYPES.has(record.type) &&
     (isRecord(record.message) || !("message" in record)) &&
     ["sessionId", "leafUuid", "messageId", "uuid"].some((key) => typeof record[key] === "string"),
-  open: openClaudeCode,
+  read: readClaudeCode,
 };
 
-function openClaudeCode(log: ReadLog): RecordReader {
+/** A record reduced to its place in the tree and its API message. */
+interface ClaudeRecord {
+  readonly uuid: string;
+  readonly parent: string | undefined;
+  readonly logicalParent: string | undefined;
+  /** The previous record in the file: replaces a parent that is missing in the file. */
+  readonly previous: string | undefined;
+  /**
+   * `link`: carries no context, but other records refer to it. `summary`: the text that replaced earlier
+   * messages.
+   */
+  readonly kind: "user" | "assistant" | "summary" | "boundary" | "link";
+  readonly message: JsonRecord;
+  readonly synthetic: boolean;
+  readonly timestamp: string | undefined;
+}
+
+type Records = ReadonlyMap<string, ClaudeRecord>;
+
+async function readClaudeCode(source: AsyncIterable<SourceRecord>, log: ReadLog): Promise<Session> {
   const records = new Map<string, ClaudeRecord>();
-  let envelope: ClaudeEnvelope = {};
+  /** Fields that every record of a session repeats; the newest value wins. */
+  let envelope: JsonRecord = {};
   let title: string | undefined;
   let last: string | undefined;
-
-  /** Session-wide fields of the record; the newest value wins. */
-  function noteSession(record: JsonRecord): void {
-    title = stringOf(record.summary) ?? stringOf(record.customTitle) ?? stringOf(record.aiTitle) ?? title;
-    if (typeof record.sessionId === "string" && record.isSidechain !== true) {
-      envelope = { ...envelope, ...envelopeOf(record) };
-    }
-  }
-
-  /** A record that others may refer to; its content is kept with it. */
-  function place(record: JsonRecord, uuid: string, kept: Kept): void {
-    const sidechain = isSidechain(record);
-    const carried = typeof kept === "string" ? { kind: "link" as const } : kept;
-    // Streamed output of the command line has no parents: every record follows the previous one.
-    const parent = "parentUuid" in record ? stringOf(record.parentUuid) : last;
+  for await (const { value } of source) {
+    const record = recordOf(value);
+    title = [record.summary, record.customTitle, record.aiTitle].map(stringOf).find(Boolean) ?? title;
+    envelope = { ...envelope, ...envelopeOf(record) };
+    const uuid = stringOf(record.uuid);
+    const isNew = uuid !== undefined && !records.has(uuid);
+    const useless = uselessKind(record) ?? (isNew ? undefined : "record written twice or without uuid");
+    if (useless !== undefined) log.leaveOut(useless);
+    if (!isNew) continue;
     records.set(uuid, {
       uuid,
-      parent: parent ?? null,
-      sidechain,
-      previous: last,
+      // Streamed output of the command line has no parents: every record follows the previous one.
+      parent: "parentUuid" in record ? stringOf(record.parentUuid) : last,
       logicalParent: stringOf(record.logicalParentUuid),
-      ...carried,
+      previous: last,
+      ...contextOf(record, useless === undefined),
     });
-    if (!sidechain) last = uuid;
+    if (!isSidechain(record)) last = uuid;
   }
-
   return {
-    add(value) {
-      const record = recordOf(value);
-      noteSession(record);
-      const uuid = stringOf(record.uuid);
-      const kept = keep(record);
-      if (typeof kept === "string") log.leaveOut(kept);
-      else if (uuid === undefined || records.has(uuid)) log.leaveOut("record written twice or without uuid");
-      if (uuid !== undefined && !records.has(uuid)) place(record, uuid, kept);
-    },
-    end(endsWithNewline) {
-      const { lastUuid, ...told } = claudeSegments(records, log);
-      return {
-        format: "claude-code",
-        list: "anthropic",
-        ...told,
-        leftOut: log.leftOut(),
-        sessionId: stringOf(envelope.sessionId),
-        title,
-        cwd: stringOf(envelope.cwd),
-        write: (compacted, ports) => ({
-          mode: "append",
-          chunks: writeClaudeCode({ envelope, lastUuid, endsWithNewline }, compacted, ports),
-        }),
-      };
-    },
+    format: "claude-code",
+    ...conversation(records, log),
+    sessionId: stringOf(envelope.sessionId),
+    title,
+    cwd: stringOf(envelope.cwd),
+    write: (compacted, ports) => ({
+      mode: "append",
+      chunks: writeClaudeCode(envelope, last, { compacted, ports }),
+    }),
   };
 }
 
-/** The part of a record that is kept in memory; a string names the kind of a skipped record. */
-type Kept = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp"> | string;
-
-function keep(record: JsonRecord): Kept {
-  const type = record.type;
-  if (isSidechain(record)) return "sidechain";
-  if (type === "system" && record.subtype === "compact_boundary") {
-    return { kind: "boundary", message: recordOf(record.compactMetadata), ...stamp(record) };
-  }
-  if ((type === "user" || type === "assistant") && isRecord(record.message)) {
-    if (record.isApiErrorMessage === true) return "API error";
-    return {
-      kind: record.isCompactSummary === true ? "summary" : type,
-      message: record.message,
-      synthetic: record.isMeta === true,
-      ...stamp(record),
-    };
-  }
-  const subtype = stringOf(record.subtype);
-  return `${String(type)}${subtype === undefined ? "" : ` ${subtype}`}`;
+function envelopeOf(record: JsonRecord): JsonRecord {
+  if (typeof record.sessionId !== "string" || record.isSidechain === true) return {};
+  const fields = ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
+  return Object.fromEntries(
+    fields.filter((key) => typeof record[key] === "string").map((key) => [key, record[key]]),
+  );
 }
 
 /** Work of a sub-agent, which the main agent does not see. */
@@ -124,22 +112,210 @@ function isSidechain(record: JsonRecord): boolean {
   return record.isSidechain === true || typeof record.parent_tool_use_id === "string";
 }
 
-function stamp(record: JsonRecord): { timestamp?: string } {
-  return { timestamp: stringOf(record.timestamp) };
+/** The kind of a record that carries no context. */
+function uselessKind(record: JsonRecord): string | undefined {
+  const { type, subtype, message } = record;
+  if (isSidechain(record)) return "sidechain";
+  if (type === "system" && subtype === "compact_boundary") return undefined;
+  const isMessage = (type === "user" || type === "assistant") && isRecord(message);
+  if (isMessage) return record.isApiErrorMessage === true ? "API error" : undefined;
+  return typeof subtype === "string" ? `${String(type)} ${subtype}` : String(type);
 }
 
-function envelopeOf(record: JsonRecord): ClaudeEnvelope {
-  const fields = ["userType", "entrypoint", "cwd", "sessionId", "version", "gitBranch", "slug"];
-  return Object.fromEntries(
-    fields.filter((key) => typeof record[key] === "string").map((key) => [key, record[key]]),
+type Context = Pick<ClaudeRecord, "kind" | "message" | "synthetic" | "timestamp">;
+
+function contextOf(record: JsonRecord, isUseful: boolean): Context {
+  if (!isUseful) return { kind: "link", message: {}, synthetic: false, timestamp: undefined };
+  const timestamp = stringOf(record.timestamp);
+  if (record.type === "system")
+    return { kind: "boundary", message: recordOf(record.compactMetadata), synthetic: false, timestamp };
+  const type = record.type === "user" ? "user" : "assistant";
+  return {
+    kind: record.isCompactSummary === true ? "summary" : type,
+    message: recordOf(record.message),
+    synthetic: record.isMeta === true,
+    timestamp,
+  };
+}
+
+// ---- the conversation that Claude Code would resume
+
+/** The records of the conversation, split at its compactions, as API messages. */
+function conversation(
+  records: Records,
+  log: ReadLog,
+): Pick<Session, "list" | "segments" | "usage" | "model" | "window"> {
+  const all = [...records.values()];
+  const chains = liveChains(records, log);
+  const runs = chains.map((chain, index) => {
+    // Copies made by a later compaction have the originals' ids: the search stops at its boundary.
+    const [start, end] = [chain.at(-1), chains[index + 1]?.at(-1)];
+    const from = start?.kind === "boundary" ? all.indexOf(start) : 0;
+    return withSiblings(chain, all.slice(from, end === undefined ? all.length : all.indexOf(end)));
+  });
+  const included = new Set(runs.flat());
+  log.leaveOut("abandoned branch", all.filter((record) => isTurn(record) && !included.has(record)).length);
+  const stretches = stretchesOf(runs);
+  const format = { codec: "anthropic", usage: ANTHROPIC_USAGE, path: "messages", finish } as const;
+  const { itemOf: _, ...told } = decodeStretches(stretches, format, log);
+  const answers = stretches.flatMap(({ items }) => items).filter(({ first }) => first.kind === "assistant");
+  const model = answers.flatMap(({ native }) => stringOf(native.model) ?? []).at(-1);
+  // The maximum of the tokens at which Claude Code compacted by itself.
+  const limits = all.map(({ kind, message: { trigger, preTokens } }) =>
+    kind === "boundary" && trigger === "auto" ? (numberOf(preTokens) ?? 0) : 0,
   );
+  const window = limits.reduce((most, limit) => Math.max(most, limit), 0) || undefined;
+  return { ...told, model, window };
 }
 
-interface Place {
-  readonly envelope: ClaudeEnvelope;
-  readonly lastUuid: string | undefined;
-  readonly endsWithNewline: boolean;
+function isTurn({ kind }: ClaudeRecord): boolean {
+  return kind === "user" || kind === "assistant" || kind === "summary";
 }
+
+/**
+ * The chains of records between compactions, oldest first; each runs from its newest record to its boundary.
+ */
+function liveChains(records: Records, log: ReadLog): ClaudeRecord[][] {
+  const chains: ClaudeRecord[][] = [];
+  const seen = new Set<ClaudeRecord>();
+  let chain: ClaudeRecord[] | undefined;
+  let record = [...records.values()].findLast(({ kind }) => kind !== "link");
+  while (record !== undefined && !seen.has(record)) {
+    seen.add(record);
+    if (chain === undefined) {
+      chain = [];
+      chains.unshift(chain);
+    }
+    chain.push(record);
+    if (record.kind === "boundary") chain = undefined;
+    record = recordBefore(record, records, log);
+  }
+  return chains;
+}
+
+function recordBefore(record: ClaudeRecord, records: Records, log: ReadLog): ClaudeRecord | undefined {
+  const { uuid, kind, parent, logicalParent, previous } = record;
+  const named = kind === "boundary" ? logicalParent : parent;
+  if (named === undefined && kind !== "boundary") return undefined;
+  const found = records.get(named ?? "");
+  if (found !== undefined) return found;
+  if (kind !== "boundary")
+    log.problem({
+      message: `record ${uuid} follows ${named}, which the file does not hold; it was placed after the record before it`,
+    });
+  return records.get(previous ?? "");
+}
+
+/**
+ * Parallel calls fork the tree: the other blocks of an answer and the results of their calls are outside the
+ * chain but belong to it, as in Claude Code itself. In file order.
+ */
+function withSiblings(chain: readonly ClaudeRecord[], all: readonly ClaudeRecord[]): ClaudeRecord[] {
+  const members = new Set(chain);
+  const answers = new Set(chain.flatMap((record) => answerId(record) ?? []));
+  for (const record of all) if (answers.has(answerId(record) ?? "")) members.add(record);
+  const calls = new Set([...members].flatMap(callIds));
+  return all.filter((record) => members.has(record) || resultIds(record).some((id) => calls.has(id)));
+}
+
+function answerId({ kind, message }: ClaudeRecord): string | undefined {
+  return kind === "assistant" ? stringOf(message.id) : undefined;
+}
+
+function callIds({ kind, message }: ClaudeRecord): unknown[] {
+  return kind === "assistant" ? idsIn(message, "tool_use", "id") : [];
+}
+
+function resultIds({ message }: ClaudeRecord): unknown[] {
+  return idsIn(message, "tool_result", "tool_use_id");
+}
+
+function idsIn({ content }: JsonRecord, type: string, field: string): unknown[] {
+  const blocks = listOf(content).filter(isRecord);
+  return blocks.filter((block) => block.type === type).map((block) => block[field]);
+}
+
+/** Records that form one API message. */
+interface Group {
+  readonly first: ClaudeRecord;
+  native: JsonRecord;
+  /** The results of this answer's calls. */
+  results?: Group;
+  readonly reported?: readonly unknown[];
+}
+
+/** The API messages between compactions. */
+function stretchesOf(runs: readonly (readonly ClaudeRecord[])[]): Stretch<Group>[] {
+  const seen = new Set<unknown>();
+  return runs.map((records, index) => {
+    const items = groupRecords(records).map((group) =>
+      group.first.kind === "assistant" ? { ...group, reported: [group.native.usage] } : group,
+    );
+    // The summary and the leading messages that are copies of an earlier run.
+    const own = items.findIndex(
+      (group) => group.first.kind !== "summary" && !marksOf(group).some((mark) => seen.has(mark)),
+    );
+    const carried = own < 0 ? items.length : own;
+    for (const mark of items.flatMap(marksOf)) seen.add(mark);
+    const next = runs[index + 1]?.find(({ kind }) => kind === "boundary");
+    const endedBy = next && { kind: "summary" as const, tokensBefore: numberOf(next.message.preTokens) };
+    return { items, carried: index === 0 ? 0 : carried, endedBy };
+  });
+}
+
+/** File order is not API order: blocks of one answer are joined, and all its results follow it in one message. */
+function groupRecords(records: readonly ClaudeRecord[]): Group[] {
+  const groups: Group[] = [];
+  const answers = new Map<unknown, Group>();
+  const callers = new Map<unknown, Group>();
+  const addAnswer = (record: ClaudeRecord, fresh: Group): void => {
+    const id = answerId(record) ?? record;
+    const known = answers.get(id);
+    if (known === undefined) groups.push(fresh);
+    else known.native = { ...known.native, ...record.message, content: joined(known, record) };
+    const group = known ?? fresh;
+    answers.set(id, group);
+    for (const call of callIds(record)) callers.set(call, group);
+  };
+  const addUser = (record: ClaudeRecord, fresh: Group): void => {
+    const caller = resultIds(record)
+      .map((id) => callers.get(id))
+      .find((group) => group !== undefined);
+    const results = caller?.results;
+    if (caller === undefined) groups.push(fresh);
+    else if (results === undefined) caller.results = fresh;
+    else results.native = { ...results.native, content: joined(results, record) };
+  };
+  for (const record of records.filter(isTurn)) {
+    const add = record.kind === "assistant" ? addAnswer : addUser;
+    add(record, { first: record, native: record.message });
+  }
+  return groups.flatMap((group) => (group.results === undefined ? [group] : [group, group.results]));
+}
+
+function joined({ native }: Group, { message }: ClaudeRecord): unknown[] {
+  return [...asBlocks(native.content), ...asBlocks(message.content)];
+}
+
+function asBlocks(content: unknown): readonly unknown[] {
+  return typeof content === "string" ? [{ type: "text", text: content }] : listOf(content);
+}
+
+const COPY = "-copy-";
+
+/** Identifies a message across copies: by the provider's ids, or by its content. */
+function marksOf({ first, native }: Group): unknown[] {
+  if (first.kind === "assistant") return [stringOf(native.id)].flatMap((id) => id?.split(COPY)[0] ?? []);
+  const ids = resultIds(first);
+  return ids.length > 0 ? ids : [`says ${JSON.stringify(native.content)}`];
+}
+
+function finish(message: Message, { first: { kind, uuid, timestamp, synthetic } }: Group): Message {
+  const own = kind === "assistant" ? message : withSummaryVersion({ ...message, id: uuid });
+  return withMeta(own, { timestamp, synthetic: synthetic || kind === "summary" || undefined });
+}
+
+// ---- writing
 
 /**
  * Copies must not report the old prompt: Claude Code reads the last usage as the size of the context and
@@ -154,27 +330,18 @@ const NO_USAGE = {
 
 /** Lines that make Claude Code resume with the summary and the kept messages: boundary, summary, copies. */
 function* writeClaudeCode(
-  { envelope, lastUuid, endsWithNewline }: Place,
-  compacted: CompactedSession,
-  ports: WritePorts,
+  envelope: JsonRecord,
+  lastUuid: string | undefined,
+  { compacted, ports }: { readonly compacted: CompactedSession; readonly ports: WritePorts },
 ): Iterable<string> {
-  if (!endsWithNewline) yield "\n";
   const { before, summary, after } = splitAtSummary(compacted);
-  let parent: string | null = null;
+  let parentUuid: string | null = null;
   const line = (fields: JsonRecord): string => {
     const uuid = ports.newId();
-    const record = {
-      parentUuid: parent,
-      isSidechain: false,
-      ...envelope,
-      ...fields,
-      uuid,
-      timestamp: ports.now(),
-    };
-    parent = uuid;
-    return `${JSON.stringify(record)}\n`;
+    const place = { parentUuid, isSidechain: false, ...envelope };
+    parentUuid = uuid;
+    return `${JSON.stringify({ ...place, ...fields, uuid, timestamp: ports.now() })}\n`;
   };
-
   yield line({
     logicalParentUuid: lastUuid,
     type: "system",
@@ -193,42 +360,34 @@ function* writeClaudeCode(
     });
   }
   for (const message of [...before, ...after]) {
-    for (const fields of recordsOf(message, ports)) yield line(fields);
+    for (const native of codecFor("anthropic").encode([message]).map(recordOf)) {
+      const records =
+        native.role === "assistant" ? answerRecords(native, ports) : userRecords(native, message);
+      yield* records.map(line);
+    }
   }
 }
 
-/** One record per block of an answer and per tool result, as Claude Code writes them. */
-function recordsOf(message: Message, ports: WritePorts): JsonRecord[] {
-  const natives = codecFor("anthropic").encode([message]).map(recordOf);
-  return natives.flatMap((native) =>
-    native.role === "assistant" ? answerRecords(native, ports) : userRecords(native, message),
-  );
-}
-
+/** One record per block, as Claude Code writes them. */
 function answerRecords(native: JsonRecord, ports: WritePorts): JsonRecord[] {
   const { content, ...rest } = native;
-  const blocks = asBlocks(content);
-  const answer = {
-    type: "message",
-    stop_reason: null,
-    stop_sequence: null,
-    ...rest,
-    id: copyOf(native.id, ports.newId()),
-    usage: NO_USAGE,
-  };
-  return blocks.map((block) => ({ type: "assistant", message: { ...answer, content: [block] } }));
+  // Claude Code joins records with equal ids, on either side of a boundary.
+  const id = `${stringOf(native.id)?.split(COPY)[0] ?? "msg"}${COPY}${ports.newId()}`;
+  const answer = { type: "message", stop_reason: null, stop_sequence: null, ...rest, id, usage: NO_USAGE };
+  return asBlocks(content).map((block) => ({ type: "assistant", message: { ...answer, content: [block] } }));
 }
 
-function userRecords(native: JsonRecord, message: Message): JsonRecord[] {
-  const meta = message.meta?.synthetic === true ? { isMeta: true } : {};
+/** One record per tool result, and one for everything else. */
+function userRecords(native: JsonRecord, { meta }: Message): JsonRecord[] {
+  const more = meta?.synthetic === true ? { isMeta: true } : {};
   const content = native.content;
-  if (!Array.isArray(content)) return [{ type: "user", message: native, ...meta }];
-  const isResult = (block: unknown): boolean => isRecord(block) && block.type === "tool_result";
+  if (!Array.isArray(content)) return [{ type: "user", message: native, ...more }];
+  const isResult = (block: unknown): boolean => recordOf(block).type === "tool_result";
   const results = content.filter(isResult).map((block) => [block]);
   const others = content.filter((block) => !isResult(block));
   return [...results, ...(others.length > 0 ? [others] : [])].map((blocks) => ({
     type: "user",
     message: { ...native, content: blocks },
-    ...meta,
+    ...more,
   }));
 }

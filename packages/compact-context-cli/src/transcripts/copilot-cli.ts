@@ -1,5 +1,5 @@
 import type { Message, Part } from "compact-context";
-import { callPart, resultPart } from "compact-context/internal/codecs/slots";
+import { callPart, resultPart, thought } from "compact-context/internal/codecs/slots";
 import {
   argumentsValue,
   messageText,
@@ -7,10 +7,17 @@ import {
   toolCalls,
   toolResults,
 } from "compact-context/internal/core/message";
-import { readBody } from "./document.ts";
-import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { type Reading, textParts } from "./session.ts";
-import type { ReadLog, RecordFormat, RecordReader, WritePorts } from "./transcript.ts";
+import { type Body, readBody } from "./document.ts";
+import { isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
+import {
+  type Reading,
+  type ReadLog,
+  type RecordFormat,
+  type Session,
+  type SourceRecord,
+  textParts,
+  type WritePorts,
+} from "./transcript.ts";
 
 /**
  * Events of the Copilot CLI; a compacted session is written as a new file with the events that carry context.
@@ -21,38 +28,31 @@ export const copilotCli: RecordFormat = {
     isRecord(record) &&
     isRecord(record.data) &&
     /^(session|user|assistant|system|tool|hook)\.[a-z_.]+$/.test(stringOf(record.type) ?? ""),
-  open: openCopilot,
+  read: readCopilot,
 };
 
-function openCopilot(log: ReadLog): RecordReader {
+async function readCopilot(records: AsyncIterable<SourceRecord>, log: ReadLog): Promise<Session> {
   const events: JsonRecord[] = [];
   /** Session-wide events, written back before the messages. */
   const frame: JsonRecord[] = [];
-  return {
-    add(value) {
-      const event = recordOf(value);
-      const type = stringOf(event.type) ?? "";
-      if (CONTEXT.has(type)) events.push(event);
-      else {
-        log.leaveOut(type);
-        if (type === "session.start") frame.push(event);
-      }
-    },
-    end() {
-      const start = recordOf(frame[0]?.data);
-      const body = {
-        entries: events,
-        path: "events",
-        usage: ["copilot-cli", (event: unknown) => recordOf(event).data] as const,
-        sessionId: stringOf(start.sessionId),
-        model: stringOf(start.selectedModel),
-        cwd: stringOf(recordOf(start.context).cwd),
-        list: { read: (all: readonly JsonRecord[]) => all.map(readEvent), build: writeEvent },
-        rebuild: (entries: readonly unknown[]) => [...frame, ...entries],
-      };
-      return readBody("copilot-cli", body, log, linkedLines);
-    },
+  for await (const { value } of records) {
+    const event = recordOf(value);
+    const type = stringOf(event.type) ?? "";
+    if (CONTEXT.has(type)) events.push(event);
+    else log.leaveOut(type);
+    if (type === "session.start") frame.push(event);
+  }
+  const start = recordOf(frame[0]?.data);
+  const body: Body = {
+    entries: events,
+    path: "events",
+    sessionId: stringOf(start.sessionId),
+    model: stringOf(start.selectedModel),
+    cwd: stringOf(recordOf(start.context).cwd),
+    list: { read: (all) => all.map(readEvent), build: writeEvent },
+    rebuild: (entries) => [...frame, ...entries],
   };
+  return readBody("copilot-cli", body, log, linkedLines);
 }
 
 const CONTEXT: ReadonlySet<string> = new Set([
@@ -82,23 +82,12 @@ function readEvent(event: JsonRecord): Reading {
 }
 
 function answerParts(data: JsonRecord): Part[] {
-  const opaque = (stringOf(data.reasoningOpaque) ?? "").length;
-  const thought = stringOf(data.reasoningText) ?? "";
-  const reasoning: Part[] =
-    thought === "" && opaque === 0
-      ? []
-      : [
-          defined({
-            type: "reasoning",
-            text: thought,
-            opaqueLength: opaque > 0 ? opaque : undefined,
-            signed: opaque > 0 || undefined,
-          }),
-        ];
+  const reasoning = thought(stringOf(data.reasoningText) ?? "", data.reasoningOpaque);
   const calls = listOf(data.toolRequests)
     .map(recordOf)
     .map((call) => callPart(call.toolCallId, textOf(call.name), call.arguments));
-  return [...reasoning, ...textParts(textOf(data.content)), ...calls];
+  const thinks = reasoning.text !== "" || reasoning.signed === true;
+  return [...(thinks ? [reasoning] : []), ...textParts(textOf(data.content)), ...calls];
 }
 
 function resultOf(data: JsonRecord): Part {

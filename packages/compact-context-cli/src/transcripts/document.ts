@@ -1,15 +1,19 @@
 import type { Format, Message } from "compact-context";
 import { codecFor } from "compact-context/internal/codecs/formats";
-import { documentChunks, isoTime, isTooDeep, type JsonRecord, layoutOf, recordOf, stringOf } from "./json.ts";
-import { decodeReadable, messagesFrom, type Reading, singleSegment, usageOf, withMeta } from "./session.ts";
-import type {
-  DocumentFormat,
-  ReadLog,
-  Segment,
-  Session,
-  TranscriptFormat,
-  UsageSource,
-  WritePorts,
+import { documentChunks, isoTime, type JsonRecord, layoutOf, recordOf, stringOf } from "./json.ts";
+import {
+  type DocumentFormat,
+  decodeStretches,
+  messagesFrom,
+  type Reading,
+  type ReadLog,
+  type Segment,
+  type Session,
+  type TranscriptFormat,
+  usageOf,
+  type WritePorts,
+  withMeta,
+  withSummaryVersion,
 } from "./transcript.ts";
 
 // A document keeps its session as one list of entries. A format defines where the list is and how an entry is
@@ -19,7 +23,7 @@ import type {
 interface CodecList {
   readonly codec: Format;
   /** The entry for the codec to read. Default: the entry itself. */
-  readonly translate?: (entry: unknown) => unknown;
+  readonly translate?: ((entry: unknown) => unknown) | undefined;
 }
 
 /** Entries that the format reads and writes itself. */
@@ -39,8 +43,8 @@ export interface Body extends Facts {
   /** Path of the list in the document, for error messages. */
   readonly path: string;
   readonly list: CodecList | OwnList;
-  /** The kind of usage record, and how to read it from an entry. */
-  readonly usage?: readonly [source: UsageSource, of: (entry: unknown) => unknown];
+  /** The fields of a usage record that sum up to the prompt, and how to read the record from an entry. */
+  readonly usage?: readonly [fields: readonly string[], of: (entry: unknown) => unknown] | undefined;
   /** The document with these entries instead of its own; `messages` are their sources. */
   rebuild(entries: readonly unknown[], messages: readonly Message[]): unknown;
 }
@@ -66,20 +70,17 @@ export function documentFormat<F extends TranscriptFormat>(
 /** The session of a body; `chunksOf` writes the rebuilt document. */
 export function readBody(
   format: TranscriptFormat,
-  { entries: all, path, list, usage, rebuild, ...facts }: Body,
+  { entries: all, path, list, usage = [[], () => undefined], rebuild, ...facts }: Body,
   log: ReadLog,
   chunksOf: (document: unknown) => Iterable<string>,
 ): Session {
-  const entries = readableEntries(all, path, log);
-  const { segments, entryOf, encode } =
-    "codec" in list ? readByCodec(entries, list, path, log) : readByFormat(entries, list);
+  const entries = all.filter((entry, index) => log.accepts(entry, { place: `${path}[${index}]` }));
+  const body = { ...facts, entries, path, usage };
+  const { encode, ...read } = "codec" in list ? readByCodec(body, list, log) : readByFormat(body, list);
   return {
     format,
-    list: "codec" in list ? list.codec : undefined,
-    segments,
-    usage: usage === undefined ? [] : usageOf(segments, usage[0], (message) => usage[1](entryOf(message))),
-    leftOut: log.leftOut(),
     ...facts,
+    ...read,
     write: ({ messages }, ports) => ({
       mode: "replace",
       chunks: chunksOf(rebuild(encode(messages, ports), messages)),
@@ -87,53 +88,50 @@ export function readBody(
   };
 }
 
-interface ReadEntries {
-  readonly segments: readonly Segment[];
-  /** The entry that a message came from. */
-  entryOf(message: Message): unknown;
+type ReadableBody = Required<Pick<Body, "entries" | "path" | "usage">>;
+
+interface ReadEntries extends Pick<Session, "list" | "segments" | "usage"> {
   /** The file's own entries for these messages; new ones for new or edited messages. */
   encode(messages: readonly Message[], ports: WritePorts): unknown[];
 }
 
-/** The entries that are not nested too deeply; the others are reported and counted. */
-function readableEntries(entries: readonly unknown[], path: string, log: ReadLog): readonly unknown[] {
-  return entries.filter((entry, index) => {
-    if (!isTooDeep(entry)) return true;
-    log.problem({ place: `${path}[${index}]`, message: "nests too deep to be read; left out" });
-    log.leaveOut("too deep");
-    return false;
-  });
-}
-
 function readByCodec(
-  entries: readonly unknown[],
-  { codec: format, translate }: CodecList,
-  path: string,
+  { entries, path, usage: [fields, usageIn] }: ReadableBody,
+  { codec, translate }: CodecList,
   log: ReadLog,
 ): ReadEntries {
-  const natives = entries.map((entry) => translate?.(entry) ?? entry);
-  const origins = new Map(natives.map((native, index) => [native, entries[index]]));
-  const messages = decodeReadable(format, natives, path, log).messages.map((message) => {
-    const { timestamp, ts } = recordOf(origins.get(message.native));
-    return withMeta(message, { timestamp: stringOf(timestamp) ?? isoTime(ts) });
-  });
+  const items = entries.map((entry) => ({
+    native: translate?.(entry) ?? entry,
+    entry,
+    reported: [usageIn(entry)],
+  }));
+  const origins = new Map(items.map(({ native, entry }) => [native, entry]));
+  const format = {
+    codec,
+    path,
+    usage: fields,
+    finish(message: Message, { entry }: (typeof items)[number]) {
+      const { timestamp, ts } = recordOf(entry);
+      return withSummaryVersion(withMeta(message, { timestamp: stringOf(timestamp) ?? isoTime(ts) }));
+    },
+  };
+  const { itemOf: _, ...read } = decodeStretches([{ items, carried: 0 }], format, log);
   return {
-    segments: singleSegment(messages),
-    entryOf: ({ native }) => origins.get(native),
+    ...read,
     encode: (kept) =>
-      codecFor(format)
+      codecFor(codec)
         .encode(kept)
         .map((native) => origins.get(native) ?? native),
   };
 }
 
-function readByFormat(entries: readonly unknown[], list: OwnList): ReadEntries {
-  const messages = messagesFrom(list.read(entries.map(recordOf)));
-  const segments = list.segmentsOf?.(messages) ?? singleSegment(messages);
+function readByFormat({ entries, usage: [fields, usageIn] }: ReadableBody, list: OwnList): ReadEntries {
+  const messages = messagesFrom(list.read(entries.map(recordOf))).map(withSummaryVersion);
+  const segments = list.segmentsOf?.(messages) ?? [{ messages, carried: 0 }];
   const live = segments.at(-1)?.messages ?? [];
   return {
     segments,
-    entryOf: ({ native }) => native,
+    usage: usageOf(segments, fields, ({ native }) => [usageIn(native)]),
     encode: (kept, ports) =>
       rebuildEntries(live, kept, (group, original) => list.build(group, original, ports)),
   };
@@ -147,21 +145,17 @@ export function rebuildEntries<Entry>(
 ): Entry[] {
   const sizes = new Map<unknown, number>();
   for (const { native } of live) sizes.set(native, (sizes.get(native) ?? 0) + 1);
-  return groupByNative(compacted).map((group) => {
-    const native = group[0]?.native;
-    if (native === undefined) return build(group, undefined);
-    const whole = group.length === sizes.get(native) && group.every((message) => message.edited !== true);
-    return whole ? (native as Entry) : build(group, native as JsonRecord);
-  });
-}
-
-function groupByNative(messages: readonly Message[]): Message[][] {
   const groups: Message[][] = [];
-  for (const message of messages) {
+  for (const message of compacted) {
     const last = groups.at(-1);
     if (last !== undefined && message.native !== undefined && last[0]?.native === message.native)
       last.push(message);
     else groups.push([message]);
   }
-  return groups;
+  return groups.map((group) => {
+    const native = group[0]?.native;
+    if (native === undefined) return build(group, undefined);
+    const whole = group.length === sizes.get(native) && group.every((message) => message.edited !== true);
+    return whole ? (native as Entry) : build(group, native as JsonRecord);
+  });
 }

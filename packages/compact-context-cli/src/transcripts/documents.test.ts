@@ -14,7 +14,7 @@ const SUMMARY: Message = {
 
 function rewrite(transcript: Transcript, messages: readonly Message[]): string {
   const written = transcript.write(
-    { messages, tokensBefore: 2, tokensAfter: 1 },
+    { messages, tokensBefore: 2 },
     { newId: () => "new-id", now: () => "2026-02-02T00:00:00.000Z" },
   );
   expect(written.mode).toBe("replace");
@@ -94,7 +94,7 @@ describe("OpenCode exports", () => {
     expect(results(transcript)).toEqual(["one", "two"]);
     expect(transcript.messages[2]?.parts.map((part) => "isError" in part)).toEqual([false, true]);
     expect(findMalformations(transcript.messages).map((fault) => fault.kind)).toEqual([]);
-    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, outputTokens: 2, dollars: 3 });
+    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 9, dollars: 3 });
   });
 
   it("are written with cleared outputs, dropped calls and a summary that has a place of its own", async () => {
@@ -146,7 +146,7 @@ describe("OpenCode exports", () => {
       parts[0],
       excerpt("short 0"),
       parts[2],
-      { id: "prt_1", type: "text", text: "short 2" },
+      { id: "prt_new-id", messageID: "msg_1", type: "text", text: "short 2" },
       parts[4],
     ]);
   });
@@ -208,7 +208,7 @@ describe("Gemini CLI chats", () => {
     expect(roles(transcript)).toEqual(["user", "assistant", "tool"]);
     expect(results(transcript)).toEqual(["files", "denied"]);
     expect(transcript.leftOut).toEqual({ "notice info": 1 });
-    expect(transcript.usage[0]).toMatchObject({ promptTokens: 10, outputTokens: 3 });
+    expect(transcript.usage[0]).toMatchObject({ promptTokens: 10 });
   });
 
   it("pair calls without an id with their own results", async () => {
@@ -278,7 +278,7 @@ describe("Gemini CLI chats of one record per change", () => {
     expect(transcript.messages.map(messageText)).toEqual(["hello", "looking", "", "done"]);
     expect(roles(transcript)).toEqual(["user", "assistant", "tool", "assistant"]);
     expect(results(transcript)).toEqual(["files"]);
-    expect(transcript.usage[0]).toMatchObject({ promptTokens: 10, outputTokens: 3 });
+    expect(transcript.usage[0]).toMatchObject({ promptTokens: 10 });
   });
 
   it("are without what was rewound", async () => {
@@ -413,7 +413,7 @@ describe("Moatless trees", () => {
       { type: "toolResult", id: "node-2", content: "found", isError: true },
     ]);
     expect(transcript.leftOut).toEqual({ "abandoned branch": 1 });
-    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 100, outputTokens: 5 });
+    expect(transcript.usage[0]).toMatchObject({ index: 1, promptTokens: 100 });
     expect(transcript).toMatchObject({ system: "rules", model: "claude" });
   });
 
@@ -561,7 +561,6 @@ describe("Copilot CLI events", () => {
       cwd: "/work",
       leftOut: { "session.start": 1, "tool.execution_start": 1 },
     });
-    expect(transcript.usage[0]).toMatchObject({ index: 1, outputTokens: 4 });
   });
 
   it("are written as a chain of the events that carry context", async () => {

@@ -1,12 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { lineCursor } from "./json.ts";
+import { linesOf } from "./json.ts";
 
-async function linesOf(chunks: Iterable<string> | string): Promise<{ lines: string[]; newline: boolean }> {
-  const cursor = lineCursor(chunks);
+async function textsOf(chunks: Iterable<string>): Promise<{ lines: string[]; ended: boolean | undefined }> {
   const lines: string[] = [];
-  for (let line = await cursor.next(); line !== undefined; line = await cursor.next()) lines.push(line);
-  return { lines, newline: cursor.endedWithNewline() };
+  let ended: boolean | undefined;
+  for await (const line of linesOf(chunks)) {
+    lines.push(line.text);
+    expect(line.number).toBe(lines.length);
+    ended = line.ended;
+  }
+  return { lines, ended };
 }
 
 describe("lines", () => {
@@ -25,22 +29,14 @@ describe("lines", () => {
         chunks.push(whole.slice(start));
         const expected = whole.split("\n");
         if (expected.at(-1) === "") expected.pop();
-        const got = await linesOf(chunks);
+        const got = await textsOf(chunks);
         expect(got.lines).toEqual(expected);
-        if (whole !== "") expect(got.newline).toBe(whole.endsWith("\n"));
+        if (whole !== "") expect(got.ended).toBe(whole.endsWith("\n"));
       }),
     );
   });
 
   it("drop a byte order mark at the beginning only", async () => {
-    expect((await linesOf(["", "\uFEFFa\n", "\uFEFFb"])).lines).toEqual(["a", "\uFEFFb"]);
-  });
-
-  it("that were not taken come as the rest", async () => {
-    const cursor = lineCursor(["one\ntw", "o\nthree", "\n"]);
-    expect(await cursor.next()).toBe("one");
-    expect(await cursor.rest()).toBe("two\nthree\n");
-    expect(cursor.endedWithNewline()).toBe(true);
-    expect(await cursor.next()).toBeUndefined();
+    expect((await textsOf(["", "\uFEFFa\n", "\uFEFFb"])).lines).toEqual(["a", "\uFEFFb"]);
   });
 });

@@ -1,17 +1,27 @@
 import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
 import { fieldsOf } from "compact-context/internal/codecs/langchain-instances";
+import { inputObject } from "compact-context/internal/codecs/native";
+import { callPart } from "compact-context/internal/codecs/slots";
+import { argumentsValue } from "compact-context/internal/core/message";
 import { wordsOf } from "compact-context/internal/providers/request";
 import { type Body, documentFormat, readBody } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import type { DocumentFormat, ReadLog, Session } from "./transcript.ts";
+import {
+  ANTHROPIC_USAGE,
+  type DocumentFormat,
+  PI_USAGE,
+  RESPONSES_USAGE,
+  type ReadLog,
+  type Session,
+} from "./transcript.ts";
 
 // Lists of messages in a provider's own format: alone, in a request body, in the files of Cline and LangGraph.
 
 const USAGE: Partial<Record<Format, Body["usage"]>> = {
-  langchain: ["langchain", (entry) => fieldsOf(recordOf(entry)).usage_metadata],
-  anthropic: ["anthropic", (entry) => recordOf(entry).usage],
-  pi: ["pi", (entry) => recordOf(entry).usage],
+  langchain: [RESPONSES_USAGE, (entry) => fieldsOf(recordOf(entry)).usage_metadata],
+  anthropic: [ANTHROPIC_USAGE, (entry) => recordOf(entry).usage],
+  pi: [PI_USAGE, (entry) => recordOf(entry).usage],
 };
 
 /** A JSON list of messages, or the request body that holds one. */
@@ -89,7 +99,7 @@ export const cline: DocumentFormat = documentFormat(
       entries,
       path: "messages",
       list: { codec: "anthropic", translate: withFilesAsText },
-      usage: ["cline", (entry) => recordOf(entry).metrics],
+      usage: [["inputTokens"], (entry) => recordOf(entry).metrics],
       system: stringOf(container.system_prompt),
       sessionId: stringOf(container.sessionId),
       model: models.at(-1),
@@ -122,29 +132,37 @@ export const langchainRecording: DocumentFormat = documentFormat(
       entries: snapshot?.messages ?? joinedChunks(listOf(value)),
       path: "messages",
       list: { codec: "langchain" },
-      usage: ["langchain", (entry) => recordOf(recordOf(entry).kwargs).usage_metadata],
+      usage: USAGE.langchain,
       // A stream cannot be shortened: it becomes a plain list.
-      rebuild: (list) => (snapshot === undefined ? list : replaced(value, snapshot.path, list)),
+      rebuild: snapshot?.replace ?? ((list) => list),
     };
   },
 );
 
 interface Snapshot {
   readonly messages: readonly unknown[];
-  /** Keys that lead to the list. */
-  readonly path: readonly (string | number)[];
   readonly others: number;
+  /** The recording with another list in its place. */
+  replace(messages: readonly unknown[]): unknown;
 }
 
 /** The longest of the named lists, or the last complete values of a stream. */
 function snapshotOf(value: unknown): Snapshot | undefined {
   if (isRecord(value)) return longestList(value);
   if (!Array.isArray(value)) return undefined;
-  const index = value.findLastIndex((event) => valuesOf(event) !== undefined);
-  const found = valuesOf(value[index]);
-  return found === undefined
-    ? undefined
-    : { ...found, path: [index, ...found.path], others: value.length - 1 };
+  const index = value.findLastIndex((event) => isMessageList(stateOf(event).messages));
+  const event: unknown = value[index];
+  const state = stateOf(event);
+  if (index < 0) return undefined;
+  return {
+    messages: listOf(state.messages),
+    others: value.length - 1,
+    replace: (messages) =>
+      value.with(
+        index,
+        Array.isArray(event) ? event.with(-1, { ...state, messages }) : { ...state, messages },
+      ),
+  };
 }
 
 function longestList(container: JsonRecord): Snapshot | undefined {
@@ -154,28 +172,20 @@ function longestList(container: JsonRecord): Snapshot | undefined {
   const compacted = lists.find(([, list]) => JSON.stringify(list).includes('"<COMPACT-SUMMARY v'));
   const longest = lists.reduce((best, one) => (listOf(one[1]).length > listOf(best[1]).length ? one : best));
   const [key, list] = compacted ?? longest;
-  return { messages: listOf(list), path: [key], others: lists.length - 1 };
+  return {
+    messages: listOf(list),
+    others: lists.length - 1,
+    replace: (messages) => ({ ...container, [key]: messages }),
+  };
 }
 
-/** `["values", {messages}]`, `[namespace, "values", {messages}]` or `{messages}` alone. */
-function valuesOf(event: unknown): Pick<Snapshot, "messages" | "path"> | undefined {
-  const at = Array.isArray(event) ? event.length - 1 : undefined;
-  const state = recordOf(Array.isArray(event) ? event.at(-1) : event);
-  if (!isMessageList(state.messages)) return undefined;
-  return { messages: listOf(state.messages), path: at === undefined ? ["messages"] : [at, "messages"] };
+/** The state in `["values", state]`, `[namespace, "values", state]` or `state` alone. */
+function stateOf(event: unknown): JsonRecord {
+  return recordOf(Array.isArray(event) ? event.at(-1) : event);
 }
 
 function isMessageList(value: unknown): boolean {
   return Array.isArray(value) && value.length > 0 && codecFor("langchain").detect(value) > 0.5;
-}
-
-/** The value with the content at `path` replaced. */
-function replaced(value: unknown, path: readonly (string | number)[], list: unknown): unknown {
-  const [key, ...rest] = path;
-  if (key === undefined) return list;
-  if (Array.isArray(value))
-    return value.map((item, index) => (index === key ? replaced(item, rest, list) : item));
-  return { ...recordOf(value), [key]: replaced(recordOf(value)[key], rest, list) };
 }
 
 /** Events `[namespace, [chunk, metadata]]` or `[chunk, metadata]`. */
@@ -223,18 +233,8 @@ function callsOf(chunks: readonly JsonRecord[]): JsonRecord[] {
     const call = calls.get(chunk.index) ?? { id: chunk.id, name: chunk.name, text: "" };
     calls.set(chunk.index, { ...call, text: call.text + textOf(chunk.args) });
   }
-  return [...calls.values()].map(({ id, name, text }) => ({
-    id,
-    name,
-    args: argumentsFrom(text),
-    type: "tool_call",
-  }));
-}
-
-function argumentsFrom(text: string): unknown {
-  try {
-    return JSON.parse(text === "" ? "{}" : text);
-  } catch {
-    return { input: text };
-  }
+  return [...calls.values()].map(({ id, name, text }) => {
+    const args = inputObject(argumentsValue(callPart(id, textOf(name), text)));
+    return { id, name, args, type: "tool_call" };
+  });
 }

@@ -1,20 +1,18 @@
 import type { Message, Part } from "compact-context";
-import { callPart, resultPart } from "compact-context/internal/codecs/slots";
-import {
-  argumentsValue,
-  type MediaPart,
-  messageText,
-  resultText,
-  type TextPart,
-  type ToolCallPart,
-  type ToolResultPart,
-  toolCalls,
-  toolResults,
-} from "compact-context/internal/core/message";
+import { createIds, type Ids } from "compact-context/internal/codecs/ids";
+import { callPart, resultPart, rewriteBlocks, type Slot } from "compact-context/internal/codecs/slots";
+import { argumentsValue, messageText, resultText } from "compact-context/internal/core/message";
 import { documentFormat } from "./document.ts";
 import { defined, isoTime, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";
-import { addSegment, type Reading, textParts, withResults, withSummaryVersion } from "./session.ts";
-import type { DocumentFormat, ReadLog, Segment, WritePorts } from "./transcript.ts";
+import {
+  type DocumentFormat,
+  type Reading,
+  type ReadLog,
+  type Segment,
+  textParts,
+  type WritePorts,
+  withResults,
+} from "./transcript.ts";
 
 /** `opencode export`: messages with parts; a call and its result are one part. */
 export const opencode: DocumentFormat = documentFormat(
@@ -33,13 +31,13 @@ export const opencode: DocumentFormat = documentFormat(
       sessionId: stringOf(info.id),
       title: stringOf(info.title),
       cwd: stringOf(info.directory),
-      usage: ["opencode", usageIn],
+      usage: [["input", "cache.read", "cache.write"], usageIn],
       list: {
         read: (readable) => readable.flatMap((entry) => readEntry(entry, log)),
         build: (group, original, ports) =>
           original === undefined
             ? freshEntry(entries.map(recordOf), group, ports)
-            : { ...original, parts: rewriteParts(original, group) },
+            : { ...original, parts: rewriteParts(original, group, ports) },
         segmentsOf,
       },
       rebuild: (messages) => ({ ...container, messages }),
@@ -65,38 +63,46 @@ function readEntry(entry: JsonRecord, log: ReadLog): Reading[] {
     timestamp: isoTime(recordOf(info.time).created),
     model: role === "assistant" ? modelOf(entry) : undefined,
   };
-  const parts: Part[] = [];
-  const results: Part[] = [];
-  const ids = callIds(entry);
-  for (const part of partsOf(entry)) {
-    const callId = ids.get(part);
-    if (callId !== undefined) {
-      parts.push(callPart(callId, textOf(part.tool), recordOf(part.state).input));
-      results.push(...resultOf(part, callId));
-    } else parts.push(...readPart(part, log));
+  const slots = slotsOf(entry);
+  for (const { block } of slots) {
+    const { type } = recordOf(block);
+    if (!SHOWN.has(type)) log.leaveOut(`part ${String(type)}`);
   }
+  const all = slots.flatMap((slot) => slot.parts);
+  const parts = all.filter((part) => part.type !== "toolResult");
   const own: Reading = { role, parts, native: entry, id: stringOf(info.id), meta };
-  return withResults(own, results);
+  return withResults(
+    own,
+    all.filter((part) => part.type === "toolResult"),
+  );
 }
 
-function readPart(part: JsonRecord, log: ReadLog): Part[] {
+const SHOWN: ReadonlySet<unknown> = new Set(["text", "subtask", "file", "reasoning", "tool"]);
+
+/** The parts of an entry, with what the model sees of each. */
+function slotsOf(entry: JsonRecord): Slot[] {
+  const ids = createIds([]);
+  return listOf(entry.parts)
+    .filter(isRecord)
+    .map((block, index) => ({ block, parts: readPart(block, ids), path: `parts[${index}]` }));
+}
+
+function readPart(part: JsonRecord, ids: Ids): readonly Part[] {
   switch (part.type) {
     case "text":
+      return textParts(part.text);
     case "subtask":
+      return textParts(part.prompt);
     case "file":
-      return saidBy(part);
+      return [fileOf(part)];
     case "reasoning":
       return [{ type: "reasoning", text: stringOf(part.text) ?? "", ...seal(part) }];
+    case "tool":
+      // Published sessions have redacted ids, so one id can occur twice.
+      return callWithResult(part, ids.unique(stringOf(part.callID) ?? stringOf(part.id) ?? "call"));
     default:
-      log.leaveOut(`part ${String(part.type)}`);
       return [];
   }
-}
-
-/** Text or media of a part; none for an empty text. */
-function saidBy(part: JsonRecord): Part[] {
-  if (part.type === "file") return [fileOf(part)];
-  return textParts(part.type === "text" ? part.text : part.prompt);
 }
 
 function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
@@ -107,67 +113,41 @@ function seal(part: JsonRecord): { opaqueLength?: number; signed?: boolean } {
   return opaqueLength === 0 ? {} : { opaqueLength, signed: true };
 }
 
-function excerptOf(part: JsonRecord): string | undefined {
-  return stringOf(recordOf(recordOf(part.source).text).value);
-}
-
 function fileOf(part: JsonRecord): Part {
-  const excerpt = excerptOf(part);
+  const excerpt = stringOf(recordOf(recordOf(part.source).text).value);
   if (excerpt !== undefined) return { type: "text", text: excerpt };
-  const url = stringOf(part.url);
+  const mediaType = stringOf(part.mime) ?? "application/*";
   return defined({
     type: "media",
-    mediaType: stringOf(part.mime) ?? "application/*",
+    mediaType,
     bytes: 0,
-    url,
+    url: stringOf(part.url),
     name: stringOf(part.filename),
   });
 }
 
-function partsOf(entry: JsonRecord): readonly JsonRecord[] {
-  return listOf(entry.parts).filter(isRecord);
-}
-
-/** The id of each call of a message. Published sessions have redacted ids, so one id can occur twice. */
-function callIds(entry: JsonRecord): ReadonlyMap<JsonRecord, string> {
-  const ids = new Map<JsonRecord, string>();
-  const taken = new Set<string>();
-  for (const part of partsOf(entry)) {
-    if (part.type !== "tool") continue;
-    const base = stringOf(part.callID) ?? stringOf(part.id) ?? "call";
-    let id = base;
-    for (let number = 2; taken.has(id); number += 1) id = `${base}-${number}`;
-    taken.add(id);
-    ids.set(part, id);
-  }
-  return ids;
-}
-
-function resultOf(part: JsonRecord, id: string): Part[] {
-  const state = recordOf(part.state);
-  if (state.status === "pending" || state.status === "running") return [];
-  return [resultPart(id, textOf(state.output ?? state.error), state.status === "error", part.tool)];
+function callWithResult(part: JsonRecord, id: string): Part[] {
+  const { status, input, output, error } = recordOf(part.state);
+  const call = callPart(id, textOf(part.tool), input);
+  if (status === "pending" || status === "running") return [call];
+  return [call, resultPart(id, textOf(output ?? error), status === "error", part.tool)];
 }
 
 /** After a summary, OpenCode sends the request for it, the summary, and what follows. */
-function segmentsOf(all: readonly Message[]): readonly Segment[] {
-  const messages = all.map(withSummaryVersion);
+function segmentsOf(messages: readonly Message[]): readonly Segment[] {
   const segments: Segment[] = [];
   let start = 0;
   let carried = 0;
-  messages.forEach((message, index) => {
-    if (message.role !== "assistant" || recordOf(recordOf(message.native).info).summary !== true) return;
-    const request = messages[index - 1];
-    const begin = request !== undefined && asksForSummary(request) ? index - 1 : index;
-    addSegment(segments, { messages: messages.slice(start, begin), carried }, { kind: "summary" });
+  for (const [index, { role, native }] of messages.entries()) {
+    if (role !== "assistant" || recordOf(recordOf(native).info).summary !== true) continue;
+    const request = listOf(recordOf(messages[index - 1]?.native).parts);
+    const isAsked = request.some((part) => recordOf(part).type === "compaction");
+    const begin = isAsked ? index - 1 : index;
+    segments.push({ messages: messages.slice(start, begin), carried, endedBy: { kind: "summary" } });
     start = begin;
     carried = index + 1 - begin;
-  });
+  }
   return [...segments, { messages: messages.slice(start), carried }];
-}
-
-function asksForSummary(message: Message): boolean {
-  return partsOf(recordOf(message.native)).some((part) => part.type === "compaction");
 }
 
 /** A new message copies the `info` fields that opencode expects from a neighbour of the same role. */
@@ -184,70 +164,39 @@ function freshEntry(
     tokens === undefined
       ? {}
       : { tokens: { input: 0, output: 0, reasoning: 0, cache: { read: 0, write: 0 } } };
-  const time = Date.parse(ports.now());
-  const text = group.map(messageText).join("\n");
-  return {
-    info: { ...info, ...zeros, cost: cost === undefined ? undefined : 0, id, role, time: { created: time } },
-    parts: [{ type: "text", text, id: `prt_${ports.newId()}`, sessionID: info.sessionID, messageID: id }],
-  };
+  const time = { created: Date.parse(ports.now()) };
+  const own = { ...info, ...zeros, cost: cost === undefined ? undefined : 0, id, role, time };
+  return { info: own, parts: [newText(group.map(messageText).join("\n"), own, ports)] };
 }
 
-/** The remaining parts, with their current texts and outputs. */
-function rewriteParts(original: JsonRecord, group: readonly Message[]): unknown[] {
+function newText(text: string, { id: messageID, sessionID }: JsonRecord, ports: WritePorts): JsonRecord {
+  return { type: "text", text, id: `prt_${ports.newId()}`, sessionID, messageID };
+}
+
+/** The remaining parts, with their current texts and outputs; a removed file is replaced by a text. */
+function rewriteParts(original: JsonRecord, group: readonly Message[], ports: WritePorts): unknown[] {
   const parts = group.flatMap((message) => message.parts);
-  const now: PartsNow = {
-    ids: callIds(original),
-    said: parts.filter((part) => part.type === "text" || part.type === "media"),
-    results: new Map(group.flatMap(toolResults).map((result) => [result.id, result])),
-    calls: new Map(group.flatMap(toolCalls).map((call) => [call.id, call])),
-    hasReasoning: parts.some((part) => part.type === "reasoning"),
-  };
-  const kept = partsOf(original).flatMap((part) => rewritePart(part, now));
-  return [...kept, ...now.said.filter((part) => part.type === "text" && part.text !== "")];
+  const build = (part: Part): JsonRecord =>
+    newText(part.type === "text" ? part.text : "", recordOf(original.info), ports);
+  return rewriteBlocks(slotsOf(original), parts, { patch: patchPart, build });
 }
 
-interface PartsNow {
-  readonly ids: ReadonlyMap<JsonRecord, string>;
-  /** Consumed in order by parts with visible content. */
-  readonly said: (TextPart | MediaPart)[];
-  readonly results: ReadonlyMap<string, ToolResultPart>;
-  readonly calls: ReadonlyMap<string, ToolCallPart>;
-  readonly hasReasoning: boolean;
-}
-
-function rewritePart(part: JsonRecord, now: PartsNow): JsonRecord[] {
+function patchPart(block: JsonRecord, part: Part): JsonRecord {
+  const state = recordOf(block.state);
   switch (part.type) {
-    case "text":
-    case "subtask":
-    case "file":
-      return saidBy(part).length === 0 ? [part] : rewriteSaid(part, now.said.shift());
-    case "reasoning":
-      return now.hasReasoning ? [part] : [];
-    case "tool": {
-      const id = now.ids.get(part) ?? "";
-      const call = now.calls.get(id);
-      if (call === undefined) return [];
-      return [{ ...part, state: stateWith(part, argumentsValue(call), now.results.get(id)) }];
+    case "toolCall":
+      return { ...block, state: { ...state, input: argumentsValue(part) } };
+    case "toolResult":
+      return {
+        ...block,
+        state: { ...state, [state.status === "error" ? "error" : "output"]: resultText(part) },
+      };
+    case "text": {
+      if (block.type !== "file") return { ...block, prompt: part.text };
+      const source = recordOf(block.source);
+      return { ...block, source: { ...source, text: { ...recordOf(source.text), value: part.text } } };
     }
     default:
-      return [part];
+      return block;
   }
-}
-
-/** The part with its current text; a removed file is replaced by a text. */
-function rewriteSaid(part: JsonRecord, now: TextPart | MediaPart | undefined): JsonRecord[] {
-  if (now === undefined) return [];
-  if (now.type === "media") return [part];
-  const { text } = now;
-  if (part.type !== "file") return [{ ...part, [part.type === "text" ? "text" : "prompt"]: text }];
-  const { id, sessionID, messageID } = part;
-  if (excerptOf(part) === undefined) return [{ id, sessionID, messageID, type: "text", text }];
-  const source = recordOf(part.source);
-  return [{ ...part, source: { ...source, text: { ...recordOf(source.text), value: text } } }];
-}
-
-function stateWith(part: JsonRecord, input: unknown, result: ToolResultPart | undefined): JsonRecord {
-  const state = recordOf(part.state);
-  const field = state.status === "error" ? "error" : "output";
-  return { ...state, input, [field]: result === undefined ? state[field] : resultText(result) };
 }

@@ -1,27 +1,63 @@
 import type { Format } from "compact-context";
 import { detectListFormat, FORMATS } from "compact-context/internal/codecs/formats";
 import { CompactError, errorMessage } from "compact-context/internal/errors";
-import { DOCUMENT_FORMATS, RECORD_FORMATS, TRANSCRIPT_FORMATS } from "./formats.ts";
+import { aider } from "./aider.ts";
 import {
-  type Chunks,
-  createReadLog,
-  isRecord,
-  isTooDeep,
-  type LineCursor,
-  lineCursor,
-  parseLine,
-} from "./json.ts";
-import { listIn, readEntryLines } from "./lists.ts";
-import type {
-  DocumentFormat,
-  Problem,
+  agentDojo,
+  inspectAi,
+  moatless,
+  openHands,
+  sweAgent,
+  tau2Bench,
+  tauBench,
+  whoAndWhen,
+} from "./benchmarks.ts";
+import { claudeCode } from "./claude-code.ts";
+import { codex } from "./codex.ts";
+import { copilotCli } from "./copilot-cli.ts";
+import { geminiCli, geminiCliLines } from "./gemini-cli.ts";
+import { type Chunks, isRecord, type Line, linesOf, parseLine } from "./json.ts";
+import { cline, langchainRecording, listIn, plainFormat, readEntryLines } from "./lists.ts";
+import { opencode } from "./opencode.ts";
+import { pi } from "./pi.ts";
+import {
+  type DocumentFormat,
   ReadLog,
-  RecordFormat,
-  Session,
-  SourceLine,
-  Transcript,
-  TranscriptFormat,
+  type RecordFormat,
+  type Session,
+  type SourceRecord,
+  type Transcript,
+  type TranscriptFormat,
 } from "./transcript.ts";
+
+/** Formats with one record per line. */
+const RECORD_FORMATS: readonly RecordFormat[] = [codex, claudeCode, pi, copilotCli, geminiCliLines];
+
+/**
+ * Formats with one document per file; the first that recognizes the document reads it, so plain lists come
+ * last.
+ */
+const DOCUMENT_FORMATS: readonly DocumentFormat[] = [
+  aider,
+  geminiCli,
+  opencode,
+  moatless,
+  sweAgent,
+  whoAndWhen,
+  tauBench,
+  tau2Bench,
+  agentDojo,
+  inspectAi,
+  openHands,
+  cline,
+  langchainRecording,
+  ...FORMATS.map(plainFormat),
+];
+
+/** Every name that `readTranscript` accepts. */
+export const TRANSCRIPT_FORMATS: readonly TranscriptFormat[] = [
+  ...new Set([...RECORD_FORMATS, ...DOCUMENT_FORMATS].map((one) => one.format)),
+];
 
 interface ReadOptions {
   /** The file's name in error messages. */
@@ -31,11 +67,13 @@ interface ReadOptions {
 }
 
 interface Source extends ReadOptions {
-  readonly cursor: LineCursor;
+  /** All lines of the file; read once. */
+  readonly lines: AsyncIterable<Line>;
   readonly log: ReadLog;
-  /** Lines already read to detect the kind of file. */
-  readonly head: readonly string[];
 }
+
+/** Lines read before the kind of file is decided. */
+const HEAD_LINES = 40;
 
 /**
  * Reads a session file of any known format. Broken lines are reported in `problems` and the rest is read;
@@ -45,227 +83,148 @@ export async function readTranscript(
   chunks: Chunks | string,
   options: ReadOptions = {},
 ): Promise<Transcript> {
-  const problems: Problem[] = [];
-  const cursor = lineCursor(chunks);
-  const head = await takeHead(cursor);
-  const source: Source = { ...options, cursor, log: createReadLog(problems), head };
-  const session = await readSession(source);
-  const { segments } = session;
+  const log = new ReadLog();
+  const lines = linesOf(chunks);
+  const head: Line[] = [];
+  while (head.length < HEAD_LINES) {
+    const { value } = await lines.next();
+    if (value === undefined) break;
+    head.push(value);
+  }
+  async function* all(): AsyncGenerator<Line> {
+    yield* head;
+    yield* lines;
+  }
+  const session = await readSession(head, { ...options, lines: all(), log });
+  let at = 0;
+  const compactions = session.segments.flatMap(({ messages, carried, endedBy }) => {
+    at += messages.length - carried;
+    return endedBy === undefined ? [] : [{ ...endedBy, at }];
+  });
   return {
     ...session,
     name: options.name,
-    messages: segments.at(-1)?.messages ?? [],
-    compactions: segments.flatMap((segment) => segment.endedBy ?? []),
-    problems,
+    messages: session.segments.at(-1)?.messages ?? [],
+    compactions,
+    problems: log.problems,
+    leftOut: Object.fromEntries(log.leftOut),
   };
 }
 
-async function takeHead(cursor: LineCursor): Promise<string[]> {
-  const head: string[] = [];
-  while (head.length < HEAD_LINES) {
-    const line = await cursor.next();
-    if (line === undefined) break;
-    head.push(line);
+/** Judges by the first lines: records of a known format, one entry per line, or one document. */
+async function readSession(head: readonly Line[], source: Source): Promise<Session> {
+  const { format } = source;
+  const documents = DOCUMENT_FORMATS.filter((one) => format === undefined || one.format === format);
+  const asked = RECORD_FORMATS.find((one) => one.format === format);
+  if (asked !== undefined && documents.length === 0) return readRecords(asked, source);
+  const filled = head.map(({ text }) => text).filter((text) => text.trim() !== "");
+  const values = filled.map(parseLine).map((line) => (line.rest === "" ? line.values : []));
+  const found = RECORD_FORMATS.find((one) => values.flat().some((value) => one.recognises(value)));
+  // In a document that spans lines, a record on a line of its own is only a part.
+  if (found !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) {
+    if (format === undefined || format === found.format) return readRecords(found, source);
+    const hint = `Name the format ${found.format}, or leave it out to have it detected.`;
+    throw refusal("UnknownFormat", `is a ${found.format} file, not ${format}`, hint, source);
   }
-  return head;
+  const readable = values.filter((list) => list.some(isRecord)).length;
+  const several = filled.length > 1 || head.length === HEAD_LINES;
+  // A session of two lines, the second of which is truncated.
+  const isTorn = filled.length === 2 && readable === 1 && values[1]?.length === 0;
+  const areEntries = isTorn || (readable > 1 && readable * 2 > filled.length);
+  return several && areEntries ? readEntries(source) : readDocument(documents, source);
 }
 
-async function readSession(source: Source): Promise<Session> {
-  const asked = RECORD_FORMATS.find(({ format }) => format === source.format);
-  if (asked !== undefined && documentsOf(source).length === 0) return readRecords(asked, source);
-  const layout = layoutOf(source.head);
-  if (layout.kind === "entries") return readEntries(source);
-  if (layout.kind === "document") return readDocument(await wholeText(source), source);
-  const { format } = layout.format;
-  if (source.format !== undefined && source.format !== format) throw otherFormat(format, source);
-  return readRecords(layout.format, source);
-}
-
-interface Line {
-  readonly text: string;
-  /** 1-based. */
-  readonly number: number;
-  /** The file ends in this line, without a newline. */
-  readonly cutOff: boolean;
-}
-
-/** The lines of the file, starting with those already read. */
-async function* linesOf({ head, cursor }: Source): AsyncGenerator<Line> {
-  let number = 0;
-  let before: string | undefined;
-  async function* texts(): AsyncGenerator<string> {
-    yield* head;
-    for (let text = await cursor.next(); text !== undefined; text = await cursor.next()) yield text;
-  }
-  for await (const text of texts()) {
-    if (before !== undefined) yield { text: before, number, cutOff: false };
-    number += 1;
-    before = text;
-  }
-  if (before !== undefined) yield { text: before, number, cutOff: !cursor.endedWithNewline() };
-}
-
-/** Every JSON value of the file with its line; unreadable content is reported. */
-async function* valuesOf(source: Source): AsyncGenerator<{ value: unknown; line: SourceLine }> {
-  for await (const line of linesOf(source)) {
-    if (line.text.trim() === "") continue;
-    const { number } = line;
-    const { values, rest } = parseLine(line.text);
-    const whole = values.length === 1 && rest === "";
-    reportLine(line, { values: values.length, rest }, source.log);
-    for (const value of values) {
-      if (isTooDeep(value)) {
-        source.log.problem({ line: number, message: "nests too deep to be read; left out" });
-        source.log.leaveOut("too deep");
-      } else yield { value, line: { number, whole } };
+async function readRecords(format: RecordFormat, { lines, log }: Source): Promise<Session> {
+  let ended = true;
+  async function* records(): AsyncGenerator<SourceRecord> {
+    for await (const line of lines) {
+      ended = line.ended;
+      yield* recordsIn(line, log);
     }
   }
+  const session = await format.read(records(), log);
+  if (ended) return session;
+  return {
+    ...session,
+    write(compacted, ports) {
+      const { mode, chunks } = session.write(compacted, ports);
+      return { mode, chunks: mode === "append" ? onNewLine(chunks) : chunks };
+    },
+  };
 }
 
-function reportLine(
-  { number, cutOff }: Line,
-  { values, rest }: { readonly values: number; readonly rest: string },
-  log: ReadLog,
-): void {
-  if (values > 1) log.problem({ line: number, message: `${values} records on one line; all were read` });
-  if (rest === "") return;
-  const kept = values > 0 ? "; the record before it was read" : "";
-  log.problem({
-    line: number,
-    message: `${cutOff ? "the last line is cut off" : "not JSON, left out"}${kept}`,
-  });
-  log.leaveOut("broken line");
+function* onNewLine(chunks: Iterable<string>): Iterable<string> {
+  yield "\n";
+  yield* chunks;
 }
 
-async function readRecords(format: RecordFormat, source: Source): Promise<Session> {
-  const reader = format.open(source.log);
-  for await (const { value, line } of valuesOf(source)) reader.add(value, line);
-  return guarded(source, () => reader.end(source.cursor.endedWithNewline()));
-}
-
-async function wholeText({ head, cursor }: Source): Promise<string> {
-  const rest = await cursor.rest();
-  const ended = cursor.endedWithNewline() || rest !== "";
-  return head.join("\n") + (ended && head.length > 0 ? "\n" : "") + rest;
+/** Every JSON value of a line; unreadable content is reported. */
+function* recordsIn({ text, number: line, ended }: Line, log: ReadLog): Generator<SourceRecord> {
+  if (text.trim() === "") return;
+  const { values, rest } = parseLine(text);
+  if (values.length > 1)
+    log.problem({ line, message: `${values.length} records on one line; all were read` });
+  if (rest !== "") {
+    const what = ended ? "not JSON, left out" : "the last line is cut off";
+    const kept = values.length > 0 ? "; the record before it was read" : "";
+    log.problem({ line, message: what + kept });
+    log.leaveOut("broken line");
+  }
+  const whole = values.length === 1 && rest === "";
+  for (const value of values) if (log.accepts(value, { line })) yield { value, whole };
 }
 
 /** The lines are the entries of a list; kept in memory, since the list is processed. */
 async function readEntries(source: Source): Promise<Session> {
   const entries: unknown[] = [];
-  for await (const { value } of valuesOf(source)) entries.push(value);
-  const asked =
-    source.format === undefined
-      ? detectListFormat(entries)
-      : FORMATS.find((format) => format === source.format);
-  if (asked === undefined) throw unknownFormat(source);
-  return guarded(source, () => readEntryLines(asked, entries, source.log));
+  for await (const line of source.lines)
+    for (const { value } of recordsIn(line, source.log)) entries.push(value);
+  const found = entryFormat(entries, source);
+  if (found === undefined) throw unknownFormat(source);
+  return readEntryLines(found, entries, source.log);
 }
 
-/** The candidate documents. */
-function documentsOf({ format }: Source): readonly DocumentFormat[] {
-  return DOCUMENT_FORMATS.filter((one) => format === undefined || one.format === format);
+function entryFormat(entries: readonly unknown[], { format }: Source): Format | undefined {
+  return format === undefined ? detectListFormat(entries) : FORMATS.find((known) => known === format);
 }
 
-function readDocument(text: string, source: Source): Session {
-  const value = parseDocument(text);
-  const readers = documentsOf(source);
+async function readDocument(readers: readonly DocumentFormat[], source: Source): Promise<Session> {
+  const pieces: string[] = [];
+  for await (const { text, ended } of source.lines) pieces.push(text, ended ? "\n" : "");
+  const text = pieces.join("");
+  const { value, problem } = parseDocument(text);
   const recognised = readers.find((reader) => reader.recognises(value));
-  const entryFormat = recognised === undefined ? formatOfEntry(value, source) : undefined;
-  if (entryFormat !== undefined) {
-    return guarded(source, () => readEntryLines(entryFormat, [value], source.log));
-  }
-  const reader =
-    recognised ?? (source.format === undefined || typeof value === "string" ? undefined : readers.at(-1));
-  if (reader !== undefined) return guarded(source, () => reader.read({ value, text }, source.log));
-  if (typeof value === "string" && /^\s*[[{]/.test(text)) throw brokenJson(text, source);
-  throw unknownFormat(source);
+  // A value that is itself an entry, in a file with one line.
+  const isEntry = recognised === undefined && isRecord(value) && listIn(value) === undefined;
+  const entry = isEntry ? entryFormat([value], source) : undefined;
+  if (entry !== undefined) return readEntryLines(entry, [value], source.log);
+  const isNamed = source.format !== undefined && typeof value !== "string";
+  const reader = recognised ?? (isNamed ? readers.at(-1) : undefined);
+  if (reader !== undefined) return reader.read({ value, text }, source.log);
+  if (problem === undefined || !/^\s*[[{]/.test(text)) throw unknownFormat(source);
+  const hint = "The file may be cut off; export it again, or repair the end by hand.";
+  throw refusal("InvalidTranscript", `is no valid JSON: ${problem}`, hint, source);
 }
 
-/**
- * The format of a value that is itself an entry, in a file with one line; undefined for a value that holds a
- * list.
- */
-function formatOfEntry(value: unknown, { format: asked }: Source): Format | undefined {
-  if (!isRecord(value) || listIn(value) !== undefined) return undefined;
-  return asked === undefined ? detectListFormat([value]) : FORMATS.find((format) => format === asked);
-}
-
-/** Adds the file's name to errors of the codecs. */
-function guarded(source: Source, read: () => Session): Session {
+/** The JSON value of the text; the text itself if it is not JSON, and why. */
+function parseDocument(text: string): { readonly value: unknown; readonly problem?: string } {
   try {
-    return read();
+    return { value: JSON.parse(text) };
   } catch (error) {
-    if (!CompactError.isInstance(error)) throw error;
-    throw new CompactError("InvalidTranscript", `${source.name ?? "transcript"}: ${error.message}`, {
-      cause: error,
-      hint: error.hint,
-      place: error.place,
-    });
+    return { value: text, problem: errorMessage(error) };
   }
-}
-
-function brokenJson(text: string, source: Source): CompactError {
-  let reason = "";
-  try {
-    JSON.parse(text);
-  } catch (error) {
-    reason = errorMessage(error);
-  }
-  return new CompactError("InvalidTranscript", `${source.name ?? "transcript"} is no valid JSON: ${reason}`, {
-    place: source.name,
-    hint: "The file may be cut off; export it again, or repair the end by hand.",
-  });
-}
-
-function otherFormat(found: TranscriptFormat, source: Source): CompactError {
-  const name = source.name ?? "transcript";
-  return new CompactError("UnknownFormat", `${name} is a ${found} file, not ${source.format}`, {
-    place: name,
-    hint: `Name the format ${found}, or leave it out to have it detected.`,
-  });
 }
 
 function unknownFormat(source: Source): CompactError {
-  return new CompactError("UnknownFormat", `${source.name ?? "transcript"}: no known transcript format`, {
-    place: source.name,
-    hint: `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`,
-  });
+  const hint = `If it is one of these, say so with --format NAME: ${TRANSCRIPT_FORMATS.join(", ")}.`;
+  return refusal("UnknownFormat", "is in no known transcript format", hint, source);
 }
 
-/** Lines read before the kind of file is decided. */
-const HEAD_LINES = 40;
-
-/** The kind of file by its first lines: records of a known format, one entry per line, or one document. */
-type Layout =
-  | { readonly kind: "records"; readonly format: RecordFormat }
-  | { readonly kind: "entries" }
-  | { readonly kind: "document" };
-
-/** Judges by the first lines that are not blank. */
-function layoutOf(lines: readonly string[]): Layout {
-  const filled = lines.filter((line) => line.trim() !== "");
-  const values = filled.map(wholeValues);
-  const format = RECORD_FORMATS.find((one) => values.flat().some((value) => one.recognises(value)));
-  // In a document that spans lines, a record on a line of its own is only a part.
-  if (format !== undefined && !/^\s*[[{]\s*$/.test(filled[0] ?? "")) return { kind: "records", format };
-  const readable = values.filter((list) => list.some(isRecord)).length;
-  const several = filled.length > 1 || lines.length === HEAD_LINES;
-  // A session of two lines, the second of which is truncated.
-  const isTorn = filled.length === 2 && readable === 1 && values[1]?.length === 0;
-  const areEntries = isTorn || (readable > 1 && readable * 2 > filled.length);
-  return { kind: several && areEntries ? "entries" : "document" };
-}
-
-function wholeValues(line: string): readonly unknown[] {
-  const { values, rest } = parseLine(line);
-  return rest === "" ? values : [];
-}
-
-/** The JSON value of the text; the text itself if it is not JSON. */
-function parseDocument(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return text;
-  }
+function refusal(
+  code: "UnknownFormat" | "InvalidTranscript",
+  problem: string,
+  hint: string,
+  { name }: Source,
+): CompactError {
+  return new CompactError(code, `${name ?? "transcript"} ${problem}`, { place: name, hint });
 }

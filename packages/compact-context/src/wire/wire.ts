@@ -1,12 +1,14 @@
 import type { CompactByProvider } from "../core/ports.ts";
 import type { CompactionReport } from "../core/report.ts";
-import { CompactError, createLruMap, hasCode, type LruMap, requireOptions } from "../errors.ts";
+import type { ManualRequest } from "../core/usage.ts";
+import { CompactError, createLruMap, errorMessage, hasCode, type LruMap, requireOptions } from "../errors.ts";
 import {
   createHostCompaction,
   fitHarder,
   type HostCompaction,
   type HostManager,
   type HostOptions,
+  type HostPreflight,
 } from "../host.ts";
 import { type Json, objectOf, objectsIn, textOf } from "../providers/request.ts";
 import {
@@ -134,6 +136,16 @@ interface Request {
   readonly signal: AbortSignal | undefined;
 }
 
+/** A call with a conversation that is kept here. */
+interface ModelCall extends Request {
+  readonly shared: Shared;
+  readonly manager: HostManager;
+  readonly kind: CallKind;
+  readonly session: string;
+  readonly list: readonly unknown[];
+  readonly memory: Remembered;
+}
+
 async function look(shared: Shared, request: Request): Promise<WireCall> {
   const { url, headers, body } = request;
   const kind = callKind(url);
@@ -157,8 +169,10 @@ async function look(shared: Shared, request: Request): Promise<WireCall> {
     return pass(request, session, "server_managed");
   }
   if (kind.counts) return countAsSent(shared, request, { session, kind, list });
+  const memory = shared.sessions.get(session) ?? {};
+  shared.sessions.set(session, memory);
   const kept = kind.keptHere?.(body) ?? body;
-  return new ModelCall(shared, { ...request, body: kept }, { manager, kind, session, list }).prepare();
+  return prepare({ ...request, body: kept, shared, manager, kind, session, list, memory });
 }
 
 function pass({ body, headers }: Sendable, session: string | undefined, passedBy?: PassedBy): WireCall {
@@ -184,228 +198,168 @@ function withHeader(headers: Headers, [name, value]: readonly [string, string]):
 function countAsSent(
   { lists }: Shared,
   request: Request,
-  { session, kind, list }: Omit<Found, "manager">,
+  { session, kind, list }: Pick<ModelCall, "session" | "kind" | "list">,
 ): WireCall {
-  const known = lists.get(session);
-  if (known === undefined || known.given.length > list.length) return pass(request, session);
-  const continues = known.given.every((entry, index) => sameEntry(entry, list[index]));
-  if (!continues) return pass(request, session);
-  const sent = [...known.sent, ...list.slice(known.given.length)];
+  const { given = [], sent: before = [] } = lists.get(session) ?? {};
+  const continues = given.every((entry, index) => entryText(entry) === entryText(list[index]));
+  if (before.length === 0 || !continues) return pass(request, session);
+  const sent = [...before, ...list.slice(given.length)];
   const headers = headersFor(request.headers, kind, sent);
   return pass({ body: { ...request.body, [kind.field]: sent }, headers }, session);
 }
 
-function sameEntry(one: unknown, other: unknown): boolean {
-  const text = (entry: unknown): string =>
-    JSON.stringify(entry, (key, value: unknown) => (key === "cache_control" ? undefined : value));
-  return text(one) === text(other);
+function entryText(entry: unknown): string {
+  return JSON.stringify(entry, (key, value: unknown) => (key === "cache_control" ? undefined : value));
 }
 
-interface Found {
-  readonly manager: HostManager;
-  readonly kind: CallKind;
-  readonly session: string;
-  readonly list: readonly unknown[];
-}
+// ---- one call
 
-/** A call with a conversation that is kept here. */
-class ModelCall {
-  readonly #shared: Shared;
-  readonly #request: Request;
-  readonly #found: Found;
-  readonly #memory: Remembered;
-
-  constructor(shared: Shared, request: Request, found: Found) {
-    this.#shared = shared;
-    this.#request = request;
-    this.#found = found;
-    const known = shared.sessions.get(found.session);
-    this.#memory = known ?? {};
-    if (known === undefined) shared.sessions.set(found.session, this.#memory);
-  }
-
-  async prepare(): Promise<WireCall> {
-    const { session, manager, kind, list } = this.#found;
-    const { body, headers } = this.#request;
-    const { dropped } = this.#memory;
-    delete this.#memory.dropped;
-    try {
-      const { messages, report } = await this.#compaction({ ...this.#call(), request: this.#beside(true) });
-      this.#remember(messages);
-      return {
-        body: this.#bodyWith(messages),
-        headers: headersFor(headers, kind, messages),
-        session,
-        report:
-          report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped }),
-        passedBy: report === undefined ? "failed" : undefined,
-        send: (send) => this.#send(messages, send),
-      };
-    } catch (error) {
-      if (!hasCode(error, "InsufficientBudget")) throw error;
-      const refusal = this.#refusal(error as CompactError, manager, list);
-      return {
-        body,
-        headers,
-        session,
-        report: undefined,
-        passedBy: undefined,
-        send: async () => refusal.clone(),
-      };
-    }
-  }
-
-  #call() {
-    const { session, list } = this.#found;
-    return { sessionId: session, messages: list };
-  }
-
-  #beside(withUsage: boolean) {
-    const { kind } = this.#found;
-    const { body, signal } = this.#request;
-    const { usage } = this.#memory;
-    if (withUsage) delete this.#memory.usage;
-    const compact = this.#shared.options.fetch === undefined ? undefined : this.#compactByProvider;
+async function prepare(call: ModelCall): Promise<WireCall> {
+  const { session, manager, kind, list, body, headers, memory } = call;
+  const { dropped, usage } = memory;
+  delete memory.dropped;
+  delete memory.usage;
+  try {
+    const { messages, report } = await compacted(call, { ...beside(call), usage });
+    remember(call, messages);
     return {
-      ...kind.beside(body),
-      format: kind.format,
-      signal,
-      compact,
-      usage: withUsage ? usage : undefined,
+      body: bodyWith(call, messages),
+      headers: headersFor(headers, kind, messages),
+      session,
+      report: report && (dropped === undefined ? report : { ...report, reasoningDroppedByProvider: dropped }),
+      passedBy: report === undefined ? "failed" : undefined,
+      send: (send) => sendFitting(call, messages, send),
     };
-  }
-
-  /** Asks the provider, with the client's own headers, to compact the first entries of the list. */
-  readonly #compactByProvider: CompactByProvider = async (entries, signal) => {
-    const { url, body, headers: given } = this.#request;
-    const { compaction } = this.#found.kind;
-    const { fetch } = this.#shared.options;
-    if (compaction === undefined || fetch === undefined)
-      throw noCompaction("it offers no compaction on demand");
-    const { beta, path = "" } = compaction;
-    const headers = beta === undefined ? new Headers(given) : withHeader(given, beta.header);
-    for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"])
-      headers.delete(name);
-    const request = JSON.stringify(compaction.bodyOf(body, entries));
-    const response = await fetch(below(url, path), {
-      method: "POST",
-      headers,
-      body: request,
-      signal: signal ?? null,
-    });
-    const text = await response.text();
-    if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
-    const answer = parsed(text);
-    const made = compaction.read(answer);
-    if (made === undefined)
-      throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
-    return { ...made, model: modelOf(url, body) ?? "" };
-  };
-
-  get #compaction(): HostCompaction {
-    return this.#shared.compactionOf(this.#found.manager);
-  }
-
-  /** Keeps a compacted list, to answer token counts. */
-  #remember(sent: readonly unknown[]): void {
-    const { session, list } = this.#found;
-    if (sent === list) this.#shared.lists.delete(session);
-    else this.#shared.lists.set(session, { given: list, sent });
-  }
-
-  #bodyWith(messages: readonly unknown[]): Json {
-    const { body } = this.#request;
-    const { kind, list } = this.#found;
-    const bare = this.#memory.withoutReasoning ?? 0;
-    if (messages === list && bare === 0 && !list.some(isMarked)) return body;
-    const given = new Set(list);
-    const refused = new Set(list.slice(0, bare));
-    const kept = messages
-      .map((entry) =>
-        refused.has(entry) || (bare > 0 && !given.has(entry)) ? withoutReasoning(entry) : entry,
-      )
-      .filter((entry) => entry !== undefined);
-    const marked = kind.provider === "anthropic" ? withBreakpoint(body, kept, given) : kept;
-    const sent = { ...body, [kind.field]: marked.map(withoutMark) };
-    return bare > 0 ? withoutThinking(sent, marked) : sent;
-  }
-
-  async #send(messages: readonly unknown[], send: (body: Json) => Promise<Response>): Promise<Response> {
-    const response = await send(this.#bodyWith(messages));
-    if (!REFUSALS.has(response.status)) return this.#watched(response);
-    const text = await response.text();
-    const again = await this.#mended(messages, {
-      status: response.status,
-      message: text.slice(0, 4_000),
-      error: text,
-    });
-    if (again !== undefined) return this.#watched(await send(this.#bodyWith(again)));
-    return new Response(text, response);
-  }
-
-  /** The list to retry with after a refusal; undefined if no other list helps. */
-  async #mended(
-    sent: readonly unknown[],
-    error: { readonly status: number; readonly message: string; readonly error: string },
-  ): Promise<readonly unknown[] | undefined> {
-    const { manager, session, list } = this.#found;
-    if (refusesReasoning(error.message) && this.#memory.withoutReasoning !== list.length) {
-      this.#memory.withoutReasoning = list.length;
-      const message =
-        "the provider refused the reasoning in the list: it is left out from now on, and until the next message of the user " +
-        "calls are made without thinking where the newest answer has lost its own";
-      manager.warn(session, "reasoning_refused", message);
-      return sent;
-    }
-    const preflight: Parameters<typeof fitHarder>[1] = async (call) =>
-      (await this.#compaction(call)).messages;
-    const failed = { ...this.#call(), request: this.#beside(false), sent, error };
-    try {
-      const shorter = await fitHarder(manager, preflight, failed);
-      this.#remember(shorter);
-      return shorter;
-    } catch {
-      return undefined;
-    }
-  }
-
-  #watched(response: Response): Response {
-    const { kind, session, manager } = this.#found;
-    const { onUsage } = this.#shared.options;
-    let usage: Json = {};
-    let told = false;
-    const usageOf = (piece: Json): unknown => {
-      const dropped = objectsIn(kind.changesOf?.(piece)).filter(isDrop);
-      if (dropped.length > 0 && !told) {
-        told = true;
-        this.#memory.dropped = dropped.length;
-        const message = `the provider dropped ${dropped.length} blocks of reasoning: ${textOf(dropped[0]?.reason)}`;
-        manager.warn(session, "reasoning_dropped", message);
-      }
-      return kind.usageOf(piece);
-    };
-    const body = watchUsage(response, usageOf, (record) => {
-      // A stream reports the input first and the output last.
-      usage = {
-        ...usage,
-        ...Object.fromEntries(Object.entries(record).filter(([, value]) => value != null)),
-      };
-      this.#memory.usage = usage;
-      onUsage?.(session, usage);
-    });
-    return body === response.body ? response : new Response(body, response);
-  }
-
-  #refusal(error: CompactError, manager: HostManager, list: readonly unknown[]): Response {
-    const { kind, session } = this.#found;
-    const { totalTokens, maxContextTokens } = manager.getState(session);
-    const tokens = Math.max(totalTokens, maxContextTokens + 1, list.length);
-    const said = kind.tooLong({ tokens, limit: maxContextTokens, message: error.message });
-    return new Response(JSON.stringify(said), {
+  } catch (error) {
+    if (!hasCode(error, "InsufficientBudget")) throw error;
+    const { totalTokens, maxContextTokens: limit } = manager.getState(session);
+    const tokens = Math.max(totalTokens, limit + 1, list.length);
+    const said = kind.tooLong({ tokens, limit, message: errorMessage(error) });
+    const refusal = Response.json(said, {
       status: 400,
-      headers: { "content-type": "application/json", "x-should-retry": "false", "x-compact": "over-budget" },
+      headers: { "x-should-retry": "false", "x-compact": "over-budget" },
     });
+    return { ...pass({ body, headers }, session), send: async () => refusal.clone() };
   }
+}
+
+function compacted(
+  { shared, manager, session, list }: ModelCall,
+  request: ManualRequest,
+): ReturnType<HostCompaction> {
+  return shared.compactionOf(manager)({ sessionId: session, messages: list, request });
+}
+
+function beside(call: ModelCall): ManualRequest {
+  const { kind, body, signal, shared } = call;
+  const compact: CompactByProvider | undefined =
+    shared.options.fetch && ((entries, stop) => compactedByProvider(call, entries, stop));
+  return { ...kind.beside(body), format: kind.format, signal, compact };
+}
+
+/** Asks the provider, with the client's own headers, to compact the first entries of the list. */
+async function compactedByProvider(
+  { url, body, headers: given, kind: { compaction }, shared: { options } }: ModelCall,
+  entries: readonly unknown[],
+  signal: AbortSignal | undefined,
+): ReturnType<CompactByProvider> {
+  const { fetch } = options;
+  if (compaction === undefined || fetch === undefined)
+    throw noCompaction("it offers no compaction on demand");
+  const { beta, path = "" } = compaction;
+  const headers = beta === undefined ? new Headers(given) : withHeader(given, beta.header);
+  for (const name of ["content-length", "accept", "accept-encoding", "idempotency-key"]) headers.delete(name);
+  const request = JSON.stringify(compaction.bodyOf(body, entries));
+  const sent = { method: "POST", headers, body: request, signal: signal ?? null };
+  const response = await fetch(below(url, path), sent);
+  const text = await response.text();
+  if (!response.ok) throw noCompaction(`it answered ${response.status}: ${text.slice(0, 400)}`);
+  const answer = parsed(text);
+  const made = compaction.read(answer);
+  if (made === undefined)
+    throw noCompaction(`it stopped with ${textOf(answer.stop_reason) || "no compaction"}`);
+  return { ...made, model: modelOf(url, body) ?? "" };
+}
+
+/** Keeps a compacted list, to answer token counts. */
+function remember({ shared: { lists }, session, list }: ModelCall, sent: readonly unknown[]): void {
+  if (sent === list) lists.delete(session);
+  else lists.set(session, { given: list, sent });
+}
+
+function bodyWith({ body, kind, list, memory }: ModelCall, messages: readonly unknown[]): Json {
+  const bare = memory.withoutReasoning ?? 0;
+  if (messages === list && bare === 0 && !list.some(isMarked)) return body;
+  const given = new Set(list);
+  const refused = new Set(list.slice(0, bare));
+  const kept = messages
+    .map((entry) => (refused.has(entry) || (bare > 0 && !given.has(entry)) ? withoutReasoning(entry) : entry))
+    .filter((entry) => entry !== undefined);
+  const marked = kind.provider === "anthropic" ? withBreakpoint(body, kept, given) : kept;
+  const sent = { ...body, [kind.field]: marked.map(withoutMark) };
+  return bare > 0 ? withoutThinking(sent, marked) : sent;
+}
+
+async function sendFitting(
+  call: ModelCall,
+  messages: readonly unknown[],
+  send: (body: Json) => Promise<Response>,
+): Promise<Response> {
+  const response = await send(bodyWith(call, messages));
+  if (!REFUSALS.has(response.status)) return watched(call, response);
+  const text = await response.text();
+  const again = await mended(call, messages, { status: response.status, text });
+  if (again !== undefined) return watched(call, await send(bodyWith(call, again)));
+  return new Response(text, response);
+}
+
+/** The list to retry with after a refusal; undefined if no other list helps. */
+async function mended(
+  call: ModelCall,
+  sent: readonly unknown[],
+  { status, text }: { readonly status: number; readonly text: string },
+): Promise<readonly unknown[] | undefined> {
+  const { manager, session, list, memory } = call;
+  const error = { status, message: text.slice(0, 4_000), error: text };
+  if (refusesReasoning(error.message) && memory.withoutReasoning !== list.length) {
+    memory.withoutReasoning = list.length;
+    const message =
+      "the provider refused the reasoning in the list: it is left out from now on, and until the next message of the user " +
+      "calls are made without thinking where the newest answer has lost its own";
+    manager.warn(session, "reasoning_refused", message);
+    return sent;
+  }
+  const preflight: HostPreflight = async (one) => (await call.shared.compactionOf(manager)(one)).messages;
+  const failed = { sessionId: session, messages: list, request: beside(call), sent, error };
+  try {
+    const shorter = await fitHarder(manager, preflight, failed);
+    remember(call, shorter);
+    return shorter;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The answer, with its usage noted as it passes. */
+function watched({ kind, session, manager, memory, shared }: ModelCall, response: Response): Response {
+  let usage: Json = {};
+  const usageOf = (piece: Json): unknown => {
+    const dropped = objectsIn(kind.changesOf?.(piece)).filter(isDrop);
+    if (dropped.length > 0 && memory.dropped === undefined) {
+      memory.dropped = dropped.length;
+      const message = `the provider dropped ${dropped.length} blocks of reasoning: ${textOf(dropped[0]?.reason)}`;
+      manager.warn(session, "reasoning_dropped", message);
+    }
+    return kind.usageOf(piece);
+  };
+  const body = watchUsage(response, usageOf, (record) => {
+    // A stream reports the input first and the output last.
+    const told = Object.entries(record).filter(([, value]) => value != null);
+    usage = { ...usage, ...Object.fromEntries(told) };
+    memory.usage = usage;
+    shared.options.onUsage?.(session, usage);
+  });
+  return body === response.body ? response : new Response(body, response);
 }
 
 /** True for an entry with our own mark, `meta: { protected: true }`: providers refuse unknown fields. */

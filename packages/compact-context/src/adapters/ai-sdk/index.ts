@@ -1,3 +1,7 @@
-export { compactLanguageModelMiddleware, type LanguageModelMiddlewareOptions } from "./middleware.ts";
+export {
+  compactLanguageModelMiddleware,
+  compactPrepareStep,
+  type LanguageModelMiddlewareOptions,
+  type PrepareStepOptions,
+} from "./middleware.ts";
 export { type AiSdkModelOptions, modelFromAiSdk } from "./model.ts";
-export { compactPrepareStep, type PrepareStepOptions } from "./prepare-step.ts";

@@ -59,8 +59,8 @@ export function modelFromAiSdk(model: AiSdkModel, options: AiSdkModelOptions = {
     ...windowOf(model.modelId, options.window),
     async *stream(request) {
       const { stream } = await model.doStream(callOptions(model, request, options));
-      const calls = createCallNames();
-      for await (const part of piecesOf(stream)) yield* readPart(objectOf(part), calls);
+      const given = new Set<string>();
+      for await (const part of piecesOf(stream)) yield* readPart(objectOf(part), given);
     },
     prefixFormats: ["ai-sdk"],
     generate: (request) => {
@@ -134,31 +134,15 @@ async function* piecesOf(stream: unknown): AsyncGenerator<unknown> {
   }
 }
 
-/** Ids of given calls: some servers send none, or the same one twice. */
-interface CallNames {
-  unique(id: string): string;
-}
-
-function createCallNames(): CallNames {
-  const given = new Set<string>();
-  return {
-    unique(id) {
-      const fresh = id === "" || given.has(id) ? `call_${crypto.randomUUID()}` : id;
-      given.add(fresh);
-      return fresh;
-    },
-  };
-}
-
 /** Providers send a block's ids and signatures with its start, its deltas or its end. */
 const BLOCK = /^(text|reasoning)-(start|delta|end)$/;
 
-function* readPart(part: Json, calls: CallNames): Generator<AgentModelPart> {
+function* readPart(part: Json, given: Set<string>): Generator<AgentModelPart> {
   const { type, providerMetadata, usage, finishReason } = part;
   const options = providerMetadata === undefined ? {} : { providerOptions: providerMetadata };
   const block = BLOCK.exec(textOf(type));
   if (block !== null) yield { ...wordsOf(part, block), ...options };
-  if (type === "tool-call" && part.providerExecuted !== true) yield callOf(part, calls, options);
+  if (type === "tool-call" && part.providerExecuted !== true) yield callOf(part, given, options);
   if (type === "error") throw part.error;
   if (type !== "finish") return;
   const reason = reasonOf(finishReason);
@@ -172,10 +156,13 @@ function wordsOf({ delta }: Json, [, kind, moment]: RegExpExecArray): AgentModel
 
 function callOf(
   part: Json,
-  calls: CallNames,
+  given: Set<string>,
   options: { readonly providerOptions?: unknown },
 ): Extract<AgentModelPart, { type: "toolCall" }> {
-  const id = calls.unique(textOf(part.toolCallId));
+  // Some servers send no id, or the same one twice.
+  const sent = textOf(part.toolCallId);
+  const id = sent === "" || given.has(sent) ? `call_${crypto.randomUUID()}` : sent;
+  given.add(id);
   return { type: "toolCall", id, name: textOf(part.toolName), arguments: part.input, ...options };
 }
 

@@ -1,19 +1,14 @@
 import type { TextModel } from "../../core/ports.ts";
 import { defined, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
-import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
+import { compactClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every message call compacted: `create`, `stream`, `parse`, `toolRunner`, beta calls,
  * retries, and clients created by `withOptions`. Requests that are compacted by the server pass unchanged,
  * with a warning.
  */
-export function compactAnthropic<Client extends SdkClient>(
-  client: Client,
-  options: CompactFetchOptions,
-): Client {
-  return compactClient(client, options);
-}
+export const compactAnthropic: typeof compactClient = compactClient;
 
 /** The part of an `Anthropic` client that is used. */
 export interface AnthropicClient {

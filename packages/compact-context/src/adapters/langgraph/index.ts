@@ -1,12 +1,12 @@
 import { decode } from "../../codecs/formats.ts";
-import type { Message } from "../../core/message.ts";
+import { type Message, toolCalls } from "../../core/message.ts";
 import type { StorageDriver, TextModel } from "../../core/ports.ts";
 import type { RunningSummary } from "../../core/report.ts";
 import { CompactError, errorMessage, refuseUnknown, requireFunction, requireOptions } from "../../errors.ts";
 import type { MemoryFlushHook } from "../../flush/flush.ts";
 import { objectOf } from "../../providers/request.ts";
 import { createRecall } from "../../recall/recall.ts";
-import type { RecallSource } from "../../recall/tools.ts";
+import { type RecallSource, type RecallToolsOptions, recallTools } from "../../recall/tools.ts";
 import { createRedactor } from "../../redaction/redactor.ts";
 import { type Archive, createArchive } from "../../search/archive.ts";
 import {
@@ -22,9 +22,6 @@ import {
   textModelFromLangChain,
 } from "../langchain/index.ts";
 import { REMOVE_ALL, signalOf, threadOf } from "../langchain/sdk.ts";
-import { createRunnable, type RunnableNode } from "./runnable.ts";
-
-export { createRecallNode, type RecallNodeOptions } from "./recall-node.ts";
 
 type Running = Omit<RunningOptions, "model" | "countTokens" | "format" | "fallback">;
 
@@ -174,7 +171,7 @@ async function summarized(
     await save(made.summarized, config, node);
     handOn(made.summarized, {
       memoryFlushHook: options.memoryFlushHook,
-      sessionId: sessionOf(config, options) ?? "",
+      sessionId: sessionOf(options, config) ?? "",
       onFailure: (error) => warn(`the memory flush hook failed: ${errorMessage(error)}`),
     });
     return made;
@@ -186,8 +183,21 @@ async function summarized(
   }
 }
 
-function sessionOf(config: unknown, { sessionId }: SummarizationNodeOptions): string | undefined {
+function sessionOf(
+  { sessionId }: { readonly sessionId?: string | undefined },
+  config: unknown,
+): string | undefined {
   return sessionId ?? threadOf(config);
+}
+
+/** The session; throws `InvalidArgument` with this problem if it has no name. */
+function namedSession(options: Parameters<typeof sessionOf>[0], config: unknown, problem: string): string {
+  const id = sessionOf(options, config);
+  if (id !== undefined) return id;
+  throw new CompactError("InvalidArgument", problem, {
+    place: "options.sessionId",
+    hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
+  });
 }
 
 async function save(
@@ -196,13 +206,7 @@ async function save(
   { options, archive }: Node,
 ): Promise<void> {
   if (archive === undefined || messages.length === 0) return;
-  const sessionId = sessionOf(config, options);
-  if (sessionId === undefined) {
-    throw new CompactError("InvalidArgument", "the archive needs a name for the conversation", {
-      place: "options.sessionId",
-      hint: "Pass sessionId, or invoke the graph with configurable.thread_id.",
-    });
-  }
+  const sessionId = namedSession(options, config, "the archive needs a name for the conversation");
   const newest = (await archive.steps(sessionId)).at(-1) ?? 0;
   const natives = messages.map(({ native }) => native);
   await archive.saveTranscript(sessionId, newest + 1, decode(natives, "langchain"));
@@ -280,4 +284,118 @@ function textModelOf(model: GraphModel): TextModel {
   if (typeof model === "function" || "invoke" in model)
     return textModelFromLangChain(model, { callOptions: NO_STREAM });
   return model;
+}
+
+// ---- recall
+
+export interface RecallNodeOptions extends RecallToolsOptions {
+  /** A `SummarizationNode` with a `storage`, or a `CompactManager`. */
+  readonly source: RecallSource;
+  /** Default: `messages`. */
+  readonly messagesKey?: string;
+  /** Default: `configurable.thread_id`. */
+  readonly sessionId?: string;
+  readonly name?: string;
+}
+
+/**
+ * A tool node that answers the latest message's calls of `compact_search` and `compact_expand`; calls of
+ * other tools are left to their own nodes. One node serves all threads.
+ */
+export function createRecallNode(options: RecallNodeOptions): RunnableNode {
+  const { source, messagesKey = "messages", name = "recall" } = options;
+  return createRunnable(name, async (state, config) => {
+    const messages = objectOf(state)[messagesKey];
+    const newest = Array.isArray(messages) ? decode(messages.slice(-1), "langchain") : [];
+    const tools = recallTools(
+      source,
+      namedSession(options, config, "nobody says whose messages are recalled"),
+      options,
+    );
+    const answers = await Promise.all(
+      newest.flatMap(toolCalls).map(async (call) => {
+        const content = await tools.find(({ name }) => name === call.name)?.execute(call.arguments);
+        return content === undefined
+          ? []
+          : [{ role: "tool", tool_call_id: call.id, name: call.name, content }];
+      }),
+    );
+    return { [messagesKey]: answers.flat() };
+  });
+}
+
+// ---- a node
+
+/** The work of a node: an update for a state. */
+type Work = (state: object, config?: unknown) => Promise<object>;
+
+/**
+ * A LangGraph node: a function that is also a LangChain `Runnable`, usable either way in graphs, sequences
+ * and code. Does not depend on LangChain.
+ */
+interface RunnableNode {
+  <State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
+  readonly lc_runnable: true;
+  readonly lc_serializable: false;
+  readonly lc_namespace: string[];
+  invoke<State extends object>(state: State, config?: unknown): Promise<Partial<State>>;
+  /** Runs all at once; `config`: one for all, or one per input. */
+  batch<State extends object>(states: readonly State[], config?: unknown): Promise<Partial<State>[]>;
+  /** One chunk: the whole update. */
+  stream<State extends object>(state: State, config?: unknown): Promise<ReadableStream<Partial<State>>>;
+  transform<State extends object>(
+    states: AsyncIterable<State>,
+    config?: unknown,
+  ): AsyncGenerator<Partial<State>>;
+  /** The other runnable's result for this one's update. */
+  pipe(next: PipedTo): RunnableNode;
+  withConfig(config: object): RunnableNode;
+  getName(suffix?: string): string;
+}
+
+/** A next step: a function, or an object with `invoke`. */
+type PipedTo =
+  | ((input: never, config?: never) => unknown)
+  | { invoke(input: never, config?: never): unknown };
+
+/** Wraps a function in the interface of a Runnable. */
+function createRunnable(name: string, work: Work): RunnableNode {
+  const invoke: Work = async (state, config) => work(state, config);
+  const node = Object.assign((state: object, config?: unknown) => invoke(state, config), {
+    lc_runnable: true as const,
+    lc_serializable: false as const,
+    lc_namespace: ["compact_context", "langgraph"],
+    invoke,
+    batch: (states: readonly object[], config?: unknown) =>
+      Promise.all(
+        states.map((state, index) => invoke(state, Array.isArray(config) ? config[index] : config)),
+      ),
+    async stream(state: object, config?: unknown): Promise<ReadableStream<object>> {
+      const update = await invoke(state, config);
+      return new ReadableStream({
+        start(controller) {
+          controller.enqueue(update);
+          controller.close();
+        },
+      });
+    },
+    async *transform(states: AsyncIterable<object>, config?: unknown): AsyncGenerator<object> {
+      let whole: object = {};
+      for await (const state of states) whole = { ...whole, ...state };
+      yield await invoke(whole, config);
+    },
+    pipe: (next: PipedTo): RunnableNode => createRunnable(name, after(invoke, next)),
+    withConfig: (bound: object): RunnableNode =>
+      createRunnable(name, (state, config) =>
+        invoke(state, { ...bound, ...(typeof config === "object" ? config : undefined) }),
+      ),
+    getName: (suffix?: string): string => (suffix === undefined ? name : `${name}${suffix}`),
+  });
+  Object.defineProperty(node, "name", { value: name });
+  return node as unknown as RunnableNode;
+}
+
+function after(invoke: Work, next: PipedTo): Work {
+  const run = (typeof next === "function" ? next : next.invoke.bind(next)) as unknown as Work;
+  return async (state, config) => run(await invoke(state, config), config);
 }

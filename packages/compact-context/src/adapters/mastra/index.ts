@@ -1,8 +1,7 @@
 import { CompactError, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { type Json, objectOf } from "../../providers/request.ts";
-import { inParts } from "../ai-sdk/middleware.ts";
-import { toolList } from "../ai-sdk/prepare-step.ts";
+import { inParts, toolList } from "../ai-sdk/middleware.ts";
 
 export interface MastraProcessorOptions extends HostOptions {
   readonly manager: HostManager;

@@ -3,21 +3,22 @@ import { CompactError } from "../../errors.ts";
 
 /** The parts of `@modelcontextprotocol/server` (2.x) that are used, typed structurally. */
 export interface McpSdk {
-  readonly Server: new (info: McpServerInfo, options: McpServerOptions) => McpServer;
+  readonly Server: new (
+    info: McpServerInfo,
+    options: { readonly capabilities: { readonly tools: object }; readonly instructions: string },
+  ) => McpServer;
   readonly ProtocolError: new (code: number, message: string) => Error;
   readonly StdioServerTransport: new (stdin?: Readable, stdout?: Writable) => McpTransport;
   /** Accepts an instance of `Server`; its own type cannot be written structurally. */
-  serveStdio(factory: () => never, options: McpServeOptions): { close(): Promise<void> };
+  serveStdio(
+    factory: () => never,
+    options: { readonly transport: McpTransport; onerror(error: Error): void },
+  ): { close(): Promise<void> };
 }
 
 export interface McpServerInfo {
   readonly name: string;
   readonly version: string;
-}
-
-export interface McpServerOptions {
-  readonly capabilities: { readonly tools: object };
-  readonly instructions: string;
 }
 
 export interface McpServer {
@@ -40,11 +41,6 @@ export interface McpTransport {
   start(): Promise<void>;
   send(message: never): Promise<void>;
   close(): Promise<void>;
-}
-
-export interface McpServeOptions {
-  readonly transport: McpTransport;
-  onerror(error: Error): void;
 }
 
 const PACKAGE: string = "@modelcontextprotocol/server";

@@ -1,11 +1,21 @@
+import type { CompactEvent, Exporter, HostSpan, Place } from "../../core/report.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactError, createKeyedMutex, createLruMap, requireOptions } from "../../errors.ts";
 import { createHostPreflight, type HostManager, type HostOptions } from "../../host.ts";
 import { objectOf, positiveOf } from "../../providers/request.ts";
-import { type FilterCall, type InputFilter, isDelta, type ModelInput, type SessionLike } from "./sdk.ts";
-import type { SpanExporter } from "./span-exporter.ts";
 
-export { createSpanExporter } from "./span-exporter.ts";
+// The parts of the OpenAI Agents SDK that are used are typed structurally: the SDK is never imported.
+
+// ---- a session
+
+/** The SDK's `Session`. */
+interface SessionLike {
+  getSessionId(): Promise<string>;
+  getItems(limit?: number): Promise<unknown[]>;
+  addItems(items: unknown[]): Promise<void>;
+  popItem(): Promise<unknown>;
+  clearSession(): Promise<void>;
+}
 
 export interface CompactSessionOptions<Store extends SessionLike> extends HostOptions {
   readonly manager: HostManager;
@@ -143,6 +153,29 @@ async function rewrite(store: SessionLike, before: unknown[], after: unknown[]):
   }
 }
 
+// ---- a filter of the model's input
+
+/** The SDK's next request; `input` holds its `AgentInputItem`s. */
+interface ModelInput {
+  input: unknown[];
+  instructions?: string | undefined;
+}
+
+/** The argument of `callModelInputFilter`. */
+interface FilterCall<Data extends ModelInput = ModelInput> {
+  readonly modelData: Data;
+  /** The agent that is about to call its model. */
+  readonly agent: { readonly name: string; readonly tools?: unknown; readonly modelSettings?: unknown };
+  readonly context?: unknown;
+}
+
+/** Fits `callModelInputFilter` of a `Runner` and of a single run. */
+interface InputFilter {
+  <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data>;
+  /** Makes the SDK pass its own items instead of copies, if it can; they are never modified. */
+  preserveInputIdentity: boolean;
+}
+
 export interface InputFilterOptions extends HostOptions {
   readonly manager: HostManager;
   /** The conversation of the list; a function if one runner serves several, or agents run inside agents. */
@@ -151,7 +184,7 @@ export interface InputFilterOptions extends HostOptions {
   readonly spans?: SpanExporter;
 }
 
-/** Sessions that were already warned about; the oldest is evicted first. */
+/** Sessions that are remembered, as warned about or with their span; the oldest is evicted first. */
 const MAX_SESSIONS = 256;
 
 /**
@@ -166,6 +199,7 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
 
   const filter = async <Data extends ModelInput>(call: FilterCall<Data>): Promise<Data> => {
     const { input, instructions } = call.modelData;
+    const { tools, modelSettings } = call.agent;
     const id = typeof sessionId === "string" ? sessionId : await sessionId(call);
     spans?.attach(id);
     if (isDelta(input)) {
@@ -179,8 +213,9 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
       request: {
         format: "openai-agents",
         system: instructions,
-        tools: toolsOf(call.agent.tools),
-        maxOutputTokens: positiveOf(objectOf(call.agent.modelSettings).maxTokens),
+        // Hosted tools are counted by their settings.
+        tools: Array.isArray(tools) ? tools : [],
+        maxOutputTokens: positiveOf(objectOf(modelSettings).maxTokens),
       },
     });
     return messages === input ? call.modelData : { ...call.modelData, input: [...messages] };
@@ -188,11 +223,102 @@ export function compactInputFilter(options: InputFilterOptions): InputFilter {
   return Object.assign(filter, { preserveInputIdentity: true });
 }
 
-/** Function tools have a JSON schema; hosted tools are counted by their settings. */
-function toolsOf(tools: unknown): readonly unknown[] {
-  return Array.isArray(tools) ? tools : [];
-}
-
 const DELTA_WARNING: string =
   "the provider keeps this conversation (conversationId or previousResponseId), so that only its newest items are here: " +
   "nothing is compacted. Set modelSettings.contextManagement for compaction on the provider's side, or leave the ids out.";
+
+/**
+ * True for input with `conversationId` or `previousResponseId` during a run: results whose calls only the
+ * provider has. The list is then not a history, and cannot be compacted here.
+ */
+function isDelta(items: readonly unknown[]): boolean {
+  const calls = new Set<unknown>();
+  let results = 0;
+  for (const item of items) {
+    const { type, callId } = objectOf(item);
+    if (typeof type !== "string" || callId === undefined) continue;
+    if (!type.endsWith("_result") && !type.endsWith("_output")) calls.add(callId);
+    else if (calls.has(callId)) return false;
+    else results += 1;
+  }
+  return results > 0;
+}
+
+// ---- tracing
+
+/** A span of the SDK's tracing, or its placeholder while tracing is off. */
+interface SpanLike {
+  start(): void;
+  end(): void;
+  setError(error: { message: string; data?: Record<string, unknown> }): void;
+}
+
+/** The SDK's tracing functions, such as `import * as agents from "@openai/agents"`. */
+interface TracingFunctions<Span extends SpanLike = SpanLike, Trace = unknown> {
+  createCustomSpan(
+    options: { data: { name: string; data: Record<string, unknown> } },
+    // biome-ignore lint/suspicious/noExplicitAny: the SDK asks for its own classes, which only it can name
+    parent?: any,
+  ): Span;
+  getCurrentSpan(): Span | null;
+  getCurrentTrace(): Trace | null;
+}
+
+/** Turns events into custom spans of the SDK's own trace. */
+interface SpanExporter extends Exporter {
+  /** Attaches the session's later events to the current span. */
+  attach(sessionId: string): void;
+}
+
+/**
+ * OBS-4: creates a span for every event under the agent's turn if a trace is open and the SDK's tracing is
+ * on. `tracing`: the SDK's module, or its three functions.
+ */
+export function createSpanExporter<Span extends SpanLike, Trace>(
+  tracing: TracingFunctions<Span, Trace>,
+): SpanExporter {
+  const places = createLruMap<Span | Trace>(MAX_SESSIONS);
+  const here = (): Span | Trace | null => tracing.getCurrentSpan() ?? tracing.getCurrentTrace();
+  return {
+    attach(sessionId) {
+      const place = here();
+      if (place === null) places.delete(sessionId);
+      else places.set(sessionId, place);
+    },
+    here() {
+      const at = here();
+      return at === null ? undefined : { at, ...idsOf(at) };
+    },
+    export(event, place) {
+      const { at } = (place ?? {}) as { readonly at?: Span | Trace };
+      const parent = places.get(event.sessionId) ?? at ?? here();
+      if (parent === null) return;
+      write(tracing.createCustomSpan({ data: { name: event.name, data: dataOf(event) } }, parent), event);
+    },
+  };
+}
+
+/** A trace has one id, a span has two. */
+function idsOf(at: unknown): Place {
+  const { traceId, spanId } = at as Partial<HostSpan>;
+  if (typeof traceId !== "string") return {};
+  return { host: { traceId, spanId: typeof spanId === "string" ? spanId : undefined } };
+}
+
+function dataOf(event: CompactEvent): Record<string, unknown> {
+  const output = event.payload === undefined ? {} : { output: event.payload };
+  return { session_id: event.sessionId, ...event.properties, ...output };
+}
+
+function write(span: SpanLike, event: CompactEvent): void {
+  span.start();
+  // A span takes its times from these calls; the event has the step's actual times.
+  const shown = { configurable: true, enumerable: true };
+  Object.defineProperty(span, "startedAt", { ...shown, value: event.startedAt });
+  Object.defineProperty(span, "endedAt", { ...shown, value: event.endedAt });
+  if (event.status === "error") {
+    const { message } = event.properties;
+    span.setError({ message: String(message ?? event.name), data: { ...event.properties } });
+  }
+  span.end();
+}

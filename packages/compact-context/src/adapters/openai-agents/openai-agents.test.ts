@@ -2,8 +2,6 @@ import { describe, expect, it } from "vitest";
 import { CompactManager } from "../../create-manager.ts";
 import { createMemoryDriver } from "../../storage/memory/driver.ts";
 import { CompactSession, compactInputFilter, createSpanExporter } from "./index.ts";
-import type { SessionLike } from "./sdk.ts";
-import { isDelta } from "./sdk.ts";
 
 const long = (name: string): string => `${name} ${"the clerk writes about tides and ropes ".repeat(60)}`;
 const history = (): object[] =>
@@ -16,19 +14,19 @@ const history = (): object[] =>
     },
   ]).flat();
 
-const createManager = (): CompactManager =>
+const createManager = (onWarning: (message: string) => void = () => undefined): CompactManager =>
   new CompactManager(
     { model: "gpt-4o", maxContextTokens: 8_000, policy: { keepRecentTurns: 2 } },
-    { storage: createMemoryDriver(), onWarning: () => undefined },
+    { storage: createMemoryDriver(), onWarning },
   );
 
-function createStore(items: unknown[]): SessionLike & { readonly items: () => unknown[] } {
+function createStore(items: unknown[]) {
   let stored = [...items];
   return {
     items: () => stored,
     getSessionId: async () => "store",
     getItems: async () => [...stored],
-    addItems: async (added) => {
+    addItems: async (added: unknown[]) => {
       stored = [...stored, ...added];
     },
     popItem: async () => stored.pop(),
@@ -53,18 +51,23 @@ describe("compactInputFilter", () => {
     expect(filter.preserveInputIdentity).toBe(true);
   });
 
-  it("knows a delta by results without their calls", () => {
+  it("knows a delta by results without their calls", async () => {
     const call = { type: "function_call", callId: "c1", name: "f", arguments: "{}" };
     const result = { type: "function_call_result", callId: "c1", name: "f", output: "x" };
-    expect(isDelta([result])).toBe(true);
-    expect(
-      isDelta([
-        { type: "shell_call_output", callId: "c2" },
-        { role: "user", content: "x" },
-      ]),
-    ).toBe(true);
-    expect(isDelta([call, result])).toBe(false);
-    expect(isDelta([{ role: "user", content: "x" }])).toBe(false);
+    const ask = { role: "user", content: "x" };
+    const isDelta = async (input: object[]): Promise<boolean> => {
+      const warnings: string[] = [];
+      const filter = compactInputFilter({
+        manager: createManager((message) => warnings.push(message)),
+        sessionId: "a",
+      });
+      await filter({ modelData: { input }, agent: { name: "clerk" } });
+      return warnings.some((message) => message.includes("the provider keeps this conversation"));
+    };
+    expect(await isDelta([result])).toBe(true);
+    expect(await isDelta([{ type: "shell_call_output", callId: "c2" }, ask])).toBe(true);
+    expect(await isDelta([call, result])).toBe(false);
+    expect(await isDelta([ask])).toBe(false);
   });
 });
 

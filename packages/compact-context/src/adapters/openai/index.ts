@@ -1,7 +1,7 @@
 import type { TextModel } from "../../core/ports.ts";
 import { defined, requireOptions, requireText } from "../../errors.ts";
 import { TEXT_APIS, textModelOver } from "../../providers/bodies.ts";
-import { type CompactFetchOptions, compactClient, type SdkClient } from "../../wire/fetch.ts";
+import { compactClient } from "../../wire/fetch.ts";
 
 /**
  * The client with every call of chat completions and responses compacted: `create`, `parse`, `stream`,
@@ -9,12 +9,7 @@ import { type CompactFetchOptions, compactClient, type SdkClient } from "../../w
  * server (`previous_response_id`, `conversation`) or compact there (`context_management`) pass unchanged,
  * with a warning.
  */
-export function compactOpenAi<Client extends SdkClient>(
-  client: Client,
-  options: CompactFetchOptions,
-): Client {
-  return compactClient(client, options);
-}
+export const compactOpenAi: typeof compactClient = compactClient;
 
 /** The part of an `OpenAI` client that is used. */
 export interface OpenAiClient {

@@ -2,15 +2,19 @@ import { describe, expect, it } from "vitest";
 import type { Summarizer } from "../../core/ports.ts";
 import { CompactManager } from "../../create-manager.ts";
 import { createMemoryDriver } from "../../storage/memory/driver.ts";
-import { compactExtension, type PiExtensionOptions } from "./extension.ts";
-import type { PiCommand, PiContext, PiExtensionApi } from "./sdk.ts";
+import {
+  compactExtension,
+  type PiContext,
+  type PiExtensionApi,
+  type PiExtensionOptions,
+} from "./extension.ts";
 
 type Handler = (event: unknown, context: PiContext) => unknown;
 
 /** The extension in a pi that only notes what was registered and said. */
 function extended(options: PiExtensionOptions) {
   const handlers: (readonly [string, Handler])[] = [];
-  const commands = new Map<string, PiCommand>();
+  const commands = new Map<string, Parameters<PiExtensionApi["registerCommand"]>[1]>();
   const notices: string[] = [];
   const pi: PiExtensionApi = {
     on: (event, handler) => void handlers.push([event, handler as Handler]),

@@ -1,28 +1,48 @@
-import { contextView } from "../../agent/context-view.ts";
+import { type ContextView, contextView, type MemoryView, memoryView } from "../../agent/context-view.ts";
 import { compactedText } from "../../agent/event.ts";
 import { decode } from "../../codecs/formats.ts";
 import type { CompactConfigInput } from "../../config/settings.ts";
 import type { SummarizeOptions, Summarizer, Summary } from "../../core/ports.ts";
+import type { ManagerState } from "../../core/report.ts";
 import type { PreflightRequest } from "../../core/usage.ts";
 import { CompactManager } from "../../create-manager.ts";
 import { errorMessage } from "../../errors.ts";
 import { createHostPreflight, type HostOptions, type HostPreflight } from "../../host.ts";
+import type { ChannelMemory } from "../../memory/index.ts";
 import { createUsageOnce } from "../../providers/bodies.ts";
 import { objectOf } from "../../providers/request.ts";
 import { formatTools, recallTools } from "../../recall/index.ts";
 import { builtinSummarizer } from "../../summarizers/extractive/builtin.ts";
-import {
-  contextText,
-  type NewestList,
-  type PiMemoryOptions,
-  registerMemory,
-  shielded,
-  statusText,
-  tell,
-} from "./memory.ts";
-import type { PiBeforeCompactEvent, PiCompaction, PiContext, PiContextEvent, PiExtensionApi } from "./sdk.ts";
 
-export interface PiExtensionOptions extends HostOptions, PiMemoryOptions {
+/** The part of pi's extension interface that is used; pi 0.73 and newer. */
+export interface PiExtensionApi {
+  /** pi calls the handler with an event and its context. */
+  on(event: string, handler: unknown): void;
+  registerCommand(
+    name: string,
+    /** pi's own context has far more than `PiContext` names. */
+    command: { readonly description?: string; handler(args: string, context: never): Promise<void> },
+  ): void;
+  registerTool(tool: unknown): void;
+  getActiveTools(): string[];
+  getAllTools(): readonly { readonly name: string }[];
+}
+
+/** The context that pi passes to every handler. */
+export interface PiContext {
+  readonly cwd: string;
+  readonly hasUI: boolean;
+  readonly ui: {
+    notify(message: string, type?: "info" | "warning" | "error"): void;
+    setStatus(key: string, text: string | undefined): void;
+  };
+  readonly sessionManager: { getSessionId(): string };
+  readonly model: { readonly id: string; readonly contextWindow: number } | undefined;
+  readonly signal: AbortSignal | undefined;
+  getSystemPrompt(): string;
+}
+
+export interface PiExtensionOptions extends HostOptions {
   /** Default: one manager per model window, with its archive under `.compact/archive` of the project. */
   readonly manager?: CompactManager;
   /** Settings of the managers that are created. */
@@ -31,10 +51,18 @@ export interface PiExtensionOptions extends HostOptions, PiMemoryOptions {
   readonly summarizer?: Summarizer;
   /** Whether the model gets `compact_search` and `compact_expand`. Default: true. */
   readonly recallTools?: boolean;
+  /**
+   * Memory beyond a session: recalled before each prompt, updated with each answer, and flushed before
+   * `/new`.
+   */
+  readonly memory?: ChannelMemory;
+  /** The folders of that memory, for `/memory`. */
+  readonly channelDir?: string;
+  readonly workspaceDir?: string;
 }
 
-/** Maximum tokens of the summary that pi's own compaction stores. */
-const MAX_SUMMARY_TOKENS = 8192;
+/** Registers a handler; what it throws becomes a notice. */
+type On = <Event>(event: string, handle: (event: Event, context: PiContext) => unknown) => void;
 
 /**
  * An extension for pi: every request is compacted (`context`; pi's stored messages stay unchanged), pi's own
@@ -43,116 +71,105 @@ const MAX_SUMMARY_TOKENS = 8192;
  */
 export function compactExtension(options: PiExtensionOptions = {}): (pi: PiExtensionApi) => void {
   return (pi) => {
-    const host = createPiHost(pi, options);
-    pi.on("context", (event: PiContextEvent, context: PiContext) => host.compact(event.messages, context));
-    pi.on("session_before_compact", (event: PiBeforeCompactEvent, context: PiContext) =>
-      shielded(context, () => summarized(event, context, options.summarizer)),
+    const requests = createRequests(pi, options);
+    const on: On = (name, handle) =>
+      pi.on(name, (event: never, context: PiContext) => shielded(context, () => handle(event, context)));
+    const command = (
+      name: string,
+      description: string,
+      handle: (args: string, context: PiContext) => unknown,
+    ): void =>
+      pi.registerCommand(name, {
+        description,
+        handler: async (args, context: PiContext) =>
+          void (await shielded(context, () => handle(args.trim(), context))),
+      });
+    on("context", requests.compact);
+    on("session_before_compact", (event: PiBeforeCompactEvent, context) =>
+      summarized(event, context, options.summarizer),
     );
-    pi.on("session_shutdown", (_event: unknown, context: PiContext) =>
-      shielded(context, () => host.managers.flush()),
+    on("session_shutdown", requests.flush);
+    command("context", "How full the context is, and what was compacted", requests.tellContext);
+    command(
+      "summarize",
+      "Summarize older messages now; words after it say what to look after",
+      requests.summarize,
     );
-    pi.registerCommand("context", {
-      description: "How full the context is, and what was compacted",
-      handler: (_args, context: PiContext) => shielded(context, () => host.tellContext(context)),
-    });
-    pi.registerCommand("summarize", {
-      description: "Summarize older messages now; words after it say what to look after",
-      handler: (args, context: PiContext) => host.summarize(args.trim(), context),
-    });
-    registerMemory(pi, options, host.newest);
-    if (options.recallTools !== false) registerRecall(pi, host.managers);
+    command("memory", "What the memory holds; words after it say what to look for", async (query, context) =>
+      context.ui.notify(memoryText(await memoryView(options, query), query)),
+    );
+    if (options.memory !== undefined) connectMemory(on, options.memory, requests);
+    if (options.recallTools !== false) registerRecall(pi, requests.hostFor);
   };
 }
 
+// ---- requests
+
+interface PiHost {
+  readonly manager: CompactManager;
+  readonly preflight: HostPreflight;
+}
+
+/** The latest request: as stored by pi, and as sent to the model. */
 interface NewestRequest {
   readonly sessionId: string;
-  /** As stored by pi, and as sent to the model. */
   readonly messages: readonly unknown[];
   readonly sent: readonly unknown[];
 }
 
-interface PiHost {
-  readonly managers: Managers;
+interface Requests extends Hosts {
+  newest(): NewestRequest | undefined;
   /** Answers pi's `context` event. */
-  compact(messages: unknown[], context: PiContext): Promise<{ messages: unknown[] } | undefined>;
+  compact(
+    event: { readonly messages: unknown[] },
+    context: PiContext,
+  ): Promise<{ messages: unknown[] } | undefined>;
   /** Shows how full the context of the latest request was. */
-  tellContext(context: PiContext): void;
-  readonly newest: NewestList;
+  tellContext(args: string, context: PiContext): void;
   /** Compacts the list of the latest request, regardless of size. */
   summarize(note: string, context: PiContext): Promise<void>;
 }
 
-function createPiHost(pi: PiExtensionApi, options: PiExtensionOptions): PiHost {
-  const managers = createManagers(options.manager, options.config ?? {});
-  const preflights = new WeakMap<CompactManager, HostPreflight>();
+function createRequests(pi: PiExtensionApi, options: PiExtensionOptions): Requests {
+  const hosts = createHosts(options, (text) => current?.ui.notify(text));
   const once = createUsageOnce();
   let newest: NewestRequest | undefined;
   let current: PiContext | undefined;
-
-  const preflightOf = (manager: CompactManager): HostPreflight => {
-    const known = preflights.get(manager);
-    if (known !== undefined) return known;
-    const made = createHostPreflight(manager, options);
-    preflights.set(manager, made);
-    manager.onCompaction(({ report }) => current?.ui.notify(compactedText(report)));
-    return made;
-  };
-
   return {
-    managers,
-    async compact(messages, context) {
+    ...hosts,
+    newest: () => newest,
+    async compact({ messages }, context) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       newest = { sessionId, messages, sent: messages };
-      try {
-        const manager = managers.managerFor(context);
-        const request = { ...requestOf(pi, context), usage: once(newestUsage(messages)) };
-        const kept = await preflightOf(manager)({ sessionId, messages, request });
-        newest = { sessionId, messages, sent: kept };
-        context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
-        return kept === messages ? undefined : { messages: [...kept] };
-      } catch (error) {
-        tell(context, error);
-        return undefined;
-      }
+      const { manager, preflight } = hosts.hostFor(context);
+      const request = { ...requestOf(pi, context), usage: once(newestUsage(messages)) };
+      const sent = await preflight({ sessionId, messages, request });
+      newest = { sessionId, messages, sent };
+      context.ui.setStatus("compact", statusText(manager.getState(sessionId)));
+      return sent === messages ? undefined : { messages: [...sent] };
     },
-    newest: () => newest,
-    tellContext(context) {
+    tellContext(_args, context) {
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("Nothing has been sent yet.");
       const { system = "", tools = [] } = requestOf(pi, context);
-      const manager = managers.managerFor(context);
-      const input = {
-        manager,
-        sessionId,
-        messages: newest.sent,
-        format: "pi" as const,
-        system,
-        tools,
-        recalled: [],
-      };
-      context.ui.notify(contextText(contextView(input)));
+      const { manager } = hosts.hostFor(context);
+      const messages = newest.sent;
+      context.ui.notify(
+        contextText(contextView({ manager, sessionId, messages, format: "pi", system, tools, recalled: [] })),
+      );
     },
     async summarize(note, context) {
       current = context;
       const sessionId = context.sessionManager.getSessionId();
       if (newest?.sessionId !== sessionId) return context.ui.notify("There is nothing to summarize yet.");
-      try {
-        const manager = managers.managerFor(context);
-        const request = { ...requestOf(pi, context), note: note || undefined };
-        const before = manager.getState(sessionId).summaryCount;
-        const sent = await preflightOf(manager)({
-          sessionId,
-          messages: newest.messages,
-          request,
-          force: true,
-        });
-        newest = { ...newest, sent };
-        if (manager.getState(sessionId).summaryCount === before)
-          context.ui.notify("There is nothing to summarize: all of it is recent.");
-      } catch (error) {
-        tell(context, error);
-      }
+      const { manager, preflight } = hosts.hostFor(context);
+      const before = manager.getState(sessionId).summaryCount;
+      const { messages } = newest;
+      const request = { ...requestOf(pi, context), note: note || undefined };
+      newest = { ...newest, sent: await preflight({ sessionId, messages, request, force: true }) };
+      if (manager.getState(sessionId).summaryCount === before)
+        context.ui.notify("There is nothing to summarize: all of it is recent.");
     },
   };
 }
@@ -167,13 +184,49 @@ function requestOf(pi: PiExtensionApi, context: PiContext): PreflightRequest {
   };
 }
 
+/** pi keeps each answer's usage with it. */
+function newestUsage(messages: readonly unknown[]): unknown {
+  return objectOf(messages.findLast((message) => objectOf(message).role === "assistant")).usage;
+}
+
+/** Fallback if pi reports no window; its models always do. */
+const WINDOW = 128_000;
+
+interface Hosts {
+  /** The given manager, or the one for the model that pi uses now. */
+  hostFor(context: PiContext): PiHost;
+  flush(): Promise<unknown>;
+}
+
+function createHosts(options: PiExtensionOptions, announce: (text: string) => void): Hosts {
+  const { manager: given, config = {} } = options;
+  const made = new Map<string, PiHost>();
+  return {
+    hostFor({ model, cwd }) {
+      const window = config.maxContextTokens ?? model?.contextWindow ?? WINDOW;
+      const key = given === undefined ? `${model?.id ?? ""} ${window}` : "";
+      const known = made.get(key);
+      if (known !== undefined) return known;
+      const storage = { root: `${cwd}/.compact/archive` };
+      const manager =
+        given ?? new CompactManager({ model: model?.id, storage, ...config, maxContextTokens: window });
+      manager.onCompaction(({ report }) => announce(compactedText(report)));
+      const host = { manager, preflight: createHostPreflight(manager, options) };
+      made.set(key, host);
+      return host;
+    },
+    flush: () =>
+      Promise.all([given, ...Array.from(made.values(), (host) => host.manager)].map((one) => one?.flush())),
+  };
+}
+
 /** The session is known only when a tool is called. */
-function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
+function registerRecall(pi: PiExtensionApi, hostFor: Hosts["hostFor"]): void {
   const unknown = (): Promise<never> => Promise.reject(new Error("the session is not known yet"));
   const unbound = { sessionId: "", expand: unknown, search: unknown, steps: unknown, restore: unknown };
   for (const shape of formatTools(recallTools({ recall: () => unbound }, ""), "pi")) {
     const execute = async (callId: string, args: unknown, ...[, , context]: ToolRest): Promise<unknown> => {
-      const tools = recallTools(managerFor(context), context.sessionManager.getSessionId());
+      const tools = recallTools(hostFor(context).manager, context.sessionManager.getSessionId());
       return formatTools(tools, "pi")
         .find(({ name }) => name === shape.name)
         ?.execute(callId, args);
@@ -185,12 +238,30 @@ function registerRecall(pi: PiExtensionApi, { managerFor }: Managers): void {
 /** pi's parameters for a tool, after its arguments. */
 type ToolRest = readonly [signal: unknown, onUpdate: unknown, context: PiContext];
 
+// ---- pi's own compaction
+
+interface PiBeforeCompactEvent {
+  readonly preparation: {
+    readonly firstKeptEntryId: string;
+    readonly messagesToSummarize: readonly unknown[];
+    readonly turnPrefixMessages: readonly unknown[];
+    readonly tokensBefore: number;
+    readonly previousSummary?: string;
+    readonly settings?: { readonly reserveTokens?: number };
+  };
+  readonly customInstructions?: string;
+  readonly signal?: AbortSignal;
+}
+
+/** Maximum tokens of the summary that pi's own compaction stores. */
+const MAX_SUMMARY_TOKENS = 8192;
+
 /** Undefined for a cancelled compaction. */
 async function summarized(
   { preparation, customInstructions, signal }: PiBeforeCompactEvent,
   context: PiContext,
   summarizer: Summarizer = builtinSummarizer,
-): Promise<PiCompaction | undefined> {
+): Promise<object | undefined> {
   const { messagesToSummarize, turnPrefixMessages, previousSummary, firstKeptEntryId, tokensBefore } =
     preparation;
   const messages = decode([...messagesToSummarize, ...turnPrefixMessages], "pi");
@@ -201,67 +272,123 @@ async function summarized(
     instruction: customInstructions,
     signal,
   };
-  const failed = (error: unknown): void =>
+  let made: Summary;
+  try {
+    made = await summarizer.summarize(messages, asked);
+  } catch (error) {
+    if (signal?.aborted === true) return undefined;
+    if (summarizer === builtinSummarizer) throw error;
     tell(context, `the built-in summarizer stepped in: ${errorMessage(error)}`);
-  const made = await written(summarizer, (one) => one.summarize(messages, asked), { signal, failed });
-  if (made === undefined) return undefined;
+    made = await builtinSummarizer.summarize(messages, asked);
+  }
   const details = { summarizer: made.summarizer };
   return { compaction: { summary: made.text, firstKeptEntryId, tokensBefore, details } };
 }
 
-async function written(
-  summarizer: Summarizer,
-  write: (summarizer: Summarizer) => Promise<Summary>,
-  { signal, failed }: { readonly signal: AbortSignal | undefined; failed(error: unknown): void },
-): Promise<Summary | undefined> {
+// ---- memory
+
+function connectMemory(on: On, memory: ChannelMemory, { newest }: Requests): void {
+  on("before_agent_start", async ({ prompt }: { readonly prompt: string }) => {
+    const { renderedText } = await memory.recall(prompt);
+    if (renderedText === "") return undefined;
+    return { message: { customType: "compact-memory", content: renderedText, display: false } };
+  });
+  on("agent_end", ({ messages }: { readonly messages: readonly unknown[] }) => {
+    const { sessionId, messages: before = [] } = newest() ?? {};
+    memory.afterTurn(decode(joined(before, messages), "pi"), { sessionId });
+  });
+  on("session_before_switch", async ({ reason }: { readonly reason: "new" | "resume" }) => {
+    const list = newest();
+    if (reason !== "new" || list === undefined) return;
+    await memory.beforeNewSession(decode(list.messages, "pi"), { sessionId: list.sessionId });
+  });
+  on("session_shutdown", () => memory.close());
+}
+
+/**
+ * The messages that pi last sent up to the start of the turn, and the turn: pi passes copies, identified by
+ * role and time. Its newer line begins the first turn with the system prompt, which it does not send as a
+ * message.
+ */
+function joined(before: readonly unknown[], ended: readonly unknown[]): readonly unknown[] {
+  const turn = ended.filter((message) => objectOf(message).role !== "system");
+  const [first] = turn;
+  const began = before.findLastIndex((message) => keyOf(message) === keyOf(first));
+  return [...before.slice(0, began < 0 ? before.length : began), ...turn];
+}
+
+function keyOf(message: unknown): string {
+  const { role, timestamp } = objectOf(message);
+  return timestamp === undefined ? JSON.stringify(message) : `${String(role)} ${String(timestamp)}`;
+}
+
+/** Shows an error to the user. */
+function tell(context: PiContext, error: unknown): void {
+  context.ui.notify(`compact: ${errorMessage(error)}`, "warning");
+}
+
+/**
+ * The result of a handler; an error is shown as a notice, because a handler that throws would end pi's turn.
+ */
+async function shielded<T>(context: PiContext, work: () => T | Promise<T>): Promise<T | undefined> {
   try {
-    return await write(summarizer);
+    return await work();
   } catch (error) {
-    if (signal?.aborted === true) return undefined;
-    if (summarizer === builtinSummarizer) throw error;
-    failed(error);
-    return write(builtinSummarizer);
+    tell(context, error);
+    return undefined;
   }
 }
 
-/** pi keeps each answer's usage with it. */
-function newestUsage(messages: readonly unknown[]): unknown {
-  return objectOf(messages.findLast((message) => objectOf(message).role === "assistant")).usage;
+// ---- what is shown
+
+const number = (value: number): string => value.toLocaleString("en-US");
+const CELLS = 20;
+const LAYER_CELLS = 10;
+const LAYERS: Readonly<Record<string, string>> = { toolPairs: "tool pairs" };
+
+/** The output of `/context`. */
+function contextText(view: ContextView): string {
+  const { tokens, window, untilTrigger, compactions, lastCompaction, archiveSteps, layers, pinned } = view;
+  const used = tokens / window;
+  const messages = layers.reduce((sum, layer) => (layer.name === "tools" ? sum : sum + layer.messages), 0);
+  return [
+    `${bar(used, CELLS)} ${number(tokens)} of ${number(window)} tokens (${Math.round(used * 100)} %)`,
+    ...layers.filter((layer) => layer.tokens > 0).map((layer) => layerLine(layer, tokens)),
+    `${number(messages)} messages are sent; ${number(untilTrigger)} tokens to the next compaction`,
+    ...pinned.map((text) => `pinned: ${text}`),
+    compactions === 0
+      ? "nothing has been summarized"
+      : `${compactions} compactions, the newest at ${lastCompaction}; originals in ${archiveSteps} archive steps`,
+  ].join("\n");
 }
 
-/** Fallback if pi reports no window; its models always do. */
-const WINDOW = 128_000;
-
-export interface Managers {
-  /** The manager for the model that pi uses now. */
-  managerFor(context: Pick<PiContext, "model" | "cwd">): CompactManager;
-  flush(): Promise<void>;
+function layerLine({ name, tokens }: ContextView["layers"][number], all: number): string {
+  return `${bar(tokens / all, LAYER_CELLS)} ${LAYERS[name] ?? name}: ${number(tokens)}`;
 }
 
-/** The given manager, or a manager created per model window. */
-function createManagers(given: CompactManager | undefined, config: CompactConfigInput): Managers {
-  const made = new Map<string, CompactManager>();
-  const managerFor: Managers["managerFor"] = ({ model, cwd }) => {
-    if (given !== undefined) return given;
-    const window = config.maxContextTokens ?? model?.contextWindow ?? WINDOW;
-    const key = `${model?.id ?? ""} ${window}`;
-    const known = made.get(key);
-    if (known !== undefined) return known;
-    const manager = new CompactManager({
-      model: model?.id,
-      storage: { root: `${cwd}/.compact/archive` },
-      ...config,
-      maxContextTokens: window,
-    });
-    made.set(key, manager);
-    return manager;
-  };
-  return {
-    managerFor,
-    flush: async (): Promise<void> => {
-      await Promise.all(
-        [...made.values(), ...(given === undefined ? [] : [given])].map((one) => one.flush()),
-      );
-    },
-  };
+function bar(share: number, cells: number): string {
+  const filled = Math.min(cells, Math.round(share * cells));
+  return `${"█".repeat(filled)}${"░".repeat(cells - filled)}`;
+}
+
+/** The output of `/memory`: the state of the work, or the answer to a query. */
+function memoryText({ enabled, files, session, found }: MemoryView, query: string): string {
+  if (!enabled) return "This session has no memory.";
+  if (query !== "") {
+    const items = found.map(({ source, title, content }) => `[${source} / ${title}]\n${content}`);
+    return items.length === 0 ? `The memory says nothing to "${query}".` : items.join("\n\n");
+  }
+  const sizes = files.map(({ path, characters }) => `${path}: ${number(characters)} characters`);
+  return [
+    session
+      .replace(/<!--[\s\S]*?-->/g, "")
+      .replace(/\n{3,}/g, "\n\n")
+      .trim(),
+    ...sizes,
+  ].join("\n");
+}
+
+function statusText({ totalTokens, maxContextTokens, summaryVersion }: ManagerState): string {
+  const percent = Math.round((totalTokens / maxContextTokens) * 100);
+  return `context ${percent} %${summaryVersion === undefined ? "" : `, summary v${summaryVersion}`}`;
 }
