@@ -22,7 +22,7 @@ import {
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { stripRuntimeContext } from "./pack.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory, rerankBy } from "./recall.ts";
-import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
+import { createSidecar, type Sidecar } from "./sidecar.ts";
 
 const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 

@@ -7,7 +7,7 @@ import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
 import { forgetWishes } from "./learning/wishes.ts";
 import { stripRuntimeContext } from "./pack.ts";
-import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
+import type { Sidecar, SidecarTask } from "./sidecar.ts";
 
 /** Outcome of one memory task. */
 export interface MemoryTaskRecord {

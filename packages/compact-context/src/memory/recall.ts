@@ -30,7 +30,7 @@ import {
   withHeirs,
 } from "./precedence.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
-import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
+import { createSidecar, type Sidecar } from "./sidecar.ts";
 
 /** A model for reranking: a `TextModel` whose request carries an API key if one is resolved. */
 export type RerankModel = Omit<TextModel, "generate"> & {

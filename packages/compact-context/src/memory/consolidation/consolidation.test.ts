@@ -8,7 +8,7 @@ import { ensureChannel } from "../files/folders.ts";
 import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
 import { emptySessionMemory, renderSessionMemory } from "../session-memory.ts";
-import { createSidecar } from "../sidecar/sidecar.ts";
+import { createSidecar } from "../sidecar.ts";
 import { consolidate } from "./llm.ts";
 import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
 

@@ -8,7 +8,7 @@ import { forgetWishes } from "../learning/wishes.ts";
 import { lessonsOf, runTask, type TaskContext, tellable, wasAnswered } from "../memory-task.ts";
 import { founded, RULES_OF_RECORDS, recordsText, textsOf } from "../session-update/llm.ts";
 import { isFirmRule } from "../session-update/wording.ts";
-import type { SidecarTask } from "../sidecar/sidecar.ts";
+import type { SidecarTask } from "../sidecar.ts";
 import { type Consolidation, consolidationOf, entryOf, type Known, keptOf } from "./heuristic.ts";
 
 /** What the memory already contains. */

@@ -15,7 +15,7 @@ import { heldBy } from "../learning/terms.ts";
 import { runTask, type TaskContext } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
 import { RULES_OF_RECORDS } from "../session-update/llm.ts";
-import type { SidecarTask } from "../sidecar/sidecar.ts";
+import type { SidecarTask } from "../sidecar.ts";
 import { sectionOf } from "./llm.ts";
 
 type Done = Promise<"written" | "unchanged">;

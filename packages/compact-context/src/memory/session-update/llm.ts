@@ -11,7 +11,7 @@ import {
   type SessionList,
   type SessionMemoryState,
 } from "../session-memory.ts";
-import type { SidecarTask } from "../sidecar/sidecar.ts";
+import type { SidecarTask } from "../sidecar.ts";
 
 /** Characters of the conversation that a model reads, and the share of them from its beginning. */
 const MOST_CHARACTERS = 20_000;

@@ -13,7 +13,7 @@ import {
   renderSessionMemory,
   type SessionMemoryState,
 } from "../session-memory.ts";
-import { createSidecar } from "../sidecar/sidecar.ts";
+import { createSidecar } from "../sidecar.ts";
 import { sessionStateOf } from "./heuristic.ts";
 import { type SessionAnswer, sessionUpdateTask, withAnswer } from "./llm.ts";
 import { isCorrection } from "./wording.ts";
