@@ -16,7 +16,8 @@ import {
   type MemorySource,
   readMemoryCandidates,
 } from "./candidates.ts";
-import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
+import { RETIRED_FILE } from "./changes/document.ts";
+import { type Superseded, supersededIn } from "./changes/retired.ts";
 import { linesOfDay } from "./days.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";

@@ -77,8 +77,13 @@ export function createSidecar({ model, redact = redactBuiltIn, onTask }: Sidecar
   const request = async (
     asking: { readonly messages: readonly TextModelMessage[]; readonly maxOutputTokens: number },
     milliseconds: number,
+    spent: { requests: number },
     signal: AbortSignal | undefined,
   ): Promise<TextModelAnswer | Failure> => {
+    if (signal?.aborted === true) return ABORTED;
+    if (milliseconds <= 0) return { outcome: "timeout" };
+    if (!breaker.allows()) return { outcome: "skipped", detail: "the model failed too often of late" };
+    spent.requests += 1;
     const asked = await ask(model, { ...asking, temperature: 0 }, { milliseconds, signal }).catch(
       () => undefined,
     );
@@ -117,12 +122,7 @@ export function createSidecar({ model, redact = redactBuiltIn, onTask }: Sidecar
     let messages = first;
     for (;;) {
       const milliseconds = deadlineMs - (platform.clock() - start);
-      if (signal?.aborted === true) return failed(ABORTED);
-      if (milliseconds <= 0) return failed({ outcome: "timeout" });
-      if (!breaker.allows())
-        return failed({ outcome: "skipped", detail: "the model failed too often of late" });
-      spent.requests += 1;
-      const answer = await request({ messages, maxOutputTokens }, milliseconds, signal);
+      const answer = await request({ messages, maxOutputTokens }, milliseconds, spent, signal);
       if ("outcome" in answer) return failed(answer);
       const { input, output } = await tokensOf(messages, answer);
       spent.inputTokens += input;
@@ -285,8 +285,7 @@ const AFTER_VALUE = new RegExp(
   `\\s*(?:$|[}\\]]|,?\\s*/[/*]|,\\s*(?:$|[}\\]]|${NEXT_KEY})|\\n\\s*${NEXT_KEY})`,
   "uy",
 );
-const AFTER_ITEM =
-  /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null|\/[/*])|\n\s*["'`“‘{[])/y;
+const AFTER_ITEM = /\s*(?:$|[}\]]|,\s*(?:$|["'`“‘{[\]}]|-?\d|true|false|null|\/[/*])|\n\s*["'`“‘{[])/y;
 
 /** Marks a value that the end of the text cut off. */
 const CUT = Symbol("cut");
@@ -348,21 +347,27 @@ function lenient(text: string, start: number): { readonly value: object; readonl
     // Defined, not assigned: assigning `__proto__` would set the prototype instead of a key.
     if (value !== CUT) Object.defineProperty(fields, key, own);
   };
-  const bracketed = (depth: number): object => {
-    const close = text[at] === "[" ? "]" : "}";
+  /** At its bracket, at an enclosing one, or at the end of the text. */
+  const isOver = (close: string): boolean => {
+    take(GAP);
+    const letter = text[at];
+    if (letter === close) at += 1;
+    return letter === undefined || letter === "]" || letter === "}";
+  };
+  const listed = (depth: number): unknown[] => {
     const items: unknown[] = [];
-    const fields = {};
-    at += 1;
-    for (;;) {
-      take(GAP);
-      const letter = text[at];
-      if (letter === close) at += 1;
-      // It ends at its bracket, at an enclosing one, or at the end of the text.
-      if (letter === undefined || letter === "]" || letter === "}") return close === "]" ? items : fields;
-      if (close === "}") field(fields, depth);
-      else items.push(valueAt(AFTER_ITEM, depth));
-      if (items.at(-1) === CUT) items.pop();
+    while (!isOver("]")) {
+      const item = valueAt(AFTER_ITEM, depth);
+      if (item !== CUT) items.push(item);
     }
+    return items;
+  };
+  const bracketed = (depth: number): object => {
+    at += 1;
+    if (text[at - 1] === "[") return listed(depth);
+    const fields = {};
+    while (!isOver("}")) field(fields, depth);
+    return fields;
   };
   return { value: bracketed(0), end: at };
 }

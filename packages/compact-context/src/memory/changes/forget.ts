@@ -5,9 +5,8 @@ import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { CHANNEL_FILES } from "../files/folders.ts";
 import { readMemoryFile, refuseShared, writeMemoryFile } from "../files/write-file.ts";
 import { rawSentencesOf } from "../learning/own-words.ts";
-import { shareIn, topicTerms } from "../learning/terms.ts";
-import type { DoneOperation, ForgottenIn } from "./document.ts";
-import { CHANGED_FILES, findItem, type Texts } from "./plan.ts";
+import { CHANGED_FILES, type ForgottenIn, type Texts } from "./document.ts";
+import type { IsForgotten } from "./retired.ts";
 import {
   type ChannelPlace,
   LOG_FILE,
@@ -17,55 +16,18 @@ import {
   rewriteLog,
 } from "./store.ts";
 
-/** True for texts about what is to be forgotten. */
-export type IsForgotten = (text: string) => boolean;
-
-/** Minimum share of a forgotten statement's words for another text to repeat it. */
-const TOLD_AGAIN = 0.6;
-
-/** A test for texts that repeat one of the `statements` or contain all words of one of the `topics`. */
-export function forgottenBy(statements: readonly string[], topics: readonly string[]): IsForgotten {
-  // Ids of sections contain the words of their headings without punctuation: `tilda-fernhill-example`.
-  const told = statements
-    .flatMap((text) => [topicTerms(text), topicTerms(text.replace(/[^\p{L}\p{N}]+/gu, " "))])
-    .filter(({ size }) => size > 0);
-  const named = topics.map(topicTerms).filter(({ size }) => size > 0);
-  return (text) => {
-    const terms = topicTerms(text);
-    return (
-      named.some((topic) => shareIn(topic, terms) === 1) ||
-      told.some((statement) => shareIn(statement, terms) >= (statement.size < 3 ? 1 : TOLD_AGAIN))
-    );
-  };
-}
-
-/** A test for what the operations forget, except what they write themselves; undefined if none forgets. */
-export function forgottenIn(before: Texts, done: readonly DoneOperation[]): IsForgotten | undefined {
-  const forgets = done.flatMap(({ operation, id }) =>
-    operation.op === "forget" ? [{ ...operation, id }] : [],
-  );
-  if (forgets.length === 0) return undefined;
-  const isForgotten = forgottenBy(
-    forgets.flatMap(({ id, said }) => [findItem(before, id)?.item.text ?? [], said ?? []].flat()),
-    forgets.flatMap(({ topic }) => topic ?? []),
-  );
-  const noted = done.flatMap(({ operation }) => ("text" in operation ? [operation.text.toLowerCase()] : []));
-  return (text) => isForgotten(text) && !noted.some((one) => text.toLowerCase().includes(one));
-}
-
 /**
- * Removes what is forgotten from a channel's whole folder: from these texts, the change log, pending
- * messages, and the two conversation logs. Everything but the texts is written at once: after a crash in
+ * Removes what is forgotten from a channel's whole folder: from these texts, which had `items` about it as
+ * items of their own, the change log, pending messages, and the two conversation logs. Everything but the texts is written at once: after a crash in
  * between, the request can be repeated.
  */
 export async function scrubChannel(
   place: ChannelPlace,
   texts: Texts,
   isForgotten: IsForgotten,
-  done: readonly DoneOperation[],
+  items: number,
 ): Promise<{ readonly texts: Texts; readonly forgotten: readonly ForgottenIn[] }> {
-  const items = done.filter(({ operation }) => operation.op === "forget" && operation.target !== undefined);
-  const counts = new Map<string, number>([["MEMORY.md", items.length]]);
+  const counts = new Map<string, number>([["MEMORY.md", items]]);
   const scrubbed = CHANGED_FILES.map((file) => {
     const text = texts[file];
     const { lines, pieces } = scrubLines((text ?? "").split("\n"), isForgotten);

@@ -1,9 +1,8 @@
-import { topicTerms } from "../learning/terms.ts";
+import { shareIn, topicTerms } from "../learning/terms.ts";
 import { analyze } from "../ranking/units.ts";
 import { fingerprint, itemIdOf } from "./document.ts";
 
-/** The channel's list of what its memory must not learn again. */
-export const RETIRED_FILE = "RETIRED.md";
+// The channel's list of what its memory must not learn again, and what repeats something of it.
 
 export type RetiredAs = "superseded" | "invalidated" | "forgotten";
 
@@ -82,17 +81,20 @@ function bounded(file: string): string {
 }
 
 /** Share of a forgotten statement's fingerprints from which a text repeats it. */
-const TOLD_AGAIN = 0.75;
+const TRACED_AGAIN = 0.75;
+
+/** True for texts about what is forgotten. */
+export type IsForgotten = (text: string) => boolean;
 
 /** A test for texts that repeat something forgotten, by the list alone. */
-export function isForgottenBy(file: string): (text: string) => boolean {
+export function isForgottenBy(file: string): IsForgotten {
   const all = readRetired(file).filter(({ as, traces }) => as === "forgotten" && traces.length > 0);
   if (all.length === 0) return () => false;
   return (text) => {
     const traces = new Set(tracesOf(text));
     return all.some((entry) => {
       const held = entry.traces.filter((trace) => traces.has(trace)).length;
-      return held / entry.traces.length >= (entry.traces.length < 3 ? 1 : TOLD_AGAIN);
+      return held / entry.traces.length >= (entry.traces.length < 3 ? 1 : TRACED_AGAIN);
     });
   };
 }
@@ -122,4 +124,23 @@ function wordsOf(text: string): string {
   const negations = (text.match(NEGATIONS) ?? []).length % 2 === 1 ? ["not"] : [];
   const terms = [...new Set([...analyze(text), ...negations])].sort();
   return `w-${fingerprint(terms.length > 1 ? terms.join(" ") : text.toLowerCase().trim(), 12)}`;
+}
+
+/** Minimum share of a forgotten statement's words for another text to repeat it. */
+const TOLD_AGAIN = 0.6;
+
+/** A test for texts that repeat one of the `statements` or contain all words of one of the `topics`. */
+export function forgottenBy(statements: readonly string[], topics: readonly string[]): IsForgotten {
+  // Ids of sections contain the words of their headings without punctuation: `tilda-fernhill-example`.
+  const told = statements
+    .flatMap((text) => [topicTerms(text), topicTerms(text.replace(/[^\p{L}\p{N}]+/gu, " "))])
+    .filter(({ size }) => size > 0);
+  const named = topics.map(topicTerms).filter(({ size }) => size > 0);
+  return (text) => {
+    const terms = topicTerms(text);
+    return (
+      named.some((topic) => shareIn(topic, terms) === 1) ||
+      told.some((statement) => shareIn(statement, terms) >= (statement.size < 3 ? 1 : TOLD_AGAIN))
+    );
+  };
 }

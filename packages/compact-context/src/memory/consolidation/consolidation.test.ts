@@ -9,7 +9,7 @@ import { durableStatements } from "../learning/statements.ts";
 import type { MemoryTaskRecord, TaskContext } from "../memory-task.ts";
 import { emptySessionMemory, renderSessionMemory } from "../session-memory.ts";
 import { createSidecar } from "../sidecar.ts";
-import { consolidate } from "./llm.ts";
+import { consolidate } from "./consolidate.ts";
 import { cleanUp, FOLDING, foldHistory, promote } from "./upkeep.ts";
 
 const NOW = Date.UTC(2026, 10, 22, 9);

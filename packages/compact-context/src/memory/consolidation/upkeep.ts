@@ -5,20 +5,20 @@ import {
   itemsOf,
   type MemoryDocument,
   type MemoryItem,
-  type MemoryOperation,
   type MemorySection,
   type Operation,
 } from "../changes/document.ts";
 import { sayTheSame } from "../learning/relation.ts";
 import { isTransient } from "../learning/statements.ts";
 import { heldBy } from "../learning/terms.ts";
-import { runTask, type TaskContext } from "../memory-task.ts";
+import { runTask, type TaskContext, type TwoForms } from "../memory-task.ts";
 import { parseSessionMemory, type SessionMemoryState } from "../session-memory.ts";
-import { RULES_OF_RECORDS } from "../session-update/llm.ts";
+import { RULES_OF_RECORDS } from "../session-update/update.ts";
 import type { SidecarTask } from "../sidecar.ts";
-import { sectionOf } from "./llm.ts";
+import { sectionOf } from "./consolidate.ts";
 
 type Done = Promise<"written" | "unchanged">;
+type UpkeepOperation = Operation<"add" | "invalidate" | "foldSections">;
 
 /** Background maintenance after a consolidation. Runs every step, then rejects with the first failure. */
 export async function upkeep(context: TaskContext, signal?: AbortSignal): Promise<void> {
@@ -30,12 +30,16 @@ export async function upkeep(context: TaskContext, signal?: AbortSignal): Promis
   if (failures.length > 0) throw failures[0];
 }
 
-async function write(
-  { writer }: TaskContext,
-  operations: readonly MemoryOperation[],
+/** Runs a task and applies its operations. */
+function change(
+  task: TwoForms<readonly UpkeepOperation[]>,
   note: ChangeNote,
-): Promise<boolean> {
-  return operations.length > 0 && (await writer.apply(operations, note)).changeId !== undefined;
+  context: TaskContext,
+  signal?: AbortSignal,
+): Done {
+  const settle = async (operations: readonly UpkeepOperation[]): Promise<boolean> =>
+    operations.length > 0 && (await context.writer.apply(operations, note)).changeId !== undefined;
+  return runTask(task, settle, context, signal);
 }
 
 // ---- MEMORY.md: only lasting statements, each once
@@ -44,16 +48,9 @@ async function write(
 export async function cleanUp(context: TaskContext): Done {
   const items = itemsOf(await context.writer.read("MEMORY.md"));
   if (!items.some(isOurs)) return "unchanged";
-  const note = {
-    author: "cleanup",
-    reason: "MEMORY.md holds what lasts, once",
-    sources: ["MEMORY.md"],
-  } as const;
-  return runTask(
-    { name: "cleanup", byProgram: () => outOfPlace(items) },
-    (operations) => write(context, operations, note),
-    context,
-  );
+  const reason = "MEMORY.md holds what lasts, once";
+  const note = { author: "cleanup", reason, sources: ["MEMORY.md"] } as const;
+  return change({ name: "cleanup", byProgram: () => outOfPlace(items) }, note, context);
 }
 
 function isOurs({ writtenBy }: MemoryItem): boolean {
@@ -96,11 +93,7 @@ export async function foldHistory(context: TaskContext): Done {
     heading: `${dayOf(old[0])} to ${dayOf(old.at(-1))}`,
     text: old.map((section) => `- ${clipEnd(oneLine(lineOf(section)), LONGEST)}`).join("\n"),
   } as const;
-  return runTask(
-    { name: "history-folding", byProgram: () => [fold] },
-    (operations) => write(context, operations, note),
-    context,
-  );
+  return change({ name: "history-folding", byProgram: () => [fold] }, note, context);
 }
 
 /** Dated entries except the newest, oldest first; empty while the history is short. Other sections stay. */
@@ -149,43 +142,27 @@ export async function promote(context: TaskContext, signal?: AbortSignal): Done 
     memory: await writer.read("MEMORY.md"),
   };
   if (notes.history.sections.filter(({ items }) => items.length > 0).length < TIMES) return "unchanged";
-  const note = {
-    author: "promotion",
-    reason: "it came up again and again",
-    sources: ["SESSION.md", "HISTORY.md"],
-  } as const;
-  return runTask<readonly Operation<"add">[]>(
-    { name: "promotion", byModel: () => promotionTask(notes), byProgram: () => recurring(notes) },
-    (items) => write(context, items, note),
-    context,
-    signal,
-  );
+  const reason = "it came up again and again";
+  const note = { author: "promotion", reason, sources: ["SESSION.md", "HISTORY.md"] } as const;
+  const forms = { byModel: () => promotionTask(notes), byProgram: () => recurring(notes) };
+  return change({ name: "promotion", ...forms }, note, context, signal);
 }
 
 /** Rules and decisions of the session that also occur in enough history entries. */
 function recurring({ session, history, memory }: Notes): Operation<"add">[] {
   const known = itemsOf(memory).map(({ text }) => text);
-  const isNew = (text: string): boolean =>
-    !isTransient(text) && !known.some((item) => sayTheSame(item, text));
-  const found = (
-    items: readonly string[],
-    section: string,
-    label: RegExp,
-    trust: "person" | "agent",
-  ): Operation<"add">[] =>
-    items
-      .filter((text) => isNew(text) && timesIn(history, text, label) >= TIMES)
-      .map((text) => ({ op: "add", section, text, trust }));
+  const recurs = (text: string, label: RegExp): boolean =>
+    !isTransient(text) &&
+    !known.some((item) => sayTheSame(item, text)) &&
+    history.sections.filter(({ items }) =>
+      items.some((item) => label.test(item.text) && sayTheSame(item.text.replace(label, ""), text)),
+    ).length >= TIMES;
+  const rules = session.constraints.filter((text) => recurs(text, ASKED));
+  const decisions = session.decisions.filter((text) => recurs(text, DECIDED));
   return [
-    ...found(session.constraints, "Constraints", ASKED, "person"),
-    ...found(session.decisions, "Decisions", DECIDED, "agent"),
+    ...rules.map((text) => ({ op: "add", section: "Constraints", text, trust: "person" }) as const),
+    ...decisions.map((text) => ({ op: "add", section: "Decisions", text, trust: "agent" }) as const),
   ].slice(0, MOST_AT_ONCE);
-}
-
-function timesIn({ sections }: MemoryDocument, statement: string, label: RegExp): number {
-  return sections.filter(({ items }) =>
-    items.some(({ text }) => label.test(text) && sayTheSame(text.replace(label, ""), statement)),
-  ).length;
 }
 
 const SYSTEM = `You keep the long-term memory of a channel in which a user works with an AI agent. You are given its history, the notes of the session and the memory. Find what came up in at least ${TIMES} different entries of the history, is not in the memory, and will still hold in a month.

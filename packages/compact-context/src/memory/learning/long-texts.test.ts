@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { Message } from "../../core/message.ts";
-import { forgottenBy } from "../changes/forget.ts";
+import { forgottenBy } from "../changes/retired.ts";
 import { lessonsOf, tellable } from "../memory-task.ts";
 import { emptySessionMemory } from "../session-memory.ts";
-import { sessionStateOf } from "../session-update/heuristic.ts";
+import { sessionStateOf } from "../session-update/state.ts";
 import { durableStatements } from "./statements.ts";
 import { forgetWishes } from "./wishes.ts";
 
