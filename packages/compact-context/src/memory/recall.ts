@@ -18,7 +18,6 @@ import {
 } from "./candidates.ts";
 import { RETIRED_FILE } from "./changes/document.ts";
 import { type Superseded, supersededIn } from "./changes/retired.ts";
-import { linesOfDay } from "./days.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
@@ -30,6 +29,7 @@ import {
   type ScoredMemory,
   withHeirs,
 } from "./precedence.ts";
+import { linesOfDay } from "./ranking/dates.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
 import { createSidecar, type Sidecar } from "./sidecar.ts";
 
@@ -117,9 +117,6 @@ export interface RecallResult {
   readonly renderedText: string;
   /** Number of ranked sections. */
   readonly candidates: number;
-  /** Number of relevant items that repeat others; `omitted` counts those that did not fit. */
-  readonly folded: number;
-  readonly omitted: number;
   /** Every candidate that was considered and its outcome, best score first. */
   readonly decisions: readonly RecallDecision[];
 }
@@ -166,19 +163,12 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
       root: request.workspaceDir,
     },
   );
-  const items = packed.items.map(({ item, content, clipped }) => ({
-    id: item.id,
-    source: item.source,
-    path: item.path,
-    title: item.title,
-    content,
-    clipped,
-    timestamp: item.timestamp,
-    score: scores.get(item.id) ?? 0,
-  }));
-  const { renderedText, folded, omitted } = packed;
+  const items = packed.items.map(({ item, content, clipped }) => {
+    const { id, source, path, title, timestamp } = item;
+    return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
+  });
   const decisions = decisionsOf(looked, { found, isLive, packed });
-  return { items, renderedText, candidates: candidates.length, folded, omitted, decisions };
+  return { items, renderedText: packed.renderedText, candidates: candidates.length, decisions };
 }
 
 async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {
@@ -193,16 +183,13 @@ interface LookedAt extends ScoredMemory {
 
 function decisionsOf(
   looked: readonly LookedAt[],
-  {
-    found,
-    isLive,
-    packed,
-  }: {
+  given: {
     readonly found: readonly ScoredMemory[];
     readonly isLive: (candidate: MemoryCandidate) => boolean;
     readonly packed: Packed<MemoryCandidate>;
   },
 ): readonly RecallDecision[] {
+  const { found, isLive, packed } = given;
   const outcomes = new Map<string, RecallOutcome>();
   const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
   for (const { candidate, coverage } of looked)

@@ -16,13 +16,7 @@ import {
   readDocument,
 } from "./document.ts";
 import { retiredAs } from "./retired.ts";
-import {
-  type ChannelFolder,
-  findChannel,
-  LOG_FILE,
-  readLog,
-  readPending,
-} from "./store.ts";
+import { type ChannelFolder, findChannel, LOG_FILE, readLog, readPending } from "./store.ts";
 
 export interface MemoryOverviewFile {
   /** `workspace` files belong to people and are never written. */

@@ -14,6 +14,7 @@ import {
   versionOrNull,
   writeMemoryFile,
 } from "../files/write-file.ts";
+import { type Hunk, hunksBetween, patch } from "../markdown.ts";
 import {
   CHANGED_FILES,
   type ChangedFile,
@@ -22,7 +23,6 @@ import {
   type RefusalReason,
   type Texts,
 } from "./document.ts";
-import { type Hunk, hunksBetween, patch } from "./patch.ts";
 
 // How a change reaches the disk. Only one process at a time holds the channel's lock. It writes the planned
 // change to `.memory/pending.json` by an atomic rename: from then on the change will be applied. It then

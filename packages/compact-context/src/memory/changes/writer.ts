@@ -4,6 +4,7 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { getChannelSessionPath } from "../files/folders.ts";
 import { versionOrNull } from "../files/write-file.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
+import { inverse, patch } from "../markdown.ts";
 import {
   CHANGED_FILES,
   type ChangedFile,
@@ -17,7 +18,6 @@ import {
   type Texts,
 } from "./document.ts";
 import { scrubChannel } from "./forget.ts";
-import { inverse, patch } from "./patch.ts";
 import { planChange } from "./plan.ts";
 import {
   forgottenBy,
