@@ -20,7 +20,7 @@ import {
 import { read } from "./meaning.ts";
 import { insteadOfForgotten, ownAsides, ownStatements, saidIn, sentencesOf } from "./own-words.ts";
 import { relationOf, tellsAnotherValue } from "./relation.ts";
-import { heldBy, holds, isOrdinary, list, shareIn, toolsLike, topicTerms } from "./terms.ts";
+import { heldBy, holds, isOrdinary, list, toolsLike } from "./terms.ts";
 
 /** Sections of a channel's MEMORY.md that the runtime adds to. */
 export type DurableSection = "Constraints" | "Decisions" | "Facts";
@@ -102,7 +102,11 @@ function inMessage(message: Message, known: readonly string[]): Found[] {
     return toldIn(asked ? plain.replace(/^to (?=\p{L})/u, "") : plain, { asked, isStory }, known);
   });
   const said = [...found, ...(isStory ? [] : asidesIn(typed, found))];
-  return said.map((told) => ({ ...told, text: capitalized(told.text), from: message.id }));
+  return said.map((told) => ({
+    ...told,
+    text: told.text.charAt(0).toUpperCase() + told.text.slice(1),
+    from: message.id,
+  }));
 }
 
 type Told = Omit<Found, "from">;
@@ -142,7 +146,7 @@ function joined(sentences: readonly string[], known: readonly string[]): string[
         ? corrects(last) || isBareChange(last)
         : TELLS_CHANGE.test(last) &&
           !corrects(sentence) &&
-          corrected(last).every((older) => isNear(sentence, older)));
+          corrected(last).every((older) => heldBy(sentence, older) > 0));
     if (goesOn && (corrects(both) || isBareChange(last))) result[result.length - 1] = both;
     else result.push(sentence);
   }
@@ -157,11 +161,6 @@ function isBareChange(sentence: string): boolean {
 /** It corrects this statement. */
 function means(text: string, older: string): boolean {
   return ["replaces", "likely"].includes(relationOf(text, older));
-}
-
-/** They share a topic word. */
-function isNear(one: string, other: string): boolean {
-  return shareIn(topicTerms(one), topicTerms(other)) > 0;
 }
 
 /** The subject or topic is in the sentence before. */
@@ -208,11 +207,7 @@ function isStatement(text: string): boolean {
   return text.length >= least && text.length < LONGEST && !/[?？:：]$/.test(text) && !CHAT.test(text);
 }
 
-function capitalized(text: string): string {
-  return text.charAt(0).toUpperCase() + text.slice(1);
-}
-
-// Which sentences state facts about the speakers
+// ---- which sentences state facts about the speakers
 
 /**
  * Whether a sentence states something about the speaker, their people, places, times, tools or habits. It is
@@ -371,7 +366,7 @@ const VALUE: RegExp = rule(
 const UNSPACED_THING =
   /^[^，,]{1,16}(?:是|在|为|叫|(?<!不要?|别|请|都)用(?!户)|改到|改成|改为|负责|定在|搬到|推迟到|提前到|挪到|迁到|移到|换成|归|属于|保留|每[天周月年]).{1,40}$|[はがも].{1,40}(?:です|である|だ|あります|ありません|います|いません|なりました|担当.{0,6}|変更.{0,8}|ました|ます|ません)[。.]?$|^(?:(?:先|今)[週月]|去年|昨日|最近|ついに)?[、,]?.{1,20}(?:に引っ越し|に転職し|に入社し|を辞め|をやめ|を卒業し)(?:まし)?た[。.]?$|^(?:上个?月|上周|去年|昨天|最近|已经|刚){0,2}(?:搬到|搬去|换了|换成|辞了|买了).{1,20}$/u;
 
-// Which sentences are standing rules.
+// ---- which sentences are standing rules
 
 /** A standing wish: `always …`, `never …`, `stop …`, `when you show me dates, …`, `in Python code, use …`. */
 function isRule(text: string): boolean {
