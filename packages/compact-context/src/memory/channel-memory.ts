@@ -231,7 +231,8 @@ async function recallFrom(
 ): Promise<RecallResult> {
   const { options, settings, sidecar, warn, now } = parts;
   const { enabled, rerankWithModel, maxCandidates, maxInjected, maxChars } = settings.memoryRecall;
-  const nothing: RecallResult = { items: [], renderedText: "", candidates: 0, decisions: [] };
+  const counts = { candidates: 0, folded: 0, omitted: 0 };
+  const nothing: RecallResult = { items: [], renderedText: "", ...counts, decisions: [] };
   if (!enabled) return nothing;
   try {
     if (parts.writes) await parts.begun();

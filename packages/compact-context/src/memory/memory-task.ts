@@ -2,7 +2,7 @@ import { type Message, messageText, type Part, readSummary, toolCalls } from "..
 import { errorMessage } from "../errors.ts";
 import { EXPAND_TOOL, MEMORY_TOOL, SEARCH_TOOL, SESSIONS_TOOL } from "../recall/arguments.ts";
 import type { ForgottenIn } from "./changes/document.ts";
-import { forgottenBy } from "./changes/retired.ts";
+import { forgottenBy } from "./changes/forget.ts";
 import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
 import { forgetWishes } from "./learning/wishes.ts";

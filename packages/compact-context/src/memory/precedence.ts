@@ -1,5 +1,5 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
-import type { Superseded } from "./changes/retired.ts";
+import type { Superseded } from "./changes/forget.ts";
 import { REMEMBER } from "./learning/language.ts";
 import { relationOf, statesMoreThan } from "./learning/relation.ts";
 import { speaksAnewOf } from "./learning/statements.ts";

@@ -197,7 +197,10 @@ describe("recall", () => {
       `## Topic ${index}\n\nThe deploy of service ${index} needs ${"care ".repeat(60)}.\n`;
     await write("MEMORY.md", Array.from({ length: 9 }, (_, index) => fact(index)).join("\n"));
     expect((await recall("deploy service", { maxInjected: 2 })).items).toHaveLength(2);
-    expect((await recall("deploy service", { maxCandidates: 4, maxInjected: 9 })).items).toHaveLength(4);
+    expect(await recall("deploy service", { maxCandidates: 4, maxInjected: 9 })).toMatchObject({
+      omitted: 0,
+      items: { length: 4 },
+    });
     const small = await recall("deploy service", { maxChars: 400 });
     expect(small.renderedText.length).toBeLessThanOrEqual(400);
     expect(small.items).toMatchObject([{ clipped: true }]);

@@ -17,7 +17,7 @@ import {
   readMemoryCandidates,
 } from "./candidates.ts";
 import { RETIRED_FILE } from "./changes/document.ts";
-import { type Superseded, supersededIn } from "./changes/retired.ts";
+import { type Superseded, supersededIn } from "./changes/forget.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
@@ -117,6 +117,9 @@ export interface RecallResult {
   readonly renderedText: string;
   /** Number of ranked sections. */
   readonly candidates: number;
+  /** Number of relevant items that repeat others; `omitted` counts those that did not fit. */
+  readonly folded: number;
+  readonly omitted: number;
   /** Every candidate that was considered and its outcome, best score first. */
   readonly decisions: readonly RecallDecision[];
 }
@@ -167,8 +170,15 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
     const { id, source, path, title, timestamp } = item;
     return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
   });
-  const decisions = decisionsOf(looked, { found, isLive, packed });
-  return { items, renderedText: packed.renderedText, candidates: candidates.length, decisions };
+  const folded = packed.left.filter(({ why }) => why === "folded").length;
+  return {
+    items,
+    renderedText: packed.renderedText,
+    candidates: candidates.length,
+    folded,
+    omitted: packed.left.length - folded,
+    decisions: decisionsOf(looked, { found, isLive, packed }),
+  };
 }
 
 async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {

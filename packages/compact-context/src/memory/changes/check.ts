@@ -15,7 +15,7 @@ import {
   RETIRED_FILE,
   readDocument,
 } from "./document.ts";
-import { retiredAs } from "./retired.ts";
+import { retiredAs } from "./forget.ts";
 import { type ChannelFolder, findChannel, LOG_FILE, readLog, readPending } from "./store.ts";
 
 export interface MemoryOverviewFile {

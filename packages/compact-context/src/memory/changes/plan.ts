@@ -24,7 +24,7 @@ import {
   slug,
   type Texts,
 } from "./document.ts";
-import { type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
+import { type RetiredAs, retiredAs, withoutRetired, withRetired } from "./forget.ts";
 
 interface PlanContext {
   readonly author: MemoryAuthor;

@@ -17,16 +17,16 @@ import {
   readDocument,
   type Texts,
 } from "./document.ts";
-import { scrubChannel } from "./forget.ts";
-import { planChange } from "./plan.ts";
 import {
   forgottenBy,
   isForgottenBy,
   retiredAs,
   type Superseded,
+  scrubChannel,
   supersededIn,
   withRetired,
-} from "./retired.ts";
+} from "./forget.ts";
+import { planChange } from "./plan.ts";
 import {
   type ChannelFolder,
   type ChannelPlace,

@@ -13,7 +13,7 @@ import {
   type MemoryTrust,
   plainWords,
 } from "../changes/document.ts";
-import { forgottenBy, type Superseded } from "../changes/retired.ts";
+import { forgottenBy, type Superseded } from "../changes/forget.ts";
 import { ownStatements, saidIn, withoutToldSecrets } from "../learning/own-words.ts";
 import { relationOf, replacedBy, restOf, sayTheSame } from "../learning/relation.ts";
 import {

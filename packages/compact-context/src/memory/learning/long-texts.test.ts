@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { Message } from "../../core/message.ts";
-import { forgottenBy } from "../changes/retired.ts";
+import { forgottenBy } from "../changes/forget.ts";
 import { lessonsOf, tellable } from "../memory-task.ts";
 import { emptySessionMemory } from "../session-memory.ts";
 import { sessionStateOf } from "../session-update/state.ts";
