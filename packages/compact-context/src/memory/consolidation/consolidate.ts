@@ -104,7 +104,7 @@ export async function consolidate(
  * The lasting statements of the messages as operations on MEMORY.md, and the rest as a history entry, without
  * a model. A statement replaces another only if it says so; otherwise both stay.
  */
-export function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
+function consolidationOf(messages: readonly Message[], known: Known): Consolidation {
   const { memory, superseded, isForgotten, at } = known;
   const items = itemsOf(memory);
   const statements = durableStatements(

@@ -172,13 +172,13 @@ The object has these fields. Each but the title is a list of short sentences, at
 A field that you leave out stays as it is in the notes so far. Leave out "activeFiles": a program keeps them.`;
 
 /** A model's answer about a session: the lists it contains replace the heuristic's. */
-export type SessionAnswer = Partial<Record<SessionList, readonly string[]>> & {
+type SessionAnswer = Partial<Record<SessionList, readonly string[]>> & {
   readonly title?: string;
   readonly resolved: readonly string[];
 };
 
 /** The request for SESSION.md's state; `last` is the state so far. */
-export function sessionUpdateTask(
+function sessionUpdateTask(
   messages: readonly Message[],
   last: SessionMemoryState,
 ): SidecarTask<SessionAnswer> {
@@ -253,7 +253,7 @@ export function textsOf(value: unknown, field: string): string[] {
  * The heuristic's state with a model's wording. Sentences that name things the records do not contain are
  * dropped; the person's rules stay until the model lists them verbatim as resolved.
  */
-export function withAnswer(
+function withAnswer(
   program: SessionMemoryState,
   answer: SessionAnswer,
   messages: readonly Message[],
