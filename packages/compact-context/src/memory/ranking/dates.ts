@@ -185,10 +185,7 @@ const SLASHED = /(?<![\d/.])(\d{1,2})\/(\d{1,2})(?:\/((?:19|20)\d\d))?(?![\d/])/
 const ENGLISH = /\b(?:what|did|we|happened)\b/iu;
 
 /** The first day, week or month that a text names, relative to now or as a date, and the rest of the text. */
-function spanIn(
-  asked: string,
-  now: number,
-): { readonly rest: string; readonly span: TimeSpan } | undefined {
+function spanIn(asked: string, now: number): { readonly rest: string; readonly span: TimeSpan } | undefined {
   const text = asked.replace(SLASHED, (_, one: string, other: string, given?: string) => {
     const isMonthFirst = ENGLISH.test(asked) && Number(one) <= 12;
     return `${isMonthFirst ? `${other}.${one}` : `${one}.${other}`}.${given ?? ""}`;
