@@ -301,7 +301,8 @@ function differences(
       [i, j] = [i + 1, j + 1];
       continue;
     }
-    const [k, l] = nextEqual(old.slice(i), wanted.slice(j));
+    let [k, l] = nextEqual(old.slice(i), wanted.slice(j));
+    while (k > 0 && l > 0 && old[i + k - 1] === wanted[j + l - 1]) [k, l] = [k - 1, l - 1];
     places.push({ at: i, out: old.slice(i, i + k), put: wanted.slice(j, j + l) });
     [i, j] = [i + k, j + l];
   }
