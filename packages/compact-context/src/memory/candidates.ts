@@ -164,18 +164,16 @@ function candidatesOfFile(
   { file, maxChars }: { readonly file: MemoryFile; readonly maxChars: number },
 ): readonly MemoryCandidate[] {
   const used = new Set<string>();
-  return piecesOf(file.text, maxChars).map((piece, order) => {
-    const { headings, content, line, noted } = piece;
+  return piecesOf(file.text, maxChars).map(({ first, headings, content }, order) => {
     const sectionKind = sectionKindOf(headings);
     const title = headings.join(" › ");
-    const time =
-      readTimestamp(noted?.time) ??
-      timeOf(piece) ??
-      (source === "channel-session" ? file.modified : undefined);
+    const isNoted = first.time !== undefined;
+    const written = source === "channel-session" ? file.modified : undefined;
+    const time = readTimestamp(first.time) ?? timeOf(headings, content) ?? written;
     const name = `${source}:${slug(title) || "preamble"}`;
     // The first piece of a name uses the name as its id; others add their first item's id, so ids stay stable
     // when pieces come and go.
-    const id = used.has(name) ? `${name}#${piece.id}` : name;
+    const id = used.has(name) ? `${name}#${first.id}` : name;
     used.add(name);
     return {
       id,
@@ -183,29 +181,24 @@ function candidatesOfFile(
       path,
       title,
       content,
-      item: noted?.id,
+      item: isNoted ? first.id : undefined,
       timestamp: time === undefined ? undefined : new Date(time).toISOString(),
       sectionKind,
       priority: priorityOf(source, sectionKind),
       section: `${source}:${title}`,
       order,
-      line,
-      trust: noted?.trust,
-      from: noted?.source,
+      line: first.line,
+      trust: isNoted ? first.trust : undefined,
+      from: isNoted ? first.source : undefined,
     };
   });
 }
 
 /** A piece of a file under one heading: consecutive items of one day and origin. */
 interface Piece {
-  /** Id of its first item. */
-  readonly id: string;
+  readonly first: MemoryItem;
   readonly headings: readonly string[];
   readonly content: string;
-  /** First line of the content, from 1. */
-  readonly line: number;
-  /** Its first item, if the runtime wrote it. */
-  readonly noted: MemoryItem | undefined;
 }
 
 /** The pieces of a text in order. Items are joined while the piece stays shorter than `maxChars`. */
@@ -218,39 +211,28 @@ export function piecesOf(text: string, maxChars: number): readonly Piece[] {
       .join("\n")
       .replace(/\n{3,}/g, "\n\n");
   return readDocument("MEMORY.md", text).sections.flatMap(({ path, items }) => {
+    const headings = path.filter((heading) => heading !== "");
     const pieces: Piece[] = [];
     for (const item of items) {
-      const noted = item.time === undefined ? undefined : item;
       const open = pieces.at(-1);
-      const whole = textOf(open?.line ?? item.line, item.lastLine);
-      const goesOn =
-        open !== undefined && originOf(open.noted) === originOf(noted) && whole.length < maxChars;
-      const headings = path.filter((heading) => heading !== "");
-      if (goesOn) pieces[pieces.length - 1] = { ...open, content: whole };
-      else
-        pieces.push({
-          id: item.id,
-          headings,
-          content: textOf(item.line, item.lastLine),
-          line: item.line,
-          noted,
-        });
+      const whole = textOf(open?.first.line ?? item.line, item.lastLine);
+      const isOne = open !== undefined && originOf(open.first) === originOf(item) && whole.length < maxChars;
+      if (isOne) pieces[pieces.length - 1] = { ...open, content: whole };
+      else pieces.push({ first: item, headings, content: textOf(item.line, item.lastLine) });
     }
     return pieces;
   });
 }
 
-function originOf(noted: MemoryItem | undefined): string {
-  return noted === undefined ? "" : `${noted.time?.slice(0, 10)} ${noted.trust} ${noted.source}`;
+/** The day and origin of an item that the runtime wrote. */
+function originOf({ time, trust, source }: MemoryItem): string {
+  return time === undefined ? "" : `${time.slice(0, 10)} ${trust} ${source}`;
 }
 
 /** When a section was noted: the date of its innermost dated heading, else at the start of its text. */
-function timeOf({ headings, content }: Piece): number | undefined {
-  for (const heading of headings.toReversed()) {
-    const time = timeIn(heading);
-    if (time !== undefined) return time;
-  }
-  return timeIn(/^\W*(.{0,40})/u.exec(content)?.[1] ?? "");
+function timeOf(headings: readonly string[], content: string): number | undefined {
+  const texts = [...headings.toReversed(), /^\W*(.{0,40})/u.exec(content)?.[1] ?? ""];
+  return texts.map(timeIn).find((time) => time !== undefined);
 }
 
 const ISO_TIME = /\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?/;

@@ -18,11 +18,11 @@ import {
   type Intake,
   type Lane,
   type Refresh,
-} from "./lifecycle/lifecycle.ts";
+} from "./lifecycle.ts";
 import type { MemoryTaskRecord, TaskContext } from "./memory-task.ts";
 import { stripRuntimeContext } from "./pack.ts";
 import { type RecallRequest, type RecallResult, recallRelevantMemory, rerankBy } from "./recall.ts";
-import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
+import { createSidecar, type Sidecar } from "./sidecar.ts";
 
 const CHANNEL_HINT = "Pass the channel's folder: { channelDir }.";
 
@@ -130,7 +130,10 @@ export function createChannelMemory(options: ChannelMemoryOptions): ChannelMemor
     ports: {
       memoryFlushHook: async (messages, { sessionId, signal }) => {
         if (!parts.writes) return;
-        if (parts.closed) throw closedError();
+        if (parts.closed)
+          throw new CompactError("Aborted", "the memory was closed", {
+            hint: "The messages wait in the manager's outbox: the next process takes them in.",
+          });
         await parts.begun();
         await parts.lane.run(() => parts.intake.now(sessionId, messages, signal));
       },
@@ -150,8 +153,9 @@ interface Parts {
   readonly writer: MemoryWriter;
   readonly options: ChannelMemoryOptions;
   readonly settings: CompactConfig;
-  /** Whether automatic writes are enabled. */
+  /** Whether automatic writes are enabled, and whether those of SESSION.md are. */
   readonly writes: boolean;
+  readonly keepsSession: boolean;
   readonly sidecar: Sidecar | undefined;
   readonly lane: Lane;
   readonly refresh: Refresh;
@@ -174,29 +178,36 @@ function partsOf(options: ChannelMemoryOptions): Parts {
   const redact = (text: string): string => redactor.redactText(text);
   const asks = model !== undefined && settings.memory.useModel;
   const sidecar = asks ? createSidecar({ model, redact }) : undefined;
-  const program: TaskContext = {
+  const context: TaskContext = {
     writer: createMemoryWriter({ channelDir, workspaceDir, user, redactor, now }),
+    sidecar,
     now,
     clock,
     onTask: harmless(options.onTask),
     onForgotten: harmless(options.onForgotten),
     onWarning: warn,
   };
-  const context = { ...program, sidecar };
   const lane = createLane(warn);
   const intake = createIntake(channelDir, redactor, { context, lane });
   return {
-    writer: program.writer,
+    writer: context.writer,
     options,
     settings,
     writes: settings.memory.automaticWrites,
+    keepsSession: settings.memory.automaticWrites && settings.sessionMemory.enabled,
     sidecar,
     lane,
-    refresh: createRefresh({ program, context, lane, thresholds: settings.sessionMemory }),
+    refresh: createRefresh(context, lane, settings.sessionMemory),
     intake,
     warn,
     now,
-    begun: once(() => begin(options, intake)),
+    // Creates the files and resumes work left by an earlier process.
+    begun: once(async () => {
+      await findChannel({ workspaceDir, channelDir, user });
+      await ensureWorkspace(workspaceDir);
+      await ensureChannel(channelDir);
+      await intake.resume();
+    }),
     live: [],
     closed: false,
   };
@@ -213,17 +224,6 @@ function harmless<T>(listener: ((value: T) => void) | undefined): (value: T) => 
   };
 }
 
-/** Creates the files and resumes work left by an earlier process. */
-async function begin(
-  { workspaceDir, channelDir, user }: ChannelMemoryOptions,
-  intake: Intake,
-): Promise<void> {
-  await findChannel({ workspaceDir, channelDir, user });
-  await ensureWorkspace(workspaceDir);
-  await ensureChannel(channelDir);
-  await intake.resume();
-}
-
 async function recallFrom(
   parts: Parts,
   query: string,
@@ -231,23 +231,17 @@ async function recallFrom(
 ): Promise<RecallResult> {
   const { options, settings, sidecar, warn, now } = parts;
   const { enabled, rerankWithModel, maxCandidates, maxInjected, maxChars } = settings.memoryRecall;
-  const nothing: RecallResult = {
-    items: [],
-    renderedText: "",
-    candidates: 0,
-    folded: 0,
-    omitted: 0,
-    decisions: [],
-  };
+  const counts = { candidates: 0, folded: 0, omitted: 0 };
+  const nothing: RecallResult = { items: [], renderedText: "", ...counts, decisions: [] };
   if (!enabled) return nothing;
   try {
     if (parts.writes) await parts.begun();
-    const rerank = rerankWithModel && sidecar !== undefined ? { rerank: rerankBy(sidecar) } : {};
     const { workspaceDir, channelDir, user } = options;
-    const limits = { maxCandidates, maxInjected, maxChars: roomFor(query, maxChars) };
     return await recallRelevantMemory({
-      ...limits,
-      ...rerank,
+      maxCandidates,
+      maxInjected,
+      maxChars: roomFor(query, maxChars),
+      rerank: rerankWithModel && sidecar !== undefined ? rerankBy(sidecar) : undefined,
       warn,
       now: now(),
       user,
@@ -282,7 +276,7 @@ function textsOf(messages: readonly Message[]): readonly string[] {
 
 function afterTurn(parts: Parts, messages: readonly Message[], turn: MemoryTurn): boolean {
   parts.live = messages;
-  if (!keepsSession(parts) || parts.closed) return false;
+  if (!parts.keepsSession || parts.closed) return false;
   return parts.refresh.afterTurn(sessionOf(turn), messages, turn.steered === true, parts.begun);
 }
 
@@ -306,7 +300,7 @@ async function boundary(
     }
   };
   const session =
-    force && keepsSession(parts)
+    force && parts.keepsSession
       ? await step("the update of SESSION.md", () => parts.refresh.now(sessionId, messages))
       : "off";
   if (session === "failed") parts.refresh.later(sessionId, messages);
@@ -338,16 +332,6 @@ async function close(
 
 /** How long `close` waits for a model. */
 const MODEL_AT_THE_END_MS = 5_000;
-
-function closedError(): CompactError {
-  return new CompactError("Aborted", "the memory was closed", {
-    hint: "The messages wait in the manager's outbox: the next process takes them in.",
-  });
-}
-
-function keepsSession({ writes, settings }: Parts): boolean {
-  return writes && settings.sessionMemory.enabled;
-}
 
 function sessionOf({ sessionId }: MemoryTurn): string {
   return sessionId ?? "default";

@@ -30,5 +30,5 @@ export {
 export type { SessionMemoryState } from "./session-memory.ts";
 export { renderSessionMemory } from "./session-memory.ts";
 export { type SessionMemoryUpdateOptions, updateChannelSessionMemory } from "./session-update/update.ts";
-export type { SidecarOutcome, SidecarTask } from "./sidecar/sidecar.ts";
-export { runSidecarTask } from "./sidecar/sidecar.ts";
+export type { SidecarOutcome, SidecarTask } from "./sidecar.ts";
+export { runSidecarTask } from "./sidecar.ts";

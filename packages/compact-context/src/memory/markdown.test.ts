@@ -27,7 +27,7 @@ it("MEM-2 sections carry their headings, without the file's own title, and long 
   const text = `# File\n\nHello.\n\n## A\n\n${long.join("\n")}\n\n### B\n<!-- only a comment -->\n\n### C\nLast.`;
   const sections = piecesOf(text, 160);
   expect(sections.map((section) => section.headings.join("/"))).toEqual(["", "A", "A", "A/C"]);
-  expect(sections.map(({ line }) => line)).toEqual([3, 7, 11, 20]);
+  expect(sections.map(({ first }) => first.line)).toEqual([3, 7, 11, 20]);
   expect(sections[1]?.content).toBe(long.slice(0, 2).join("\n"));
   expect(sections[3]?.content).toBe("Last.");
 });

@@ -161,3 +161,161 @@ export function appendLines(text: string, lines: readonly string[]): string {
   const gap = text.trim() === "" || /\n\s*\n$/.test(text) ? [] : [""];
   return replaceLines(text, end, end, [...gap, ...lines]);
 }
+
+// ---- what changed between two texts, line by line
+
+/** A replacement of lines, without their line ends. */
+export interface Hunk {
+  /** Index of the first removed line, or of the line to insert before; from 0, in the old text. */
+  readonly at: number;
+  readonly out: readonly string[];
+  readonly put: readonly string[];
+  /** Up to three unchanged lines on either side, used to find the place if lines have moved. */
+  readonly above: readonly string[];
+  readonly below: readonly string[];
+}
+
+const CONTEXT = 3;
+
+/** The hunks that turn `before` into `after`. */
+export function hunksBetween(before: string, after: string): readonly Hunk[] {
+  const old = textLines(before);
+  const places = differences(old, textLines(after));
+  return places.map(({ at, out, put }, index) => {
+    const last = places[index - 1];
+    const from = Math.max(at - CONTEXT, last === undefined ? 0 : last.at + last.out.length);
+    const behind = at + out.length;
+    const to = Math.min(behind + CONTEXT, places[index + 1]?.at ?? old.length);
+    return { at, out, put, above: old.slice(from, at), below: old.slice(behind, to) };
+  });
+}
+
+/** The hunks that undo these. */
+export function inverse(hunks: readonly Hunk[]): readonly Hunk[] {
+  let shift = 0;
+  return hunks.map(({ at, out, put, above, below }) => {
+    const moved = at + shift;
+    shift += put.length - out.length;
+    return { at: moved, out: put, put: out, above, below };
+  });
+}
+
+/**
+ * Applies hunks to a text. With `same` the text is the one they were made for and positions are exact.
+ * Otherwise a hunk is placed at the nearest match of its lines or, for an insertion, of the lines around it.
+ * `left` are the hunks whose lines were changed in the meantime; text that is already there is not inserted
+ * twice.
+ */
+export function patch(
+  text: string,
+  hunks: readonly Hunk[],
+  same: boolean,
+): { readonly text: string; readonly left: readonly Hunk[] } {
+  const lines = textLines(text);
+  const left: Hunk[] = [];
+  let patched = text;
+  let shift = 0;
+  for (const hunk of hunks) {
+    const near = hunk.at + shift;
+    const at = same ? near : placeOf(lines, near, hunk);
+    if (at === "left") left.push(hunk);
+    if (typeof at !== "number") continue;
+    lines.splice(at, hunk.out.length, ...hunk.put);
+    patched = replaceLines(patched, at, at + hunk.out.length, hunk.put);
+    shift = at - hunk.at + hunk.put.length - hunk.out.length;
+  }
+  return { text: patched, left };
+}
+
+/** A line index; `done` if the text already has the hunk's result; `left` if its lines are missing. */
+function placeOf(lines: readonly string[], near: number, hunk: Hunk): number | "done" | "left" {
+  const { out, put, above, below } = hunk;
+  const found = bestPlace(lines, near, out, hunk);
+  const made = bestPlace(lines, near, put, hunk);
+  if (made?.whole === true && found?.whole !== true) return "done";
+  if (put.some(isTelling) && made !== undefined && made.score >= 1 && made.score >= (found?.score ?? 0))
+    return "done";
+  if (out.length === 0 && above.length + below.length === 0) return lines.length;
+  return found !== undefined && (found.score > 0 || out.some(isTelling)) ? found.at : "left";
+}
+
+interface Found {
+  readonly at: number;
+  /** Number of matching lines around it; blank lines count little. */
+  readonly score: number;
+  /** All surrounding lines match; for an empty match, only if there are lines on both sides. */
+  readonly whole: boolean;
+}
+
+/** The occurrence of these lines with the best matching surroundings; the nearest on a tie. */
+function bestPlace(
+  lines: readonly string[],
+  near: number,
+  wanted: readonly string[],
+  { above, below }: Hunk,
+): Found | undefined {
+  let best: Found | undefined;
+  const before = above.toReversed();
+  for (let at = 0; at + wanted.length <= lines.length; at += 1) {
+    if (!wanted.every((line, index) => lines[at + index] === line)) continue;
+    const one = agreeing(before, (index) => lines[at - 1 - index]);
+    const other = agreeing(below, (index) => lines[at + wanted.length + index]);
+    const score = [...one, ...other].reduce((sum, line) => sum + (isTelling(line) ? 1 : 0.1), 0);
+    const isNearer = Math.abs(at - near) < Math.abs((best?.at ?? 0) - near);
+    const isWhole = one.length === above.length && other.length === below.length;
+    const isBetween = above.length > 0 && below.length > 0;
+    if (best === undefined || score > best.score || (score === best.score && isNearer))
+      best = { at, score, whole: isWhole && (wanted.length > 0 || isBetween) };
+  }
+  return best;
+}
+
+function agreeing(
+  wanted: readonly string[],
+  lineAt: (index: number) => string | undefined,
+): readonly string[] {
+  const end = wanted.findIndex((line, index) => lineAt(index) !== line);
+  return end < 0 ? wanted : wanted.slice(0, end);
+}
+
+function isTelling(line: string): boolean {
+  return line.trim() !== "";
+}
+
+/** Lines without the empty one after the last line end, so that appended text is a separate line. */
+function textLines(text: string): string[] {
+  const lines = linesOf(text);
+  return lines.at(-1) === "" ? lines.slice(0, -1) : lines;
+}
+
+/** A changed place ends at the nearest equal lines, at most this many lines on in both texts together. */
+const FARTHEST = 2_000;
+
+function differences(
+  old: readonly string[],
+  wanted: readonly string[],
+): readonly Pick<Hunk, "at" | "out" | "put">[] {
+  const places: Pick<Hunk, "at" | "out" | "put">[] = [];
+  for (let [i, j] = [0, 0]; i < old.length || j < wanted.length; ) {
+    if (i < old.length && old[i] === wanted[j]) {
+      [i, j] = [i + 1, j + 1];
+      continue;
+    }
+    let [k, l] = nextEqual(old.slice(i), wanted.slice(j));
+    while (k > 0 && l > 0 && old[i + k - 1] === wanted[j + l - 1]) [k, l] = [k - 1, l - 1];
+    places.push({ at: i, out: old.slice(i, i + k), put: wanted.slice(j, j + l) });
+    [i, j] = [i + k, j + l];
+  }
+  return places;
+}
+
+/** The nearest positions of a line that both have; a blank one does not show that the texts agree again. */
+function nextEqual(one: readonly string[], other: readonly string[]): readonly [number, number] {
+  for (let far = 1; far <= Math.min(FARTHEST, one.length + other.length); far += 1) {
+    for (let at = Math.max(0, far - other.length); at <= Math.min(far, one.length); at += 1) {
+      const line = one[at];
+      if (line !== undefined && isTelling(line) && line === other[far - at]) return [at, far - at];
+    }
+  }
+  return [one.length, other.length];
+}

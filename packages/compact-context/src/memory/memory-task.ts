@@ -7,7 +7,7 @@ import type { MemoryWriter } from "./changes/writer.ts";
 import { asksNotToKeep, forgetRequests, rawSentencesOf, withoutToldSecrets } from "./learning/own-words.ts";
 import { forgetWishes } from "./learning/wishes.ts";
 import { stripRuntimeContext } from "./pack.ts";
-import type { Sidecar, SidecarTask } from "./sidecar/sidecar.ts";
+import type { Sidecar, SidecarTask } from "./sidecar.ts";
 
 /** Outcome of one memory task. */
 export interface MemoryTaskRecord {
@@ -62,30 +62,26 @@ export async function runTask<T>(
   signal?: AbortSignal,
 ): Promise<"written" | "unchanged"> {
   const started = context.clock();
-  let spent = { requests: 0, inputTokens: 0, outputTokens: 0 };
-  let detail: string | undefined;
+  const asked = byModel === undefined ? undefined : await context.sidecar?.run(byModel(), signal);
+  const { requests = 0, inputTokens = 0, outputTokens = 0 } = asked?.record ?? {};
+  let detail = asked?.record.detail;
+  const tell = (by: MemoryTaskRecord["by"], outcome: MemoryTaskRecord["outcome"]): void => {
+    const milliseconds = context.clock() - started;
+    context.onTask({ name, by, outcome, milliseconds, requests, inputTokens, outputTokens, detail });
+  };
   const done = async (output: T, by: MemoryTaskRecord["by"]): Promise<"written" | "unchanged"> => {
     const written = await settle(output, by);
     tell(by, written ? "done" : "nothing");
     return written ? "written" : "unchanged";
   };
-  const tell = (by: MemoryTaskRecord["by"], outcome: MemoryTaskRecord["outcome"]): void =>
-    context.onTask({ name, by, outcome, milliseconds: context.clock() - started, ...spent, detail });
-  const asked = byModel === undefined ? undefined : await context.sidecar?.run(byModel(), signal);
-  if (asked !== undefined) {
-    const { requests, inputTokens, outputTokens, outcome } = asked.record;
-    spent = { requests, inputTokens, outputTokens };
-    detail = asked.record.detail;
-    if (!asked.done)
-      context.onWarning?.(
-        `${name}: the model's answer was not taken, the program did it: ${detail ?? outcome}`,
-      );
-    else
-      try {
-        return await done(asked.output, "model");
-      } catch (error) {
-        detail = errorMessage(error);
-      }
+  if (asked?.done === false) {
+    const why = detail ?? asked.record.outcome;
+    context.onWarning?.(`${name}: the model's answer was not taken, the program did it: ${why}`);
+  }
+  try {
+    if (asked?.done === true) return await done(asked.output, "model");
+  } catch (error) {
+    detail = errorMessage(error);
   }
   try {
     return await done(byProgram(), "program");

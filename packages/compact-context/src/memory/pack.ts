@@ -18,21 +18,11 @@ export interface PackLimits {
   readonly root?: string;
 }
 
-export interface PackedItem<T> {
-  readonly item: T;
-  /** The text as rendered in the block. */
-  readonly content: string;
-  readonly clipped: boolean;
-}
-
 export interface Packed<T> {
-  readonly items: readonly PackedItem<T>[];
+  /** The items with their texts as rendered in the block. */
+  readonly items: readonly { readonly item: T; readonly content: string; readonly clipped: boolean }[];
   readonly renderedText: string;
-  /** Number of items that repeat another. */
-  readonly folded: number;
-  /** Number of items that did not fit. */
-  readonly omitted: number;
-  /** The folded and omitted items, in order. */
+  /** The items that repeat another or did not fit, in order. */
   readonly left: readonly { readonly item: T; readonly why: "folded" | "no-room" }[];
 }
 
@@ -59,63 +49,46 @@ const BETWEEN = "\n\n";
 export function packMemories<T extends Packable>(ranked: readonly T[], limits: PackLimits): Packed<T> {
   const said = new Set<string>();
   const places = new Set<unknown>();
-  const taken: PackedItem<T>[] = [];
-  const left: { item: T; why: "folded" | "no-room" }[] = [];
+  const items: Packed<T>["items"][number][] = [];
+  const left: Packed<T>["left"][number][] = [];
   let body = "";
   let lastHeader = "";
-  const fits = (text: string): boolean => {
-    if (text.length + RUNTIME_CONTEXT_CHARS > limits.maxChars) return false;
-    const { maxTokens, countText } = limits;
-    return (
-      maxTokens === undefined || countText === undefined || countText(renderRuntimeContext(text)) <= maxTokens
-    );
-  };
   for (const item of ranked) {
     const key = item.content.replace(/\s+/g, " ").trim().toLowerCase();
-    if (said.has(key)) {
-      left.push({ item, why: "folded" });
-      continue;
-    }
     const own = header(item, limits);
-    const head = own === lastHeader ? `${body}\n` : body + (body === "" ? "" : BETWEEN) + own;
+    const head = own === lastHeader ? `${body}\n` : [body, own].filter((part) => part !== "").join(BETWEEN);
     const text = escapeRuntimeTags(item.content);
     const place = item.title === "" ? item : `${item.path}\n${item.title}`;
     const isFull = places.size >= limits.maxInjected && !places.has(place);
-    const content = isFull ? undefined : fitted(head, text, taken.length === 0, fits);
+    const content = isFull || said.has(key) ? undefined : fitted(head, text, items.length === 0, limits);
     if (content === undefined) {
-      left.push({ item, why: "no-room" });
+      left.push({ item, why: said.has(key) ? "folded" : "no-room" });
       continue;
     }
     said.add(key);
     places.add(place);
-    taken.push({ item, content, clipped: content !== text });
+    items.push({ item, content, clipped: content !== text });
     body = head + content;
     lastHeader = own;
   }
-  const folded = left.filter(({ why }) => why === "folded").length;
-  return {
-    items: taken,
-    renderedText: renderRuntimeContext(body),
-    folded,
-    omitted: left.length - folded,
-    left,
-  };
+  return { items, renderedText: renderRuntimeContext(body), left };
+}
+
+function fits(text: string, { maxChars, maxTokens, countText }: PackLimits): boolean {
+  if (text.length + RUNTIME_CONTEXT_CHARS > maxChars) return false;
+  if (maxTokens === undefined || countText === undefined) return true;
+  return countText(renderRuntimeContext(text)) <= maxTokens;
 }
 
 /** The whole text if it fits; for the first item as much as fits; else undefined. */
-function fitted(
-  head: string,
-  text: string,
-  mayClip: boolean,
-  fits: (text: string) => boolean,
-): string | undefined {
-  if (fits(head + text)) return text;
+function fitted(head: string, text: string, mayClip: boolean, limits: PackLimits): string | undefined {
+  if (fits(head + text, limits)) return text;
   if (!mayClip) return undefined;
   let low = 0;
   let high = text.length;
   while (low < high) {
     const middle = Math.ceil((low + high) / 2);
-    if (fits(head + clipAt(text, middle))) low = middle;
+    if (fits(head + clipAt(text, middle), limits)) low = middle;
     else high = middle - 1;
   }
   return low < Math.min(LEAST_CHARS, text.length) ? undefined : clipAt(text, low);

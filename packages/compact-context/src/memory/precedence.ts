@@ -1,8 +1,8 @@
 import type { MemoryCandidate, MemorySource } from "./candidates.ts";
-import type { Superseded } from "./changes/retired.ts";
-import { speaksAnewOf } from "./learning/facts.ts";
+import type { Superseded } from "./changes/forget.ts";
 import { REMEMBER } from "./learning/language.ts";
 import { relationOf, statesMoreThan } from "./learning/relation.ts";
+import { speaksAnewOf } from "./learning/statements.ts";
 import { isValue, shareIn, topicTerms } from "./learning/terms.ts";
 
 /** What ranks higher at equal relevance: the current work, or lasting statements. */

@@ -16,8 +16,8 @@ import {
   type MemorySource,
   readMemoryCandidates,
 } from "./candidates.ts";
-import { RETIRED_FILE, type Superseded, supersededIn } from "./changes/retired.ts";
-import { linesOfDay } from "./days.ts";
+import { RETIRED_FILE } from "./changes/document.ts";
+import { type Superseded, supersededIn } from "./changes/forget.ts";
 import { checkUser } from "./files/folders.ts";
 import { readMemoryFile } from "./files/write-file.ts";
 import { type Packed, packMemories } from "./pack.ts";
@@ -29,8 +29,9 @@ import {
   type ScoredMemory,
   withHeirs,
 } from "./precedence.ts";
+import { linesOfDay } from "./ranking/dates.ts";
 import { createRecallIndex, type RecallIndex } from "./ranking/recall-index.ts";
-import { createSidecar, type Sidecar } from "./sidecar/sidecar.ts";
+import { createSidecar, type Sidecar } from "./sidecar.ts";
 
 /** A model for reranking: a `TextModel` whose request carries an API key if one is resolved. */
 export type RerankModel = Omit<TextModel, "generate"> & {
@@ -165,19 +166,19 @@ export async function recallRelevantMemory(request: RecallRequest): Promise<Reca
       root: request.workspaceDir,
     },
   );
-  const items = packed.items.map(({ item, content, clipped }) => ({
-    id: item.id,
-    source: item.source,
-    path: item.path,
-    title: item.title,
-    content,
-    clipped,
-    timestamp: item.timestamp,
-    score: scores.get(item.id) ?? 0,
-  }));
-  const { renderedText, folded, omitted } = packed;
-  const decisions = decisionsOf(looked, { found, isLive, packed });
-  return { items, renderedText, candidates: candidates.length, folded, omitted, decisions };
+  const items = packed.items.map(({ item, content, clipped }) => {
+    const { id, source, path, title, timestamp } = item;
+    return { id, source, path, title, content, clipped, timestamp, score: scores.get(id) ?? 0 };
+  });
+  const folded = packed.left.filter(({ why }) => why === "folded").length;
+  return {
+    items,
+    renderedText: packed.renderedText,
+    candidates: candidates.length,
+    folded,
+    omitted: packed.left.length - folded,
+    decisions: decisionsOf(looked, { found, isLive, packed }),
+  };
 }
 
 async function retiredTexts({ channelDir }: RecallRequest): Promise<readonly Superseded[]> {
@@ -192,16 +193,13 @@ interface LookedAt extends ScoredMemory {
 
 function decisionsOf(
   looked: readonly LookedAt[],
-  {
-    found,
-    isLive,
-    packed,
-  }: {
+  given: {
     readonly found: readonly ScoredMemory[];
     readonly isLive: (candidate: MemoryCandidate) => boolean;
     readonly packed: Packed<MemoryCandidate>;
   },
 ): readonly RecallDecision[] {
+  const { found, isLive, packed } = given;
   const outcomes = new Map<string, RecallOutcome>();
   const weak = found.length > 1 || looked.every(({ coverage }) => coverage < LEAST_COVERAGE);
   for (const { candidate, coverage } of looked)

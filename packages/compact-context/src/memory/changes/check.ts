@@ -12,17 +12,11 @@ import {
   type MemoryFileName,
   type MemoryItem,
   plainWords,
+  RETIRED_FILE,
   readDocument,
 } from "./document.ts";
-import { RETIRED_FILE, retiredAs } from "./retired.ts";
-import {
-  type ChannelFolder,
-  type ChannelPlace,
-  findChannel,
-  LOG_FILE,
-  readLog,
-  readPending,
-} from "./store.ts";
+import { retiredAs } from "./forget.ts";
+import { type ChannelFolder, findChannel, LOG_FILE, readLog, readPending } from "./store.ts";
 
 export interface MemoryOverviewFile {
   /** `workspace` files belong to people and are never written. */
@@ -36,46 +30,46 @@ export interface MemoryOverviewFile {
 
 /** The memory files that recall reads, with their sections and items; missing files are omitted. */
 export async function readMemory(folder: ChannelFolder): Promise<readonly MemoryOverviewFile[]> {
-  return (await readEach(folder)).flatMap(({ file, error }) => {
-    if (error !== undefined) throw error;
-    return file === undefined ? [] : [file];
+  return readEach(folder, (_, error) => {
+    throw error;
   });
 }
 
-interface ReadOne {
-  /** Name used in problems. */
-  readonly name: string;
-  readonly file?: MemoryOverviewFile;
-  readonly error?: unknown;
-}
-
-async function readEach(folder: ChannelFolder): Promise<readonly ReadOne[]> {
+/** The files that can be read; `fail` hears of the others. */
+async function readEach(
+  folder: ChannelFolder,
+  fail: (name: string, error: unknown) => void,
+): Promise<readonly MemoryOverviewFile[]> {
   requireOptions(folder, "folder", "Pass the channel's folder: { channelDir }.");
   requireText(folder.channelDir, "folder.channelDir", "Pass the channel's folder: { channelDir }.");
   const { channelDir } = await findChannel(folder);
   const { workspaceDir } = folder;
-  const places: (readonly [place: "channel" | "workspace", dir: string, file: MemoryFileName])[] = [
-    ["channel", channelDir, "SESSION.md"],
-    ["channel", channelDir, "MEMORY.md"],
-    ["channel", channelDir, "HISTORY.md"],
-  ];
-  if (workspaceDir !== undefined) places.push(["workspace", workspaceDir, WORKSPACE_FILES.memory]);
-  return Promise.all(
-    places.map(async ([place, dir, file]): Promise<ReadOne> => {
-      const path = join(dir, file);
-      const name = place === "channel" ? file : `workspace ${file}`;
-      try {
-        await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
-        const found = await readMemoryFile(path);
-        if (found === undefined) return { name };
-        const { text, modified } = found;
-        const document = readDocument(file, text);
-        return { name, file: { place, path, document, modified, characters: text.length } };
-      } catch (error) {
-        return { name, error };
-      }
-    }),
+  const files = (["SESSION.md", "MEMORY.md", "HISTORY.md"] as const).map(
+    (file) => ["channel", channelDir, file] as const,
   );
+  const places = [
+    ...files,
+    ...(workspaceDir === undefined ? [] : [["workspace", workspaceDir, WORKSPACE_FILES.memory] as const]),
+  ];
+  const read = places.map(async ([place, dir, file]): Promise<MemoryOverviewFile[]> => {
+    const path = join(dir, file);
+    try {
+      await refuseOutside(path, [channelDir, workspaceDir ?? channelDir]);
+      const found = await readMemoryFile(path);
+      if (found === undefined) return [];
+      const { text, modified } = found;
+      return [{ place, path, document: readDocument(file, text), modified, characters: text.length }];
+    } catch (error) {
+      fail(nameOf({ place, file }), error);
+      return [];
+    }
+  });
+  return (await Promise.all(read)).flat();
+}
+
+/** Name used in problems. */
+function nameOf({ place, file }: { readonly place: "channel" | "workspace"; readonly file: string }): string {
+  return place === "channel" ? file : `workspace ${file}`;
 }
 
 export interface MemoryProblem {
@@ -104,80 +98,99 @@ export interface CheckOptions extends ChannelFolder {
   readonly now: number;
 }
 
-/** Problems in the memory of a channel and its workspace, by file and line; changes nothing. */
-export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
-  const read = await readEach(options);
-  const place = await findChannel(options);
-  const redactor = options.redactor ?? createRedactor();
-  const files = read.flatMap(({ name, file }) => (file === undefined ? [] : [{ ...file, name }]));
-  const retired = (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text ?? "";
-  const items = files
-    .filter(({ document }) => document.file === "MEMORY.md")
-    .flatMap(({ name, document }) =>
-      itemsOf(document).map((item) => ({ ...item, place: `${name}:${item.line}` })),
-    );
-  const unreadable = read.filter(({ error }) => error !== undefined);
-  const hint = "Put a plain file there that this user may read.";
-  return [
-    ...unreadable.map(({ name, error }) => problem("unreadable", name, errorMessage(error), hint)),
-    ...files.flatMap((file) => [
-      ...malformed(file),
-      ...secrets(file, redactor),
-      ...large(file),
-      ...stale(file, options.now),
-    ]),
-    ...returned(items, retired),
-    ...duplicates(items),
-    ...conflicts(items),
-    ...(await logProblems(place)),
-    ...(await unfinished(place)),
-  ];
-}
+/** What can be found: its kind, what is said of it, with `#` for the value, and what to do. */
+const FINDINGS = {
+  unreadable: ["unreadable", "#", "Put a plain file there that this user may read."],
+  merge: [
+    "malformed",
+    "a conflict of a merge is not resolved",
+    "Keep one of the two texts and delete the marks.",
+  ],
+  bytes: ["malformed", "the line holds bytes that are no text", "Save the file as UTF-8."],
+  comment: ["malformed", "a comment is opened and never closed", "Close it with -->, or take the <!-- out."],
+  fence: ["malformed", "a code block is opened and never closed", "Close it with the marks that open it."],
+  secret: [
+    "secret",
+    "the line looks like it holds a secret",
+    "Take it out here, and change the secret: what reads the memory has read it.",
+  ],
+  longFile: ["oversized", "#", "Take out what no longer matters."],
+  longHistory: ["oversized", "#", "Fold its oldest sections."],
+  longItem: ["oversized", "one item of # characters", "Cut it into items that say one thing each."],
+  stale: ["stale", "last written # days ago", "Look whether it still holds; a newer text supersedes it."],
+  retired: ["retired", "it was # before", `Take it out, or its line out of ${RETIRED_FILE}.`],
+  duplicate: ["duplicate", "the same as #", "Take one of them out."],
+  conflict: [
+    "conflict",
+    "it may not hold together with #",
+    "Take out the one that is out of date; a recall gives the newer first.",
+  ],
+  log: ["log", "#", "Changes from before it can still be listed; what it said is lost."],
+  unfinished: ["unfinished", "the change # is not finished", "The next change finishes it; nothing is lost."],
+} as const satisfies Record<string, readonly [MemoryProblem["kind"], string, string]>;
 
-interface CheckedFile extends MemoryOverviewFile {
-  readonly name: string;
-}
+const ERRORS: readonly MemoryProblem["kind"][] = ["malformed", "secret", "unreadable"];
+
+type Tell = (what: keyof typeof FINDINGS, place: string, value?: string | number) => void;
 
 type PlacedItem = MemoryItem & { readonly place: string };
 
-const ERRORS: readonly MemoryProblem["kind"][] = ["malformed", "secret", "unreadable", "unfinished"];
-
-function problem(
-  kind: MemoryProblem["kind"],
-  place: string,
-  message: string,
-  hint: string,
-  severity: MemoryProblem["severity"] = ERRORS.includes(kind) ? "error" : "warning",
-): MemoryProblem {
-  return { kind, severity, place, message, hint };
+/** Problems in the memory of a channel and its workspace, by file and line; changes nothing. */
+export async function checkMemory(options: CheckOptions): Promise<readonly MemoryProblem[]> {
+  const problems: MemoryProblem[] = [];
+  const tell: Tell = (what, place, value = "") => {
+    const [kind, said, hint] = FINDINGS[what];
+    const severity = ERRORS.includes(kind) ? "error" : "warning";
+    problems.push({ kind, severity, place, message: said.replace("#", () => String(value)), hint });
+  };
+  const files = await readEach(options, (name, error) => tell("unreadable", name, errorMessage(error)));
+  const place = await findChannel(options);
+  const redactor = options.redactor ?? createRedactor();
+  const items: PlacedItem[] = [];
+  for (const file of files) {
+    const { document } = file;
+    const name = nameOf({ place: file.place, file: document.file });
+    checkText(name, document.text, redactor, tell);
+    checkSize(name, file, options.now, tell);
+    if (document.file !== "MEMORY.md") continue;
+    for (const item of itemsOf(document)) items.push({ ...item, place: `${name}:${item.line}` });
+  }
+  checkItems(items, (await readMemoryFile(join(place.channelDir, RETIRED_FILE)))?.text ?? "", tell);
+  for (const { line, message } of (await readLog(place)).problems)
+    tell("log", `${LOG_FILE}:${line}`, message);
+  const pending = ".memory/pending.json";
+  try {
+    const id = (await readPending(place))?.change.id;
+    if (id !== undefined) tell("unfinished", pending, id);
+  } catch (error) {
+    if (!CompactError.isInstance(error)) throw error;
+    const { message, hint } = error;
+    problems.push({ kind: "unfinished", severity: "error", place: pending, message, hint });
+  }
+  return problems;
 }
 
-function malformed({ name, document: { text } }: CheckedFile): readonly MemoryProblem[] {
+/** Lines that are damaged or hold a secret. */
+function checkText(name: string, text: string, redactor: Pick<Redactor, "redactText">, tell: Tell): void {
   const lines = linesOf(text);
-  const numbered = (wrong: RegExp): number[] =>
-    lines.flatMap((line, index) => (wrong.test(line) ? [index + 1] : []));
+  const redacted = linesOf(redactor.redactText(text));
+  const isAligned = redacted.length === lines.length;
+  if (!isAligned) tell("secret", `${name}:1`);
+  lines.forEach((line, index) => {
+    const place = `${name}:${index + 1}`;
+    if (/^(?:<{7} |={7}$|>{7} )/.test(line)) tell("merge", place);
+    if (/[\0\uFFFD]/.test(line)) tell("bytes", place);
+    if (isAligned && line !== redacted[index]) tell("secret", place);
+  });
   const open = text.lastIndexOf("<!--");
-  const comment = open >= 0 && !text.includes("-->", open) ? [linesOf(text.slice(0, open)).length] : [];
-  const at = (places: readonly number[], message: string, hint: string): readonly MemoryProblem[] =>
-    places.map((line) => problem("malformed", `${name}:${line}`, message, hint));
-  return [
-    ...at(
-      numbered(/^(?:<{7} |={7}$|>{7} )/),
-      "a conflict of a merge is not resolved",
-      "Keep one of the two texts and delete the marks.",
-    ),
-    ...at(numbered(/[\0\uFFFD]/), "the line holds bytes that are no text", "Save the file as UTF-8."),
-    ...at(comment, "a comment is opened and never closed", "Close it with -->, or take the <!-- out."),
-    ...at(
-      openFence(lines),
-      "a code block is opened and never closed",
-      "Close it with the marks that open it.",
-    ),
-  ];
+  if (open >= 0 && !text.includes("-->", open))
+    tell("comment", `${name}:${linesOf(text.slice(0, open)).length}`);
+  const fence = openFence(lines);
+  if (fence > 0) tell("fence", `${name}:${fence}`);
 }
 
-/** The line of an unclosed fence. */
-function openFence(lines: readonly string[]): readonly number[] {
+/** The line of an unclosed fence; 0 if there is none. */
+function openFence(lines: readonly string[]): number {
   let [open, at] = ["", 0];
   lines.forEach((line, index) => {
     const marks = /^ {0,3}(`{3,}|~{3,})/.exec(line)?.[1];
@@ -185,21 +198,7 @@ function openFence(lines: readonly string[]): readonly number[] {
     if (at === 0) [open, at] = [marks, index + 1];
     else if (marks.startsWith(open) && line.trim() === marks) at = 0;
   });
-  return at > 0 ? [at] : [];
-}
-
-function secrets(
-  { name, document: { text } }: CheckedFile,
-  redactor: Pick<Redactor, "redactText">,
-): readonly MemoryProblem[] {
-  const lines = linesOf(text);
-  const redacted = linesOf(redactor.redactText(text));
-  const isAligned = redacted.length === lines.length;
-  const found = lines.flatMap((line, index) => (isAligned && line !== redacted[index] ? [index + 1] : []));
-  const hint = "Take it out here, and change the secret: what reads the memory has read it.";
-  return (isAligned ? found : [1]).map((line) =>
-    problem("secret", `${name}:${line}`, "the line looks like it holds a secret", hint),
-  );
+  return at;
 }
 
 /** Characters above which a file should be folded or cleaned up, and days after which it may be stale. */
@@ -210,85 +209,43 @@ const LIMITS: Readonly<Record<MemoryFileName, { readonly chars: number; readonly
 };
 const LONG_ITEM = 1_000;
 
-function large({ name, characters, document }: CheckedFile): readonly MemoryProblem[] {
-  const most = LIMITS[document.file].chars;
-  const hint =
-    document.file === "HISTORY.md" ? "Fold its oldest sections." : "Take out what no longer matters.";
-  const message = `${characters} characters; more than ${most} are seldom read`;
-  const long = itemsOf(document).filter(({ text }) => text.length > LONG_ITEM);
-  return [
-    ...(characters > most ? [problem("oversized", name, message, hint)] : []),
-    ...long.map(({ text, line }) =>
-      problem(
-        "oversized",
-        `${name}:${line}`,
-        `one item of ${text.length} characters`,
-        "Cut it into items that say one thing each.",
-      ),
-    ),
-  ];
+/** Files and items that are too long or old. */
+function checkSize(
+  name: string,
+  { modified, characters, document }: MemoryOverviewFile,
+  now: number,
+  tell: Tell,
+): void {
+  const { chars, days } = LIMITS[document.file];
+  if (characters > chars)
+    tell(
+      document.file === "HISTORY.md" ? "longHistory" : "longFile",
+      name,
+      `${characters} characters; more than ${chars} are seldom read`,
+    );
+  const checkAge = (place: string, time: number): void => {
+    const since = Math.floor((now - time) / DAY);
+    if (since >= days) tell("stale", place, since);
+  };
+  if (document.file === "SESSION.md") checkAge(name, modified);
+  for (const { text, time, line } of itemsOf(document)) {
+    if (text.length > LONG_ITEM) tell("longItem", `${name}:${line}`, text.length);
+    if (document.file !== "SESSION.md") checkAge(`${name}:${line}`, Date.parse(time ?? ""));
+  }
 }
 
-function stale({ name, modified, document }: CheckedFile, now: number): readonly MemoryProblem[] {
-  const hint = "Look whether it still holds; a newer text supersedes it.";
-  const times: readonly (readonly [string, number])[] =
-    document.file === "SESSION.md"
-      ? [[name, modified]]
-      : itemsOf(document).map(({ time, line }) => [`${name}:${line}`, Date.parse(time ?? "")]);
-  return times
-    .map(([place, time]) => [place, Math.floor((now - time) / DAY)] as const)
-    .filter(([, days]) => days >= LIMITS[document.file].days)
-    .map(([place, days]) => problem("stale", place, `last written ${days} days ago`, hint));
-}
-
-function returned(items: readonly PlacedItem[], retired: string): readonly MemoryProblem[] {
-  return items.flatMap(({ writtenBy, text, place }) => {
-    const entry = writtenBy === "person" ? undefined : retiredAs(retired, text);
-    const hint = `Take it out, or its line out of ${RETIRED_FILE}.`;
-    return entry === undefined ? [] : [problem("retired", place, `it was ${entry.as} before`, hint)];
-  });
-}
-
-function duplicates(items: readonly PlacedItem[]): readonly MemoryProblem[] {
+/** Items that were retired, that say the same, or that give different values of one thing. */
+function checkItems(items: readonly PlacedItem[], retired: string, tell: Tell): void {
   const first = new Map<string, string>();
-  return items.flatMap(({ text, place }) => {
+  items.forEach(({ writtenBy, text, place }, index) => {
+    const entry = writtenBy === "person" ? undefined : retiredAs(retired, text);
+    if (entry !== undefined) tell("retired", place, entry.as);
     const words = plainWords(text);
     const known = first.get(words);
-    if (known !== undefined)
-      return [problem("duplicate", place, `the same as ${known}`, "Take one of them out.")];
-    first.set(words, place);
-    return [];
+    if (known === undefined) first.set(words, place);
+    else tell("duplicate", place, known);
+    for (const older of items.slice(0, index))
+      if (relationOf(text, older.text) !== "apart" || relationOf(older.text, text) !== "apart")
+        tell("conflict", place, older.place);
   });
-}
-
-/** Items that give different values of one thing. */
-function conflicts(items: readonly PlacedItem[]): readonly MemoryProblem[] {
-  const isApart = (one: MemoryItem, other: MemoryItem): boolean =>
-    relationOf(one.text, other.text) === "apart";
-  const hint = "Take out the one that is out of date; a recall gives the newer first.";
-  return items.flatMap((newer, index) =>
-    items
-      .slice(0, index)
-      .filter((older) => !isApart(newer, older) || !isApart(older, newer))
-      .map((older) => problem("conflict", newer.place, `it may not hold together with ${older.place}`, hint)),
-  );
-}
-
-async function logProblems(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
-  const { problems } = await readLog(place);
-  const hint = "Changes from before it can still be listed; what it said is lost.";
-  return problems.map(({ line, message }) => problem("log", `${LOG_FILE}:${line}`, message, hint));
-}
-
-async function unfinished(place: ChannelPlace): Promise<readonly MemoryProblem[]> {
-  const file = ".memory/pending.json";
-  try {
-    const pending = await readPending(place);
-    if (pending === undefined) return [];
-    const hint = "The next change finishes it; nothing is lost.";
-    return [problem("unfinished", file, `the change ${pending.change.id} is not finished`, hint, "warning")];
-  } catch (error) {
-    if (!CompactError.isInstance(error)) throw error;
-    return [problem("unfinished", file, error.message, error.hint)];
-  }
 }

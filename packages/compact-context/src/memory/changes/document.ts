@@ -5,6 +5,24 @@ import { BULLET, blocksOf, linesOf, type MarkdownLine, partsOf, scanMarkdown } f
 /** The channel files that the runtime may change; workspace files belong to people. */
 export type MemoryFileName = "MEMORY.md" | "SESSION.md" | "HISTORY.md";
 
+/** The channel's list of what its memory must not learn again. */
+export const RETIRED_FILE = "RETIRED.md";
+/** Folded sections of the history are moved to this file; recall never reads it. */
+export const ARCHIVE_FILE = "HISTORY.archive.md";
+
+/** Every file that a change may touch. */
+export type ChangedFile = MemoryFileName | typeof RETIRED_FILE | typeof ARCHIVE_FILE;
+export const CHANGED_FILES: readonly ChangedFile[] = [
+  "MEMORY.md",
+  "SESSION.md",
+  "HISTORY.md",
+  RETIRED_FILE,
+  ARCHIVE_FILE,
+];
+
+/** Texts by file; undefined for a file that does not exist. */
+export type Texts = Partial<Readonly<Record<ChangedFile, string>>>;
+
 /** Author of a change. All but `person` are automatic and may not change what people wrote. */
 export type MemoryAuthor =
   | "session-update"
@@ -262,7 +280,7 @@ function createUnique(separator: string): (id: string) => string {
 // ---- marks
 
 /** Metadata of an item written by the runtime, as a comment at the end of its line. */
-export interface ItemMark {
+interface ItemMark {
   /** Derived from the text as written: if the current text yields another id, the item was edited. */
   readonly id: string;
   /** ISO 8601, to the second. */

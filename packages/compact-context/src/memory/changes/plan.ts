@@ -2,6 +2,8 @@ import { type Redactor, WITHHELD } from "../../redaction/redactor.ts";
 import { versionOrNull } from "../files/write-file.ts";
 import { appendLines, linesOf, replaceLines } from "../markdown.ts";
 import {
+  ARCHIVE_FILE,
+  type ChangedFile,
   type DoneOperation,
   itemIdOf,
   itemsOf,
@@ -14,29 +16,15 @@ import {
   type MemorySection,
   type Operation,
   plainWords,
+  RETIRED_FILE,
   type RefusalReason,
   type RefusedOperation,
   readDocument,
   renderMark,
   slug,
+  type Texts,
 } from "./document.ts";
-import { RETIRED_FILE, type RetiredAs, retiredAs, withoutRetired, withRetired } from "./retired.ts";
-
-/** Folded sections of the history are moved to this file; recall never reads it. */
-const ARCHIVE_FILE = "HISTORY.archive.md";
-
-/** Every file that a change may touch. */
-export type ChangedFile = MemoryFileName | "RETIRED.md" | "HISTORY.archive.md";
-export const CHANGED_FILES: readonly ChangedFile[] = [
-  "MEMORY.md",
-  "SESSION.md",
-  "HISTORY.md",
-  RETIRED_FILE,
-  ARCHIVE_FILE,
-];
-
-/** Texts by file; undefined for a file that does not exist. */
-export type Texts = Partial<Readonly<Record<ChangedFile, string>>>;
+import { type RetiredAs, retiredAs, withoutRetired, withRetired } from "./forget.ts";
 
 interface PlanContext {
   readonly author: MemoryAuthor;
@@ -50,6 +38,13 @@ interface Draft extends PlanContext {
   texts: Texts;
   /** Number of items that may still be removed. */
   removals: number;
+  forgets: Forgets;
+}
+
+/** What the operations forget: statements, and words that name it. */
+export interface Forgets {
+  readonly statements: readonly string[];
+  readonly topics: readonly string[];
 }
 
 /** An applied operation: the id of the item it added or removed, and the text it wrote. */
@@ -78,8 +73,10 @@ export function planChange(
   readonly texts: Texts;
   readonly done: readonly DoneOperation[];
   readonly refused: readonly RefusedOperation[];
+  readonly forgets: Forgets;
 } {
-  const draft: Draft = { ...context, texts: before, removals: Number.POSITIVE_INFINITY };
+  const nothing: Forgets = { statements: [], topics: [] };
+  const draft: Draft = { ...context, texts: before, removals: Number.POSITIVE_INFINITY, forgets: nothing };
   const items = itemsOf(documentOf(draft, "MEMORY.md")).length;
   if (context.author !== "person") draft.removals = Math.max(FREE_ITEMS, Math.floor(items * MOST_REMOVED));
   const done: DoneOperation[] = [];
@@ -96,7 +93,7 @@ export function planChange(
       refused.push({ operation, reason: error.reason, message: error.message });
     }
   }
-  return { texts: draft.texts, done, refused };
+  return { texts: draft.texts, done, refused, forgets: draft.forgets };
 }
 
 function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
@@ -108,9 +105,7 @@ function applyOperation(draft: Draft, operation: MemoryOperation): Applied {
     case "invalidate":
       return retireItem(draft, operation.target, "invalidated", operation.why);
     case "forget":
-      return operation.target === undefined
-        ? forgetWords(draft, operation)
-        : retireItem(draft, operation.target, "forgotten", operation.why);
+      return forget(draft, operation);
     case "addSection":
       return addSection(draft, operation);
     case "foldSections":
@@ -146,7 +141,7 @@ interface FoundItem {
 }
 
 /** The item with this id; MEMORY.md is searched first. */
-export function findItem(texts: Texts, id: string): FoundItem | undefined {
+function findItem(texts: Texts, id: string): FoundItem | undefined {
   for (const file of ["MEMORY.md", "SESSION.md", "HISTORY.md"] as const) {
     const item = itemsOf(documentOf({ texts }, file)).find((one) => one.id === id);
     if (item !== undefined) return { file, item };
@@ -270,11 +265,32 @@ function spend(draft: Draft): void {
   draft.removals -= 1;
 }
 
-function retireItem(draft: Draft, target: string, as: RetiredAs, why = ""): Applied {
+function retireItem(
+  draft: Draft,
+  target: string,
+  as: RetiredAs,
+  why = "",
+): Applied & { readonly was: string } {
   spend(draft);
   const found = itemToChange(draft, target);
   takeOut(draft, found, { as, note: noteOf(draft, why) });
-  return { id: found.item.id };
+  return { id: found.item.id, was: found.item.text };
+}
+
+/** Forgets an item, or words that are not one: only their fingerprints are added to the retired list. */
+function forget(draft: Draft, { target, said, topic, why = "" }: Operation<"forget">): Applied {
+  const words = said ?? topic;
+  const item = target === undefined ? undefined : retireItem(draft, target, "forgotten", why);
+  if (item === undefined) {
+    spend(draft);
+    if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
+    const entry = { as: "forgotten", time: draft.time, note: noteOf(draft, why) } as const;
+    if (said !== undefined) put(draft, RETIRED_FILE, withRetired(retiredIn(draft), said, entry));
+  }
+  const { statements, topics } = draft.forgets;
+  const all = [...statements, item?.was, said].filter((text) => text !== undefined);
+  draft.forgets = { statements: all, topics: topic === undefined ? topics : [...topics, topic] };
+  return item ?? { id: itemIdOf(words ?? "") };
 }
 
 /** Why, if that is said, and who. */
@@ -292,16 +308,6 @@ function takeOut(
 ): void {
   put(draft, file, replaceLines(draft.texts[file] ?? "", item.line - 1, item.lastLine, lines));
   put(draft, RETIRED_FILE, withRetired(retiredIn(draft), item.text, { ...entry, time: draft.time }));
-}
-
-/** Forgets words that are not an item: only their fingerprints are added to the retired list. */
-function forgetWords(draft: Draft, { said, topic, why = "" }: Operation<"forget">): Applied {
-  spend(draft);
-  const words = said ?? topic;
-  if (words === undefined) throw new Refusal("empty", "It does not say what to forget.");
-  const entry = { as: "forgotten", time: draft.time, note: noteOf(draft, why) } as const;
-  if (said !== undefined) put(draft, RETIRED_FILE, withRetired(retiredIn(draft), said, entry));
-  return { id: itemIdOf(words) };
 }
 
 /** The item; refused if it does not exist or a person wrote it and the author is not a person. */

@@ -8,15 +8,21 @@ import { sweepTemps } from "../../storage/fs/temps.ts";
 import { parsedJson } from "../../summarizers/extractive/text.ts";
 import { checkUser, isInside, leadsTo, outside } from "../files/folders.ts";
 import {
+  claimed,
   type MemoryFile,
   readMemoryFile,
-  takeClaim,
   versionOrNull,
   writeMemoryFile,
 } from "../files/write-file.ts";
-import type { MemoryAuthor, MemoryOperation, RefusalReason } from "./document.ts";
-import { type Hunk, hunksBetween, patch } from "./patch.ts";
-import { CHANGED_FILES, type ChangedFile, type Texts } from "./plan.ts";
+import { type Hunk, hunksBetween, patch } from "../markdown.ts";
+import {
+  CHANGED_FILES,
+  type ChangedFile,
+  type MemoryAuthor,
+  type MemoryOperation,
+  type RefusalReason,
+  type Texts,
+} from "./document.ts";
 
 // How a change reaches the disk. Only one process at a time holds the channel's lock. It writes the planned
 // change to `.memory/pending.json` by an atomic rename: from then on the change will be applied. It then
@@ -99,20 +105,14 @@ export async function withChannel<T>(
   const path = join(place.work, "lock");
   const start = performance.now();
   for (let round = 0; ; round += 1) {
-    const taken = await takeClaim(path, { fromItself: false });
-    if ("claim" in taken) {
-      const stopKeeping = taken.claim.keep();
-      try {
-        for (const each of [place.work, place.channelDir]) await sweepTemps(each, Date.now());
-        await recover(place);
-        return await work(place);
-      } finally {
-        stopKeeping();
-        await taken.claim.release();
-      }
-    }
+    const result = await claimed(path, async () => {
+      for (const each of [place.work, place.channelDir]) await sweepTemps(each, Date.now());
+      await recover(place);
+      return work(place);
+    });
+    if ("done" in result) return result.done;
     if (performance.now() - start > WAIT_MS)
-      throw new CompactError("Conflict", `another process (${taken.owner.pid}) is changing this memory`, {
+      throw new CompactError("Conflict", `another process (${result.owner.pid}) is changing this memory`, {
         place: path,
         hint: "Try again when it is done; a process that has ended loses the lock by itself.",
       });
@@ -197,34 +197,30 @@ async function writeEdit(
   for (let attempt = 1; ; attempt += 1) {
     const read = await readMemoryFile(path);
     const isMerged = read?.text !== before && read?.text !== after;
-    const merged = isMerged ? patch(read?.text ?? "", planned, false) : { text: after, left: [] };
-    if (!(await isWritten(path, merged.text, { read, modified, isLast: attempt === MOST_CONFLICTS })))
-      continue;
-    const { text, left }: { text?: string; left: readonly Hunk[] } = merged;
-    const hunks = planned.filter((hunk) => !left.includes(hunk));
-    return {
-      change: {
-        before: versionOrNull(isMerged ? read?.text : before),
-        after: versionOrNull(text),
-        gaveWay: left.length > 0 || undefined,
-      },
-      edit: {
-        file,
-        hunks,
-        openEnd: /[^\r\n]$/.test(before ?? "") || undefined,
-        scrubbed: isMerged || undefined,
-      },
+    const merged: { readonly text?: string; readonly left: readonly Hunk[] } = isMerged
+      ? patch(read?.text ?? "", planned, false)
+      : { text: after, left: [] };
+    const { text, left } = merged;
+    const isLast = attempt === MOST_CONFLICTS;
+    if (!(await isReplaced(path, read, { text, modified, isLast }))) continue;
+    const change = {
+      before: versionOrNull(isMerged ? read?.text : before),
+      after: versionOrNull(text),
+      gaveWay: left.length > 0 || undefined,
     };
+    const hunks = planned.filter((hunk) => !left.includes(hunk));
+    const openEnd = /[^\r\n]$/.test(before ?? "") || undefined;
+    return { change, edit: { file, hunks, openEnd, scrubbed: isMerged || undefined } };
   }
 }
 
 /** Replaces the text that was read. False after a concurrent change; the last attempt throws `Conflict`. */
-async function isWritten(
+async function isReplaced(
   path: string,
-  text: string | undefined,
-  given: { readonly read: MemoryFile | undefined; readonly modified: number; readonly isLast: boolean },
+  read: MemoryFile | undefined,
+  given: { readonly text: string | undefined; readonly modified: number; readonly isLast: boolean },
 ): Promise<boolean> {
-  const { read, modified, isLast } = given;
+  const { text, modified, isLast } = given;
   try {
     if (text === undefined) await rm(path, { force: true });
     else if (text !== read?.text)

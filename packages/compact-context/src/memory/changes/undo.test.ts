@@ -4,7 +4,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { ensureChannel } from "../files/folders.ts";
-import { hunksBetween, inverse, patch } from "./patch.ts";
+import { hunksBetween, inverse, patch } from "../markdown.ts";
 import { createMemoryWriter, type MemoryWriter } from "./writer.ts";
 
 let channelDir: string;

@@ -4,25 +4,29 @@ import { createRedactor, type Redactor } from "../../redaction/redactor.ts";
 import { getChannelSessionPath } from "../files/folders.ts";
 import { versionOrNull } from "../files/write-file.ts";
 import { withoutToldSecrets } from "../learning/own-words.ts";
+import { inverse, patch } from "../markdown.ts";
 import {
+  CHANGED_FILES,
+  type ChangedFile,
   type ChangeNote,
   type MemoryChangeResult,
   type MemoryDocument,
   type MemoryFileName,
   type MemoryOperation,
-  readDocument,
-} from "./document.ts";
-import { forgottenIn, scrubChannel } from "./forget.ts";
-import { inverse, patch } from "./patch.ts";
-import { CHANGED_FILES, type ChangedFile, planChange, type Texts } from "./plan.ts";
-import {
-  isForgottenBy,
   RETIRED_FILE,
+  readDocument,
+  type Texts,
+} from "./document.ts";
+import {
+  forgottenBy,
+  isForgottenBy,
   retiredAs,
   type Superseded,
+  scrubChannel,
   supersededIn,
   withRetired,
-} from "./retired.ts";
+} from "./forget.ts";
+import { planChange } from "./plan.ts";
 import {
   type ChannelFolder,
   type ChannelPlace,
@@ -89,11 +93,12 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
   requireText(options.channelDir, "options.channelDir", "Pass the channel's folder: { channelDir }.");
   const { redactText } = options.redactor ?? createRedactor();
   const now = options.now ?? Date.now;
+  const redactor = { redactText: (text: string) => withoutToldSecrets(redactText(text)) };
   const handsAt = async (place: ChannelPlace): Promise<Hands> => ({
     place,
     texts: await readTexts(place),
     time: `${new Date(now()).toISOString().slice(0, 19)}Z`,
-    redactor: { redactText: (text) => withoutToldSecrets(redactText(text)) },
+    redactor,
     id: `c-${Math.floor(now() / 1000).toString(36)}${randomUUID().slice(0, 6)}`,
   });
   const alone = <T>(work: (hands: Hands) => Promise<T>): Promise<T> =>
@@ -106,7 +111,8 @@ export function createMemoryWriter(options: MemoryWriterOptions): MemoryWriter {
       const place = await findChannel(options);
       // A change without effect must not create the folder.
       if (!(await hasWork(place))) {
-        const { done, refused } = planned(await handsAt(place), operations, note);
+        const { texts, ...hands } = await handsAt(place);
+        const { done, refused } = planChange(texts, operations, { ...hands, author: note.author });
         if (done.length === 0) return { changeId: undefined, done, refused, forgotten: [], versions: {} };
       }
       return alone((hands) => applyAll(hands, operations, note));
@@ -137,30 +143,29 @@ interface Hands {
   readonly id: string;
 }
 
-function planned(
-  { texts, time, redactor }: Hands,
-  operations: readonly MemoryOperation[],
-  { author }: ChangeNote,
-): ReturnType<typeof planChange> {
-  return planChange(texts, operations, { author, time, redactor });
-}
-
 async function applyAll(
   hands: Hands,
   operations: readonly MemoryOperation[],
-  note: ChangeNote,
+  { author, reason, sources = [] }: ChangeNote,
 ): Promise<MemoryChangeResult> {
   const { place, redactor } = hands;
-  const { done, refused, texts } = planned(hands, operations, note);
-  const isForgotten = forgottenIn(hands.texts, done);
-  const scrubbed =
-    isForgotten === undefined
-      ? { texts, forgotten: [] }
-      : await scrubChannel(place, texts, isForgotten, done);
-  const change = await commit(hands, scrubbed.texts, isForgotten === undefined, {
-    author: note.author,
-    reason: redactor.redactText(note.reason),
-    sources: (note.sources ?? []).map((source) => redactor.redactText(source)),
+  const { done, refused, forgets, ...plan } = planChange(hands.texts, operations, { ...hands, author });
+  const forgetting = done.flatMap(({ operation }) => (operation.op === "forget" ? [operation] : []));
+  const isAbout = forgottenBy(forgets.statements, forgets.topics);
+  const written = done.flatMap(({ operation }) =>
+    "text" in operation ? [operation.text.toLowerCase()] : [],
+  );
+  const isForgotten = (text: string): boolean =>
+    isAbout(text) && !written.some((one) => text.toLowerCase().includes(one));
+  const items = forgetting.filter(({ target }) => target !== undefined).length;
+  const { texts, forgotten } =
+    forgetting.length === 0
+      ? { texts: plan.texts, forgotten: [] }
+      : await scrubChannel(place, plan.texts, isForgotten, items);
+  const change = await commit(hands, texts, forgetting.length === 0, {
+    author,
+    reason: redactor.redactText(reason),
+    sources: sources.map((source) => redactor.redactText(source)),
     operations: done.map(({ operation, id }) => loggedOperation(operation, redactor, id)),
     refused: refused.map(({ operation, ...why }) => ({
       operation: loggedOperation(operation, redactor),
@@ -168,13 +173,7 @@ async function applyAll(
     })),
   });
   const versions = Object.entries(change?.files ?? {}).map(([file, { after }]) => [file, after ?? undefined]);
-  return {
-    changeId: change?.id,
-    done,
-    refused,
-    forgotten: scrubbed.forgotten,
-    versions: Object.fromEntries(versions),
-  };
+  return { changeId: change?.id, done, refused, forgotten, versions: Object.fromEntries(versions) };
 }
 
 /** Writes the texts; undefined if the files already have them. */

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import type { Message } from "../../core/message.ts";
-import { historyEntry } from "./heuristic.ts";
+import { historyEntry } from "./consolidate.ts";
 
 const AT = Date.UTC(2026, 10, 22, 9);
 

@@ -210,6 +210,22 @@ export async function takeClaim(
   }
 }
 
+/** Runs `work` with the claim; the owner, with nothing done, if another has it. */
+export async function claimed<T>(
+  path: string,
+  work: () => Promise<T>,
+): Promise<{ readonly done: T } | { readonly owner: ClaimOwner }> {
+  const taken = await takeClaim(path, { fromItself: false });
+  if ("owner" in taken) return taken;
+  const stopKeeping = taken.claim.keep();
+  try {
+    return { done: await work() };
+  } finally {
+    stopKeeping();
+    await taken.claim.release();
+  }
+}
+
 interface Process {
   readonly pid: number;
   readonly machine: string;

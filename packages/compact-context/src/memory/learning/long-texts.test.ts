@@ -3,7 +3,7 @@ import type { Message } from "../../core/message.ts";
 import { forgottenBy } from "../changes/forget.ts";
 import { lessonsOf, tellable } from "../memory-task.ts";
 import { emptySessionMemory } from "../session-memory.ts";
-import { sessionStateOf } from "../session-update/heuristic.ts";
+import { sessionStateOf } from "../session-update/state.ts";
 import { durableStatements } from "./statements.ts";
 import { forgetWishes } from "./wishes.ts";
 

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
 import { talk } from "../../../../../test/memory/talk.ts";
 import type { Message } from "../../core/message.ts";
-import { isUpdateDue, progressIn } from "./update.ts";
+import { isUpdateDue } from "./update.ts";
 
 const defaults = { minTurnsBetweenUpdate: 2, minToolCallsBetweenUpdate: 4 };
 const due = (messages: readonly Message[], thresholds = defaults): boolean =>
-  isUpdateDue(progressIn(messages), thresholds);
+  isUpdateDue(messages, thresholds);
 const look = (n: number): ReturnType<typeof talk> => {
   const list = talk().user("Look around");
   for (let index = 0; index < n; index += 1) list.call("read_file", { path: `src/${index}.ts` });

@@ -7,7 +7,7 @@ import { createMemoryWriter } from "../changes/writer.ts";
 import { ensureChannel } from "../files/folders.ts";
 import type { TaskContext } from "../memory-task.ts";
 import { emptySessionMemory } from "../session-memory.ts";
-import { sessionStateOf } from "./heuristic.ts";
+import { sessionStateOf } from "./state.ts";
 import { refreshSession, updateChannelSessionMemory } from "./update.ts";
 
 let channelDir: string;

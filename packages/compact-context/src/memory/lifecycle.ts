@@ -2,17 +2,17 @@ import { createHash, randomUUID } from "node:crypto";
 import { readdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import type { Message } from "../../core/message.ts";
-import { createKeyedMutex, createLruMap, errorMessage, hasCode, later } from "../../errors.ts";
-import { retryAfter } from "../../flush/flush.ts";
-import type { Redactor } from "../../redaction/redactor.ts";
-import { parsedJson } from "../../summarizers/extractive/text.ts";
-import { WORK_FOLDER } from "../changes/store.ts";
-import { consolidate } from "../consolidation/llm.ts";
-import { upkeep } from "../consolidation/upkeep.ts";
-import { createFile, readMemoryFile, takeClaim, writeMemoryFile } from "../files/write-file.ts";
-import { lessonsOf, type TaskContext, tellable } from "../memory-task.ts";
-import { isUpdateDue, progressIn, refreshSession, type UpdateThresholds } from "../session-update/update.ts";
+import type { Message } from "../core/message.ts";
+import { createKeyedMutex, createLruMap, errorMessage, hasCode, later } from "../errors.ts";
+import { retryAfter } from "../flush/flush.ts";
+import type { Redactor } from "../redaction/redactor.ts";
+import { parsedJson } from "../summarizers/extractive/text.ts";
+import { WORK_FOLDER } from "./changes/store.ts";
+import { consolidate } from "./consolidation/consolidate.ts";
+import { upkeep } from "./consolidation/upkeep.ts";
+import { claimed, createFile, readMemoryFile, writeMemoryFile } from "./files/write-file.ts";
+import { lessonsOf, type TaskContext, tellable } from "./memory-task.ts";
+import { isUpdateDue, refreshSession, type UpdateThresholds } from "./session-update/update.ts";
 
 /** Consolidates messages that leave a conversation, each once. */
 export interface Intake {
@@ -22,7 +22,7 @@ export interface Intake {
     messages: readonly Message[],
     signal?: AbortSignal,
   ): Promise<"written" | "unchanged">;
-  /** Saves the messages to disk, then consolidates in the background, with retries. */
+  /** Saves the messages to disk, without secrets, then consolidates in the background, with retries. */
   beside(sessionId: string, messages: readonly Message[]): Promise<"unchanged" | "in_background">;
   /** Consolidates what earlier processes left on disk. */
   resume(): Promise<void>;
@@ -33,150 +33,112 @@ export function createIntake(
   redactor: Pick<Redactor, "redactValue">,
   { context, lane }: { readonly context: TaskContext; readonly lane: Lane },
 ): Intake {
-  const [taken, pending] = [createTaken(channelDir), createPending(channelDir, redactor)];
+  const pending = join(channelDir, WORK_FOLDER, "pending");
+  const taken = join(channelDir, WORK_FOLDER, "taken.json");
   // A compaction that stopped waiting and the hook after it may deliver the same messages.
   const inTurn = createKeyedMutex();
-  const takeIn: Intake["now"] = async (sessionId, lessons, signal) => {
-    const fresh = await taken.fresh(sessionId, lessons);
-    if (fresh.length === 0) return "unchanged";
-    const result = await consolidate({ sessionId, messages: fresh }, context, signal);
-    await taken.add(sessionId, fresh);
-    if (result === "written") lane.keepTrying("the upkeep of the memory", (stop) => upkeep(context, stop));
-    return result;
-  };
   const now: Intake["now"] = async (sessionId, messages, signal) => {
     const lessons = lessonsOf(messages);
     if (lessons.length === 0) return "unchanged";
-    return inTurn("intake", () => takeIn(sessionId, lessons, signal));
+    return inTurn("intake", async () => {
+      const fresh = await freshIn(taken, sessionId, lessons);
+      if (fresh.length === 0) return "unchanged";
+      const result = await consolidate({ sessionId, messages: fresh }, context, signal);
+      await addTaken(taken, sessionId, fresh);
+      if (result === "written") lane.keepTrying("the upkeep of the memory", (stop) => upkeep(context, stop));
+      return result;
+    });
   };
-  const take = (range: PendingRange): void => {
-    lane.keepTrying(`taking messages in (${range.id.slice(0, 8)})`, (signal) =>
-      pending.takeIn(range, () => now(range.sessionId, range.messages, signal)),
+  /** Work that rejects leaves the range on disk; another worker's range, and one that is done, are left alone. */
+  const take = ({ id, sessionId, messages }: PendingRange): void => {
+    const path = join(pending, id);
+    lane.keepTrying(`taking messages in (${id.slice(0, 8)})`, (signal) =>
+      claimed(`${path}${CLAIM}`, async () => {
+        if ((await readMemoryFile(path)) === undefined) return;
+        await now(sessionId, messages, signal);
+        await rm(path, { force: true });
+      }),
     );
   };
   return {
     now,
     async beside(sessionId, messages) {
-      const fresh = await taken.fresh(sessionId, lessonsOf(messages));
+      const fresh = await freshIn(taken, sessionId, lessonsOf(messages));
       if (fresh.length === 0) return "unchanged";
-      take(await pending.add(sessionId, fresh));
+      const plain = fresh.map(({ native: _native, format: _format, ...message }) => message);
+      const safe = tellable(redactor.redactValue(plain) as readonly Message[], () => false, "wishes");
+      const range = { id: `${randomUUID()}.json`, sessionId, messages: safe };
+      await createFile(join(pending, range.id), JSON.stringify({ sessionId, messages: safe }));
+      take(range);
       return "in_background";
     },
     async resume() {
-      for (const range of await pending.all()) take(range);
+      for (const range of await rangesIn(pending)) take(range);
     },
   };
 }
 
-// ---- pending messages
-
-/** Messages waiting to be consolidated. */
+/** Messages on disk that wait to be consolidated: they outlive the process that was to do it. */
 interface PendingRange {
   readonly id: string;
   readonly sessionId: string;
   readonly messages: readonly Message[];
 }
 
-/** Pending ranges on disk: they outlive the process that was to consolidate them. */
-interface Pending {
-  /** Durable when it resolves; secrets are redacted. */
-  add(sessionId: string, messages: readonly Message[]): Promise<PendingRange>;
-  all(): Promise<readonly PendingRange[]>;
-  /**
-   * Consolidates a range with `work`, then removes it. If `work` rejects, the range stays pending. A no-op if
-   * another worker, in this process or another, is processing the range or has done so.
-   */
-  takeIn(range: PendingRange, work: () => Promise<unknown>): Promise<void>;
-}
-
 const CLAIM = ".claim";
 
-export function createPending(channelDir: string, redactor: Pick<Redactor, "redactValue">): Pending {
-  const folder = join(channelDir, WORK_FOLDER, "pending");
-  return {
-    async add(sessionId, messages) {
-      const plain = messages.map(({ native: _native, format: _format, ...message }) => message);
-      const safe = tellable(redactor.redactValue(plain) as readonly Message[], () => false, "wishes");
-      const range = { id: `${randomUUID()}.json`, sessionId, messages: safe };
-      await createFile(join(folder, range.id), JSON.stringify({ sessionId, messages: safe }));
-      return range;
-    },
-    async all() {
-      const names = await readdir(folder).catch((): string[] => []);
-      // Left by a process that ended after removing its range and before releasing its claim.
-      const done = names.filter(
-        (name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)),
-      );
-      await Promise.all(done.map((name) => rm(join(folder, name), { force: true })));
-      const read = names.filter((name) => name.endsWith(".json")).map((name) => readRange(folder, name));
-      return (await Promise.all(read)).flat();
-    },
-    async takeIn({ id }, work) {
-      const path = join(folder, id);
-      const taken = await takeClaim(`${path}${CLAIM}`, { fromItself: false });
-      if ("owner" in taken) return;
-      const stopKeeping = taken.claim.keep();
-      try {
-        if ((await readMemoryFile(path)) === undefined) return;
-        await work();
-        await rm(path, { force: true });
-      } finally {
-        stopKeeping();
-        await taken.claim.release();
-      }
-    },
-  };
+async function rangesIn(folder: string): Promise<readonly PendingRange[]> {
+  const names = await readdir(folder).catch((): string[] => []);
+  // Left by a process that ended after removing its range and before releasing its claim.
+  const done = names.filter((name) => name.endsWith(CLAIM) && !names.includes(name.slice(0, -CLAIM.length)));
+  await Promise.all(done.map((name) => rm(join(folder, name), { force: true })));
+  const read = names
+    .filter((name) => name.endsWith(".json"))
+    .map(async (id): Promise<PendingRange[]> => {
+      // A file that cannot be read was never finished, and its messages are in the archive.
+      const text = (await readMemoryFile(join(folder, id)).catch(() => undefined))?.text ?? "";
+      const range = parsedJson(text) as Omit<PendingRange, "id"> | undefined;
+      return Array.isArray(range?.messages) ? [{ ...range, id }] : [];
+    });
+  return (await Promise.all(read)).flat();
 }
-
-/** Empty for a file that cannot be read: it was never finished, and its messages are in the archive. */
-async function readRange(folder: string, id: string): Promise<PendingRange[]> {
-  const text = (await readMemoryFile(join(folder, id)).catch(() => undefined))?.text ?? "";
-  const range = parsedJson(text) as Omit<PendingRange, "id"> | undefined;
-  return Array.isArray(range?.messages) ? [{ ...range, id }] : [];
-}
-
-// ---- consolidated messages
 
 /** Number of newest keys kept. Older messages may be consolidated again, which adds nothing. */
-const MOST = 5_000;
+const MOST_TAKEN = 5_000;
 const MOST_CONFLICTS = 6;
 
-/**
- * Records which messages a channel's memory has consolidated, so that none is consolidated twice. Stored in
- * the work folder, shared by all processes.
- */
-function createTaken(channelDir: string) {
-  const path = join(channelDir, WORK_FOLDER, "taken.json");
-  const read = async (): Promise<{ readonly keys: readonly string[]; readonly version: string | null }> => {
-    const file = await readMemoryFile(path);
-    return { keys: keysIn(file?.text), version: file?.version ?? null };
-  };
-  return {
-    /** The messages that are not consolidated yet. */
-    async fresh(sessionId: string, messages: readonly Message[]): Promise<readonly Message[]> {
-      const known = new Set((await read()).keys);
-      return messages.filter((message) => !known.has(keyOf(sessionId, message)));
-    },
-    async add(sessionId: string, messages: readonly Message[]): Promise<void> {
-      const added = messages.map((message) => keyOf(sessionId, message));
-      for (let attempt = 1; ; attempt += 1) {
-        const { keys, version } = await read();
-        const all = [...new Set([...keys, ...added])].slice(-MOST);
-        try {
-          await writeMemoryFile(path, `${JSON.stringify({ taken: all })}\n`, { ifVersion: version });
-          return;
-        } catch (error) {
-          if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
-        }
-      }
-    },
-  };
+/** The keys of consolidated messages. A broken file counts as empty. */
+async function takenIn(
+  path: string,
+): Promise<{ readonly keys: readonly string[]; readonly ifVersion: string | null }> {
+  const file = await readMemoryFile(path);
+  const { taken } = (parsedJson(file?.text ?? "") ?? {}) as { readonly taken?: unknown };
+  const keys = Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
+  return { keys, ifVersion: file?.version ?? null };
 }
 
-/** A broken file counts as empty: its messages may be consolidated again, which adds nothing. */
-function keysIn(text: string | undefined): readonly string[] {
-  const { taken } = (parsedJson(text ?? "") ?? {}) as { readonly taken?: unknown };
-  return Array.isArray(taken) ? taken.filter((key) => typeof key === "string") : [];
+async function freshIn(
+  path: string,
+  sessionId: string,
+  messages: readonly Message[],
+): Promise<readonly Message[]> {
+  const known = new Set((await takenIn(path)).keys);
+  return messages.filter((message) => !known.has(keyOf(sessionId, message)));
+}
+
+/** All processes share the file. */
+async function addTaken(path: string, sessionId: string, messages: readonly Message[]): Promise<void> {
+  const added = messages.map((message) => keyOf(sessionId, message));
+  for (let attempt = 1; ; attempt += 1) {
+    const { keys, ifVersion } = await takenIn(path);
+    const taken = [...new Set([...keys, ...added])].slice(-MOST_TAKEN);
+    try {
+      await writeMemoryFile(path, `${JSON.stringify({ taken })}\n`, { ifVersion });
+      return;
+    } catch (error) {
+      if (!hasCode(error, "Conflict") || attempt === MOST_CONFLICTS) throw error;
+    }
+  }
 }
 
 function keyOf(sessionId: string, { id }: Message): string {
@@ -202,18 +164,10 @@ export interface Refresh {
   last(): { readonly sessionId: string; readonly messages: readonly Message[] } | undefined;
 }
 
-export interface RefreshPorts {
-  /** Without a model: fast enough to await. */
-  readonly program: TaskContext;
-  readonly context: TaskContext;
-  readonly lane: Lane;
-  readonly thresholds: UpdateThresholds;
-}
-
 /** Number of sessions whose last update is remembered. For others the whole next list counts as new. */
 const MOST_KNOWN = 8;
 
-export function createRefresh({ program, context, lane, thresholds }: RefreshPorts): Refresh {
+export function createRefresh(context: TaskContext, lane: Lane, thresholds: UpdateThresholds): Refresh {
   /** By session: ids of the messages at its last update. */
   const known = createLruMap<ReadonlySet<string>>(MOST_KNOWN);
   /** The newest list of each session whose update is due. */
@@ -244,7 +198,7 @@ export function createRefresh({ program, context, lane, thresholds }: RefreshPor
     afterTurn(sessionId, messages, steered, ready) {
       seen = { sessionId, messages };
       const news = lessonsOf(newsIn(messages, known.get(sessionId)));
-      if (!steered && !due.has(sessionId) && !isUpdateDue(progressIn(news), thresholds)) return false;
+      if (!steered && !due.has(sessionId) && !isUpdateDue(news, thresholds)) return false;
       due.set(sessionId, messages);
       if (running.has(sessionId)) return false;
       begin(sessionId, ready);
@@ -252,7 +206,8 @@ export function createRefresh({ program, context, lane, thresholds }: RefreshPor
     },
     async now(sessionId, messages) {
       seen = { sessionId, messages };
-      const result = await refreshSession(messages, program);
+      // Without a model it is fast enough to await.
+      const result = await refreshSession(messages, { ...context, sidecar: undefined });
       note(sessionId, messages);
       due.delete(sessionId);
       return result;
@@ -297,14 +252,10 @@ export function createLane(warn: (message: string) => void): Lane {
   const run = <T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> => {
     running += 1;
     const next = last.then(() => work(controller.signal));
-    last = next
-      .then(
-        () => undefined,
-        () => undefined,
-      )
-      .finally(() => {
-        running -= 1;
-      });
+    const settled = (): void => {
+      running -= 1;
+    };
+    last = next.then(settled, settled);
     return next;
   };
 

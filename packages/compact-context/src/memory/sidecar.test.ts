@@ -1,6 +1,6 @@
 import { describe, expect, it, vi } from "vitest";
-import type { TextModel, TextModelRequest } from "../../core/ports.ts";
-import { platform } from "../../errors.ts";
+import type { TextModel, TextModelRequest } from "../core/ports.ts";
+import { platform } from "../errors.ts";
 import type { SidecarRecord, SidecarTask } from "./sidecar.ts";
 import { createSidecar, runSidecarTask } from "./sidecar.ts";
 

@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import type { Message } from "../../core/message.ts";
-import { createMemoryWriter } from "../changes/writer.ts";
-import type { TaskContext } from "../memory-task.ts";
+import type { Message } from "../core/message.ts";
+import { createMemoryWriter } from "./changes/writer.ts";
 import { createLane, createRefresh } from "./lifecycle.ts";
+import type { TaskContext } from "./memory-task.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,
@@ -23,7 +23,7 @@ it("MEM-6 an update that a boundary overtook does not keep later ones from begin
   };
   const lane = createLane(() => undefined);
   const thresholds = { minTurnsBetweenUpdate: 1, minToolCallsBetweenUpdate: 4 };
-  const refresh = createRefresh({ program: context, context, lane, thresholds });
+  const refresh = createRefresh(context, lane, thresholds);
   const ready = async (): Promise<void> => undefined;
   const first = [said("user", "1", "Paint the boat blue."), said("assistant", "2", "The boat is blue.")];
   const second = [...first, said("user", "3", "Paint the mast red."), said("assistant", "4", "It is red.")];
@@ -53,7 +53,7 @@ it("what updates of many sessions knew is remembered of the newest alone", async
   };
   const lane = createLane(() => undefined);
   const thresholds = { minTurnsBetweenUpdate: 1, minToolCallsBetweenUpdate: 4 };
-  const refresh = createRefresh({ program: context, context, lane, thresholds });
+  const refresh = createRefresh(context, lane, thresholds);
   const ready = async (): Promise<void> => undefined;
   const list = [said("user", "1", "Paint the boat blue."), said("assistant", "2", "The boat is blue.")];
   for (let index = 0; index < 9; index += 1) await refresh.now(`s${index}`, list);

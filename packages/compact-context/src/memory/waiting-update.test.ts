@@ -2,10 +2,10 @@ import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
-import type { Message } from "../../core/message.ts";
-import { createMemoryWriter } from "../changes/writer.ts";
-import type { TaskContext } from "../memory-task.ts";
+import type { Message } from "../core/message.ts";
+import { createMemoryWriter } from "./changes/writer.ts";
 import { createLane, createRefresh, type Lane, type Refresh } from "./lifecycle.ts";
+import type { TaskContext } from "./memory-task.ts";
 
 const said = (role: "user" | "assistant", id: string, text: string): Message => ({
   id,
@@ -30,7 +30,7 @@ function refreshOver(lane: Lane): Refresh {
     onTask: () => undefined,
   };
   const thresholds = { minTurnsBetweenUpdate: 1, minToolCallsBetweenUpdate: 4 };
-  return createRefresh({ program: context, context, lane, thresholds });
+  return createRefresh(context, lane, thresholds);
 }
 
 it("MEM-6 an update that waits is not begun a second time, and takes the newest list", async () => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import type { MemoryCandidate } from "./candidates.ts";
-import { linesOfDay } from "./days.ts";
+import type { MemoryCandidate } from "../candidates.ts";
+import { linesOfDay } from "./dates.ts";
 
 // A Thursday.
 const NOW = Date.UTC(2026, 8, 3, 9);

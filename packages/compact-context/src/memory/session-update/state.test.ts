@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { listedSteps } from "./wording.ts";
+import { listedSteps } from "./state.ts";
 
 it("the list below a heading goes on over indented lines and ends with the next text", () => {
   const said = [
