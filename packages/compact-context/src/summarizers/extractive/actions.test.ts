@@ -199,7 +199,7 @@ describe("readAction of edits", () => {
     ],
     ["a.json", '{\n  "a": 1\n}', '{\n  "a": 1,\n  "b": 2\n}', "added b"],
     ["a.md", "# One\n\ntext", "# One\n\ntext\n\n## Two\n```sh\n# no heading\n```", 'added heading "Two"'],
-    ["a.sql", "", "CREATE TABLE IF NOT EXISTS users (id int);", "added TABLE users"],
+    ["a.sql", "", "CREATE TABLE users (id int);", "added `CREATE TABLE users (id int);`"],
     ["a.txt", "size 4 here", "size 3 here", "`size 4 here` → `size 3 here`"],
   ])("%s", (path, before, after, expected) => {
     expect(what(path, before, after)).toContain(expected);

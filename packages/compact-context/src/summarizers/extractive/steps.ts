@@ -41,7 +41,7 @@ export interface OpenError {
   readonly from: string;
 }
 
-/** The last run of each verifying command, newest first. */
+/** The last run of each verifying command, newest first, without failures that a later run shows to be fixed. */
 export function lastVerification(steps: readonly Step[]): Step[] {
   const runs = new Map<string, Step>();
   for (const step of steps) {
@@ -50,27 +50,24 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.delete(key);
     runs.set(key, step);
   }
-  const settled = settledAmong([...runs.values()], steps);
-  return [...runs.values()].filter((run) => !settled.has(run)).reverse();
+  return unsettled([...runs.values()], steps).reverse();
 }
 
-/** Failed runs that a later passing run shows to be fixed. */
-function settledAmong(runs: readonly Step[], steps: readonly Step[]): ReadonlySet<Step> {
-  const broken = runs.filter(({ outcome }) => outcome.state === "failed");
-  if (broken.length === 0) return new Set();
+/** The runs without those failures that a later passing run shows to be fixed. */
+function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
+  if (runs.every(({ outcome }) => outcome.state !== "failed")) return [...runs];
   const places = new Map(steps.map((step, at) => [step, at]));
   const passed = steps.flatMap((step, at) =>
-    step.outcome.state === "passed" ? [{ step, at, kinds: kindsOf(step) }] : [],
+    step.outcome.state === "passed" ? [{ step, at, kinds: kindsPassed(step) }] : [],
   );
-  return new Set(
-    broken.filter((run) => {
-      const kind = kindOfFailure(run) ?? "";
-      const from = places.get(run) ?? 0;
-      return passed.some(
-        ({ step, at, kinds }) => at > from && kinds.includes(kind) && settles(step, kind, run),
-      );
-    }),
-  );
+  return runs.filter((run) => {
+    const kind = run.outcome.state === "failed" ? kindOfFailure(run) : undefined;
+    const from = places.get(run) ?? 0;
+    return !passed.some(
+      ({ step, at, kinds }) =>
+        at > from && kind !== undefined && kinds.includes(kind) && settles(step, kind, run),
+    );
+  });
 }
 
 /** Steps with the same key did the same thing. */
@@ -116,38 +113,29 @@ const LATE = 25;
 export function findOpenErrors(steps: readonly Step[]): OpenError[] {
   const failed = new Map<string, Step>();
   for (const step of steps) {
-    if (step.outcome.state === "failed") fail(failed, step);
-    if (step.outcome.state === "passed") pass(failed, step);
+    const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
+    if (kind === undefined) continue;
+    for (const other of [kind, ...kindsOf(step)]) failed.delete(other);
+    failed.set(kind, step);
   }
   const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
-    !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
-  return [...failed.values()]
+    !step.stays && !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
+  return unsettled([...failed.values()].filter(counts), steps)
     .reverse()
-    .filter((step) => !step.stays && counts(step))
     .flatMap(openLines);
 }
 
-function fail(failed: Map<string, Step>, step: Step): void {
-  const isGit = isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""));
-  const kind = isGit ? "git" : kindOfFailure(step);
-  for (const other of kindsOf(step)) failed.delete(other);
-  if (kind !== undefined) failed.set(kind, step);
-}
-
-/** Of several checks in a row, the one named by the failure lines; otherwise the first. */
+/** What a failure is one of: of several checks in a row, the one named by the failure lines, otherwise the first. */
 function kindOfFailure(step: Step): string | undefined {
+  if (isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""))) return "git";
   const kinds = kindsOf(step);
   const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
   return named.length === 1 ? named[0] : kinds[0];
 }
 
-function pass(failed: Map<string, Step>, step: Step): void {
-  for (const kind of kindsOf(step)) {
-    const before = failed.get(kind);
-    if (before !== undefined && settles(step, kind, before)) failed.delete(kind);
-  }
-  if (CONCLUDES.test(step.action.command ?? "")) failed.delete("git");
+function kindsPassed(step: Step): readonly string[] {
+  return CONCLUDES.test(step.action.command ?? "") ? ["git", ...kindsOf(step)] : kindsOf(step);
 }
 
 function isConflict(step: Step): boolean {
