@@ -1,13 +1,7 @@
 /** What a shell command does: its parts, the files it touches, and its description. */
 
+import { created, type FileChange, untold } from "./edits.ts";
 import { clipEnd, clipLine, oneLine, quotedCode } from "./text.ts";
-
-export interface FileTouch {
-  readonly path: string;
-  readonly effect: "read" | "edited" | "created" | "deleted";
-  /** What was written, if the command itself contains it. */
-  readonly content: string | undefined;
-}
 
 /** One program run of a script. */
 export interface Step {
@@ -237,32 +231,30 @@ const NAME = /^[\w@.+~/-]*[\w~]$/;
 /**
  * Files that a command clearly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`.
  */
-export function filesOfSteps(steps: readonly Step[]): FileTouch[] {
+export function filesOfSteps(steps: readonly Step[]): FileChange[] {
   return steps.flatMap((step) => {
-    const written = step.redirects
-      .filter((redirect) => isWriting(redirect) && isFile(redirect.target))
-      .map(({ operator, target }): FileTouch => {
-        const content = step.words[0] === "cat" ? step.here : undefined;
-        return { path: target, effect: operator.includes(">>") ? "edited" : "created", content };
-      });
+    const targets = step.redirects.filter((redirect) => isWriting(redirect) && isFile(redirect.target));
+    const content = step.words[0] === "cat" ? step.here : undefined;
+    const written = targets.map(({ operator, target }) => ({
+      ...created(target, content),
+      effect: operator.includes(">>") ? ("edited" as const) : ("created" as const),
+    }));
     return [...written, ...argumentFiles(step, written.length > 0)];
   });
 }
 
-function argumentFiles({ words, here }: Step, writes: boolean): FileTouch[] {
+function argumentFiles({ words, here }: Step, writes: boolean): FileChange[] {
   const effect = effectOf(words);
   if (effect === undefined || (effect === "read" && writes)) return [];
   const program = words[0] ?? "";
   const names = words.slice(1).filter((word) => !word.startsWith("-") && isFile(word));
-  const [content] = program === "tee" ? [here] : [];
+  if (program === "tee") return names.map((path) => created(path, here));
+  const moves = effect === "created" && (program === "mv" || program === "git");
   const told = program === "sed" ? names.slice(-1) : names;
-  if (effect === "created" && (program === "mv" || program === "git")) {
-    return told.map((path, index) => ({ path, effect: index === 0 ? "deleted" : "created", content }));
-  }
-  return told.map((path) => ({ path, effect, content }));
+  return told.map((path, index) => untold(path, moves && index === 0 ? "deleted" : effect));
 }
 
-function effectOf(words: readonly string[]): FileTouch["effect"] | undefined {
+function effectOf(words: readonly string[]): FileChange["effect"] | undefined {
   const [program = "", second = ""] = gitWords(words);
   if (READERS.has(program)) return "read";
   if (program === "sed") return words.some((word) => /^-[a-zA-Z]{0,5}i/.test(word)) ? "edited" : "read";

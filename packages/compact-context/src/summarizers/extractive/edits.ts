@@ -8,12 +8,28 @@ export interface Hunk {
   readonly after: readonly string[];
 }
 
-/** The changes of a patch to one file. */
-export interface FilePatch {
+export interface FileChange {
   readonly path: string;
-  readonly effect: "edited" | "created" | "deleted";
-  movedTo: string | undefined;
-  readonly hunks: { readonly before: string[]; readonly after: string[] }[];
+  readonly effect: "read" | "edited" | "created" | "deleted";
+  /** The change in words: `renamed parse() to read(); added class Cache`; empty if nothing can be named. */
+  readonly what: string;
+  /** Added lines, trimmed; those of a new file are covered by `what`. */
+  readonly added: readonly string[];
+}
+
+/** A change that nothing more is known of. */
+export function untold(path: string, effect: FileChange["effect"]): FileChange {
+  return { path, effect, what: "", added: [] };
+}
+
+/** An edit of a file, told by the names that it touched. */
+export function edited(path: string, hunks: readonly Hunk[]): FileChange {
+  return { path, effect: "edited", what: describeChange(path, hunks), added: hunks.flatMap(addedLines) };
+}
+
+/** A new file, told by the names that it defines at top level, or by its headings. */
+export function created(path: string, content: string | undefined): FileChange {
+  return { ...untold(path, "created"), what: content === undefined ? "" : describeContent(path, content) };
 }
 
 const LONGEST = 240;
@@ -21,10 +37,7 @@ const MOST_NAMES = 8;
 const READ_OF_LINE = 300;
 const QUOTED = 90;
 
-/**
- * The change in words, such as `renamed parse() to read(); added class Cache`; empty if nothing can be named.
- */
-export function describeChange(path: string, hunks: readonly Hunk[]): string {
+function describeChange(path: string, hunks: readonly Hunk[]): string {
   const rules = rulesFor(path);
   const old = sideOf(hunks, "before", "after", rules);
   const now = sideOf(hunks, "after", "before", rules);
@@ -48,15 +61,12 @@ export function describeChange(path: string, hunks: readonly Hunk[]): string {
 }
 
 /** Lines present after an edit and not before, trimmed. */
-export function addedLines(hunks: readonly Hunk[]): string[] {
-  return hunks.flatMap(({ before, after }) => {
-    const known = new Set(before.map((line) => line.trim()));
-    return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
-  });
+function addedLines({ before, after }: Hunk): string[] {
+  const known = new Set(before.map((line) => line.trim()));
+  return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
 }
 
-/** The names that a new file defines at top level, or its headings. */
-export function describeContent(path: string, content: string): string {
+function describeContent(path: string, content: string): string {
   const lines = content.split("\n");
   const owned = ownersOf(lines, rulesFor(path));
   const names = new Set(owned.flatMap(({ own, owner }) => (owner === undefined ? (own?.label ?? []) : [])));
@@ -332,35 +342,39 @@ function quoted(text: string): string {
 const PATCH_FILE = /^\*\*\* (Update|Add|Delete) File: (.{1,400})$/;
 const MOVE = /^\*\*\* Move to: (.{1,400})$/;
 const HUNK = /^@@(?: -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?[ \t]?(.{0,200})/;
-const EFFECTS = { Update: "edited", Add: "created", Delete: "deleted" } as const;
 
-/** The files of a patch in the format of Codex: `*** Update File: …`. */
-export function readPatch(text: string): FilePatch[] {
-  const files: FilePatch[] = [];
+/** The changes of a patch in the format of Codex: `*** Update File: …`. */
+export function readPatch(text: string): FileChange[] {
+  const files: { path: string; verb: string; moved: string; hunks: MutableHunk[] }[] = [];
   for (const line of text.split(/\r?\n/)) {
     const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
-    const effect = EFFECTS[verb as keyof typeof EFFECTS];
-    if (verb !== undefined) files.push({ path: path.trim(), effect, movedTo: undefined, hunks: [] });
-    else readPatchLine(line, files.at(-1));
+    const file = files.at(-1);
+    if (verb !== undefined) files.push({ path: path.trim(), verb, moved: "", hunks: [] });
+    else if (line.startsWith("*** ") && file?.moved === "") file.moved = MOVE.exec(line)?.[1]?.trim() ?? "";
+    else if (file !== undefined && !line.startsWith("*** ")) readPatchLine(line, file.hunks);
   }
-  return files;
+  return files.map(({ path, verb, moved, hunks }) => {
+    if (verb === "Delete") return untold(path, "deleted");
+    const content = hunks.flatMap(({ after }) => after).join("\n");
+    const change = verb === "Add" ? created(path, content) : edited(path, hunks);
+    const told = [moved === "" ? "" : `moved to ${moved}`, change.what].filter((part) => part !== "");
+    return { ...change, what: told.join("; ") };
+  });
 }
 
-function readPatchLine(line: string, file: FilePatch | undefined): void {
-  if (file === undefined) return;
-  if (line.startsWith("*** ")) {
-    file.movedTo ??= MOVE.exec(line)?.[1]?.trim();
-    return;
-  }
+interface MutableHunk {
+  readonly before: string[];
+  readonly after: string[];
+}
+
+function readPatchLine(line: string, hunks: MutableHunk[]): void {
   const above = HUNK.exec(line)?.[1]?.trim();
   // What the header names stands above the hunk, outside of it.
   const context = above === undefined || above === "" ? [] : [above];
-  if (above !== undefined || file.hunks.length === 0)
-    file.hunks.push({ before: [...context], after: [...context] });
+  if (above !== undefined || hunks.length === 0) hunks.push({ before: [...context], after: [...context] });
   if (above !== undefined) return;
-  const hunk = file.hunks.at(-1);
-  if (!line.startsWith("+")) hunk?.before.push(line.slice(1));
-  if (!line.startsWith("-")) hunk?.after.push(line.slice(1));
+  if (!line.startsWith("+")) hunks.at(-1)?.before.push(line.slice(1));
+  if (!line.startsWith("-")) hunks.at(-1)?.after.push(line.slice(1));
 }
 
 /** The pairs of `<<<<<<< SEARCH … ======= … >>>>>>> REPLACE` blocks. */

@@ -1,6 +1,6 @@
 import type { Steps } from "../../errors.ts";
-import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
+import type { FileChange } from "./edits.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
 import { type Decision, type Entry, type Episode, messageOf, type Reading } from "./reading.ts";
 import type { Item } from "./select.ts";
