@@ -282,7 +282,7 @@ export function wordsOfCommand(command: string): string {
   const steps = workingSteps(readSteps(command));
   const commits = steps.some((step) => step.words[0] === "git" && gitWords(step.words)[1] === "commit");
   for (const step of steps) {
-    const told = wordsOfStep(step);
+    const told = wordsOfCommit(step);
     if (told !== undefined) {
       flush();
       phrases.push(told);
@@ -308,61 +308,16 @@ function scriptOf({ here }: Step): string {
   return here === undefined ? "" : ` <<(${here.split("\n").length} lines)`;
 }
 
-function wordsOfStep(step: Step): string | undefined {
-  const words = gitWords(step.words);
-  if (words[0] === "gh") return wordsOfForge(words);
-  if (words[0] !== "git") return undefined;
-  const [, verb = "", ...rest] = words;
-  if (verb === "commit") return wordsOfCommit(rest, step.here);
-  if (verb === "push") return wordsOfPush(rest);
-  if (verb !== "checkout" && verb !== "switch") return undefined;
-  const creates = rest.findIndex((word) => /^(?:-[bBcC]|--create)$/.test(word));
-  if (creates !== -1 && rest[creates + 1] !== undefined) return `created branch ${rest[creates + 1]}`;
-  const plain = rest.filter((word) => !word.startsWith("-"));
-  return verb === "switch" && plain.length === 1 ? `switched to branch ${plain[0]}` : undefined;
-}
-
-function wordsOfCommit(words: readonly string[], here: string | undefined): string {
-  const given = optionValue(words, /^(?:-[a-z]{0,4}m|--message)$/, /^--message=/);
+/** A commit by its message, which may stand in a here-document. */
+function wordsOfCommit({ words: typed, here }: Step): string | undefined {
+  const words = gitWords(typed);
+  if (words[0] !== "git" || words[1] !== "commit") return undefined;
+  const at = words.findIndex((word) => /^(?:-[a-z]{0,4}m|--message)$/.test(word));
+  const given = at < 0 ? words.find((word) => word.startsWith("--message="))?.slice(10) : words[at + 1];
   const message = here !== undefined && (given === undefined || given.includes("$(")) ? here : given;
   const line = /\S.*/.exec(message ?? "")?.[0].trim();
   const verb = words.includes("--amend") ? "amended the last commit" : "committed";
   return line === undefined ? verb : `${verb}: "${clipEnd(line, 140)}"`;
-}
-
-function wordsOfPush(words: readonly string[]): string {
-  const [remote, ...refs] = words.filter((word) => !word.startsWith("-"));
-  if (words.includes("--delete") || words.includes("-d"))
-    return `deleted ${refs.join(", ")} on ${remote ?? "the remote"}`;
-  const forced = words.some((word) => word === "-f" || word.startsWith("--force"));
-  const what = refs.length === 0 ? "" : ` ${refs.join(", ")}`;
-  return `${forced ? "force-pushed" : "pushed"}${what}${remote === undefined ? "" : ` to ${remote}`}`;
-}
-
-const FORGE_VERBS: Readonly<Record<string, string>> = {
-  "pr create": "opened a pull request",
-  "issue create": "opened an issue",
-  "release create": "made a release",
-  "pr merge": "merged the pull request",
-  "pr comment": "commented on the pull request",
-  "issue comment": "commented on the issue",
-  "pr edit": "edited the pull request",
-  "pr close": "closed the pull request",
-  "issue close": "closed the issue",
-};
-
-function wordsOfForge(words: readonly string[]): string | undefined {
-  const verb = FORGE_VERBS[`${words[1] ?? ""} ${words[2] ?? ""}`];
-  if (verb === undefined) return undefined;
-  const number = /^#?\d{1,7}$/.test(words[3] ?? "") ? ` ${words[3]}` : "";
-  const title = optionValue(words, /^(?:-t|--title)$/, /^--title=/);
-  return `${verb}${number}${title === undefined ? "" : ` "${clipEnd(title, 120)}"`}`;
-}
-
-function optionValue(words: readonly string[], option: RegExp, joined: RegExp): string | undefined {
-  const at = words.findIndex((word) => option.test(word));
-  if (at !== -1) return words[at + 1];
-  return words.find((word) => joined.test(word))?.replace(joined, "");
 }
 
 // ---- details for outcomes

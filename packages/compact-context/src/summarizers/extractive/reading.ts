@@ -2,7 +2,6 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { withoutHandedOver } from "./handed-over.ts";
 import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
@@ -30,7 +29,7 @@ import {
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, readTypedRuns, textResult } from "./text-calls.ts";
-import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid } from "./typed.ts";
+import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid, withoutHandedOver } from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
