@@ -2,7 +2,7 @@ import type { Steps } from "../../errors.ts";
 import { isLookingCommand } from "./commands.ts";
 import type { FileChange } from "./edits.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
-import { type Decision, type Entry, type Episode, messageOf, type Reading } from "./reading.ts";
+import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
@@ -118,7 +118,7 @@ interface Scope {
   /** First of the newest messages. */
   readonly newest: number;
   /** What each message settled. */
-  readonly decisions: ReadonlyMap<number, readonly Decision[]>;
+  readonly decisions: ReadonlyMap<number, readonly Statement[]>;
 }
 
 /** The candidate pieces of an episode, each with its source message. */
@@ -129,7 +129,7 @@ function* piecesOf(
   if (request !== undefined && request.stays !== "whole")
     yield { source: request.message, pieces: typedPieces(request.text, about) };
   const last = lastOfEach(entries);
-  for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
+  for (const entry of entries) yield { source: entry.message, pieces: entryPieces(entry, last, scope) };
 }
 
 /** A typed text in pieces; a short one with the question it answers. */
@@ -228,7 +228,7 @@ function answerWords({ kind, about, text }: Answer): string {
 /** Sentences of a paragraph are joined up to this many characters. */
 const TOGETHER = 160;
 
-function spokenPieces(text: string, closing: boolean, decisions: readonly Decision[] = []): Piece[] {
+function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
   const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
   return [...new Set(lines)]
