@@ -165,7 +165,9 @@ const editor: Reader = (given) => {
 
 function changed(files: readonly FileChange[]): Action {
   const words = files.map((file) =>
-    file.effect === "created" ? `created ${withContent(file)}` : told(`${file.effect} ${file.path}`, file.what),
+    file.effect === "created"
+      ? `created ${withContent(file)}`
+      : told(`${file.effect} ${file.path}`, file.what),
   );
   return action("edit", words.join("; "), files);
 }

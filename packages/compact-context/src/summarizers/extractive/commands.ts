@@ -198,7 +198,8 @@ export function isSearch(steps: readonly Step[]): boolean {
   return steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
 }
 
-function isLooking(step: Step): boolean {
+/** True for a program that reads only. */
+export function isLooking(step: Step): boolean {
   if (step.redirects.some((redirect) => isWriting(redirect))) return false;
   const words = gitWords(step.words);
   const [program = "", second = ""] = words;
@@ -322,19 +323,9 @@ function wordsOfCommit({ words: typed, here }: Step): string | undefined {
 
 // ---- details for outcomes
 
-export interface Program {
-  readonly words: readonly string[];
-  readonly looks: boolean;
-}
-
 /** The programs of a command, without settings and output filters. */
-export function programsOf(command: string): Program[] {
-  return workingSteps(readSteps(command)).map((step) => ({ words: step.words, looks: isLooking(step) }));
-}
-
-/** The program whose exit code the whole command returns. */
-export function lastProgram(command: string): string {
-  return readSteps(command).at(-1)?.words[0] ?? "";
+export function programsOf(command: string): Step[] {
+  return workingSteps(readSteps(command));
 }
 
 /** True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`. */

@@ -1,6 +1,6 @@
 import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
-import { lastProgram, outputIsSilent, programsOf, readsThroughPipe } from "./commands.ts";
+import { isLooking, outputIsSilent, programsOf, readSteps, readsThroughPipe } from "./commands.ts";
 import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
 import { clipEnd, parsedJson } from "./text.ts";
 import { REFUSED } from "./typed.ts";
@@ -157,19 +157,22 @@ function outcomeOfTool(action: Action, lines: readonly string[], { text, isError
   const first = said[0] ?? "";
   const { kind } = action;
   if (kind === "read" && !isError) return UNKNOWN;
-  if (kind === "search" && !isError) {
-    if (NOTHING_FOUND.test(first)) return passed("found nothing");
-    const found = FOUND.exec(first)?.[0];
-    return found === undefined ? UNKNOWN : passed(told(found).toLowerCase());
-  }
+  if (kind === "search" && !isError) return outcomeOfSearch(first);
   const verdict = jsonVerdict(text);
   const code = kind === "edit" ? exitCode(lines) : undefined;
   const complains = (kind === "edit" ? EDIT_FAILED : FAILED).test(first);
-  if (isError || verdict === false || complains || (code !== undefined && code !== 0)) return failedBy(first);
-  if (!DONE.test(first) && verdict !== true && code !== 0 && !returnsRecord(action, text)) return UNKNOWN;
+  if (isError || verdict === false || complains || (code ?? 0) !== 0) return failedBy(first);
+  const done = DONE.test(first) || verdict === true || code === 0 || returnsRecord(action, text);
+  if (!done) return UNKNOWN;
   // Some editors run the tests of changed files.
   const [tested] = kind === "edit" ? runnersIn(said.slice(-40), "").slice(-1) : [];
   return tested === undefined ? passed("") : ofRunners([tested], true);
+}
+
+function outcomeOfSearch(first: string): Outcome {
+  if (NOTHING_FOUND.test(first)) return passed("found nothing");
+  const found = FOUND.exec(first)?.[0];
+  return found === undefined ? UNKNOWN : passed(told(found).toLowerCase());
 }
 
 const CHANGES =
@@ -194,12 +197,12 @@ const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h
 
 /** True where a program of the command tests, builds or checks; looking at files of that name is none. */
 function verifiesBy(command: string): boolean {
-  return programsOf(command).some(({ words, looks }) => {
-    const [program = "", first = ""] = words;
-    if (looks || INSTALLS.test(first)) return false;
+  return programsOf(command).some((step) => {
+    const [program = "", first = ""] = step.words;
+    if (isLooking(step) || INSTALLS.test(first)) return false;
     const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
     if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
-    const given = words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
+    const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
     return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
   });
 }
@@ -209,7 +212,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const code = wrapped?.code ?? exitCode(given);
   const output = (wrapped?.lines ?? given).filter((line) => !HOST_LINE.test(line.trim()));
   const programs = programsOf(command);
-  const looks = programs.length > 0 && programs.every((program) => program.looks);
+  const looks = programs.length > 0 && programs.every(isLooking);
   const found = looks ? [] : runnersIn(output, command);
   const verifies = verifiesBy(command) || found.some((one) => one.verifies);
   const broken = code === undefined ? isError : code !== 0;
@@ -267,7 +270,7 @@ function failedCommand(
 ): Outcome {
   const bad = found.filter((one) => one.state === "failed");
   // grep exits with 1 if there is no match.
-  const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(lastProgram(command));
+  const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(readSteps(command).at(-1)?.words[0] ?? "");
   if (code === 1 && bad.length === 0 && searched && isSilent(output)) {
     return { ...UNKNOWN, detail: "exit 1: no match", verifies };
   }
@@ -282,7 +285,7 @@ function failedCommand(
 /** What is wrong, in the words of the output; what a command shows of files is no complaint of its own. */
 function complaintsIn(output: readonly string[], command: string): string[] {
   const programs = programsOf(command);
-  if (programs.length === 0 || programs.some(({ looks }) => !looks)) {
+  if (programs.length === 0 || !programs.every(isLooking)) {
     const errors = errorsIn(output, []);
     const last = told(output.findLast((line) => /\w/.test(line)) ?? "");
     return errors.length > 0 || last === "" ? errors : [last];

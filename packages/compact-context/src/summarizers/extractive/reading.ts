@@ -29,7 +29,15 @@ import {
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, readTypedRuns, textResult } from "./text-calls.ts";
-import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid, withoutHandedOver } from "./typed.ts";
+import {
+  type Answer,
+  FOREIGN,
+  isBareReply,
+  readAnswer,
+  readPrompted,
+  readSaid,
+  withoutHandedOver,
+} from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
@@ -373,25 +381,33 @@ const SOLVED =
 /** Where a failure comes from that a person reports. */
 export const BY_USER = "the user";
 
+interface Report extends OpenError {
+  solved: boolean;
+  readonly stays: boolean;
+}
+
 /** Failures that users report, until the assistant says that they are solved and something passed. */
 function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
-  const reports: { readonly text: string; readonly stays: boolean; solved: boolean }[] = [];
+  const reports: Report[] = [];
   let passed = false;
   for (const [index, entry] of entries.entries()) {
     if (index % 64 === 0) yield;
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
     if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
       for (const report of reports) report.solved = true;
-    if (entry.kind !== "user") continue;
-    const found = [...new Set(reportsIn(entry.speech.sentences).map(oneLine))];
-    // What is still so was not solved.
-    if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
-      for (const report of reports.slice(-3)) report.solved = false;
-    for (const text of found) reports.push({ text, stays: entry.speech.stays === "whole", solved: false });
-    passed &&= found.length === 0;
+    if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
-  return open.map(({ text }) => ({ text, from: BY_USER })).reverse();
+  return open.map(({ text, from }) => ({ text, from })).reverse();
+}
+
+/** Adds what a user reports; what is still so was not solved. True where there is something. */
+function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
+  const found = [...new Set(reportsIn(sentences).map(oneLine))];
+  if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
+    for (const report of reports.slice(-3)) report.solved = false;
+  for (const text of found) reports.push({ text, from: BY_USER, solved: false, stays: stays === "whole" });
+  return found.length > 0;
 }
 
 /** Number of the assistant's last messages that may state open work. */

@@ -1,7 +1,15 @@
 import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
-import { type Earlier, type EarlierEpisode, gapAfter, HEADINGS, NOT_ALL, quoteLines, type SectionKey } from "./format.ts";
+import {
+  type Earlier,
+  type EarlierEpisode,
+  gapAfter,
+  HEADINGS,
+  NOT_ALL,
+  quoteLines,
+  type SectionKey,
+} from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import { NOT_RECORDED } from "./outcomes.ts";
 import { BY_USER, type Reading } from "./reading.ts";
@@ -91,7 +99,11 @@ export interface Scene {
 }
 
 /** The sections of the scene's strategy in at most `room` tokens; their content counts as said. */
-export function buildSections(scene: Scene, said: Said, room: number): { key: SectionKey; lines: string[] }[] {
+export function buildSections(
+  scene: Scene,
+  said: Said,
+  room: number,
+): { key: SectionKey; lines: string[] }[] {
   const { options } = scene;
   const { countText, maxTokens } = options;
   const keys = sectionsOf(options.strategy).filter(

@@ -220,7 +220,7 @@ export function* createSelection(
     for (let entry = open.pop(); entry !== undefined; entry = open.pop()) {
       const [index] = entry;
       const value = told.has(index) ? 0 : rate(index);
-      if (value > 0 && value < (open.at(-1)?.[1] ?? 0)) insert(open, [index, value]);
+      if (value > 0 && value < bestOf(open)) insert(open, [index, value]);
       else if (value > 0) return index;
       rated += 1;
       if (rated % RATED_IN_A_STEP === 0) yield;
@@ -271,6 +271,10 @@ type Entry = readonly [index: number, value: number];
 /** The most valuable entry last; of equals, the first item. */
 function byValue([index, value]: Entry, [other, worth]: Entry): number {
   return value - worth || other - index;
+}
+
+function bestOf(open: readonly Entry[]): number {
+  return open.at(-1)?.[1] ?? 0;
 }
 
 function insert(open: Entry[], entry: Entry): void {

@@ -193,20 +193,19 @@ const ENDED =
 /** Sub-agents and commands that started without evidence of ending, oldest first. */
 export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
   const running = new Map<string, string>();
+  const nameOf = ({ action }: Step): string => clipLine(action.words, 200);
   for (const step of steps) {
     const args = argumentsValue(step.call);
     const named = isObject(args) ? idOf(args) : "";
-    if (running.has(named)) {
-      if (ends(step)) running.delete(named);
-    } else if (isStarted(step)) {
-      const id = STARTED.exec(headOf(step))?.[1] ?? step.call.id;
-      running.set(id, `${nameOf(step)} (id ${id})`);
-    }
+    const head = step.result?.text.slice(0, 4_000) ?? "";
+    const ended = ENDED.test(head) || /kill|stop|cancel/i.test(step.call.name);
+    if (running.has(named) && ended) running.delete(named);
+    if (running.has(named) || ended || !isStarted(step, head)) continue;
+    const id = STARTED.exec(head)?.[1] ?? step.call.id;
+    running.set(id, `${nameOf(step)} (id ${id})`);
   }
-  for (const notice of notices) {
-    const id = STARTED.exec(notice)?.[1];
-    if (id !== undefined && ENDED.test(notice)) running.delete(id);
-  }
+  for (const notice of notices.filter((text) => ENDED.test(text)))
+    running.delete(STARTED.exec(notice)?.[1] ?? "");
   const last = steps.at(-1)?.message;
   const unanswered = steps.filter(({ message, result, stays, action: { kind } }) => {
     return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
@@ -214,21 +213,8 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
   return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
 }
 
-function isStarted(step: Step): boolean {
-  if (RUNNING.test(step.outcome.detail)) return true;
-  return step.action.kind !== "read" && LAUNCHED.test(headOf(step).slice(0, 200));
-}
-
-function ends(step: Step): boolean {
-  return ENDED.test(headOf(step)) || /kill|stop|cancel/i.test(step.call.name);
-}
-
-function headOf({ result }: Step): string {
-  return result?.text.slice(0, 4_000) ?? "";
-}
-
-function nameOf({ action }: Step): string {
-  return clipLine(action.words, 200);
+function isStarted({ action, outcome }: Step, head: string): boolean {
+  return RUNNING.test(outcome.detail) || (action.kind !== "read" && LAUNCHED.test(head.slice(0, 200)));
 }
 
 // ---- the repository
