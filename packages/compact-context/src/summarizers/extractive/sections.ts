@@ -153,8 +153,11 @@ export function sectionLines(key: SectionKey, scene: Scene, room: number): strin
     const [heading, ...lines] = listLines(key, [...all].reverse(), room, options);
     return heading === undefined ? [] : [heading, ...lines.reverse()];
   }
-  const lines = listLines(key, rows, room, options, notes);
-  const missing = key === "rules" && (earlier.rulesLeftOut || lines.length - 1 < rows.length);
+  const list = (all: readonly string[]): string[] => listLines(key, all, room, options, notes);
+  if (key !== "rules") return list(rows);
+  const shown = new Set(list([...rows].sort((left, right) => strength(right) - strength(left))));
+  const lines = list(rows.filter((rule) => shown.has(`- ${oneLine(rule)}`)));
+  const missing = earlier.rulesLeftOut || lines.length - 1 < rows.length;
   return lines.length > 0 && missing ? [...lines, NOT_ALL] : lines;
 }
 
@@ -224,6 +227,16 @@ function withGaps(taken: readonly Item[], { length }: readonly Item[]): string[]
   const end = { kind: "request", order: length } as const;
   const sorted = [...taken].sort((left, right) => left.order - right.order);
   return sorted.flatMap((item, at) => quoteLines(`${item.text}${gapAfter(item, sorted[at + 1] ?? end)}`));
+}
+
+const LASTING =
+  /rest of (?:this|the) (?:session|conversation|chat)|important constraint|from now on|for every|in all|every time|whenever/i;
+const ABSOLUTE = /\b(?:never|always|every|each|any|all|must)\b/i;
+
+/** How explicitly a rule claims to last: if not all rules fit, the most explicit stay. */
+function strength(rule: string): number {
+  if (LASTING.test(rule)) return 2;
+  return ABSOLUTE.test(rule) ? 1 : 0;
 }
 
 /** A one-sentence request states its rule itself. */
