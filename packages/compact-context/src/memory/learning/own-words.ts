@@ -2,9 +2,8 @@ import type { Message } from "../../core/message.ts";
 import { createLruMap } from "../../errors.ts";
 import { REDACTED } from "../../redaction/finding.ts";
 import { isCardNumber } from "../../redaction/personal.ts";
-import { withoutHandedOver } from "../../summarizers/extractive/handed-over.ts";
 import { TITLES } from "../../summarizers/extractive/text.ts";
-import { readSaid } from "../../summarizers/extractive/typed.ts";
+import { readSaid, withoutHandedOver } from "../../summarizers/extractive/typed.ts";
 import { readForgetRequest, splitAtRequest } from "./forgetting.ts";
 import {
   DENIED,

@@ -90,10 +90,10 @@ describe("readAction of commands", () => {
     ],
     ["git commit -F - <<EOF\nfix: one\nEOF", 'committed: "fix: one"'],
     ["git commit --amend --no-edit", "amended the last commit"],
-    ["git push -u origin main", "pushed main to origin"],
-    ['gh pr create --title "Read twice" --body x', 'opened a pull request "Read twice"'],
-    ["git checkout -b fix/a", "created branch fix/a"],
-    ["git switch main", "switched to branch main"],
+    ["git push -u origin main", "ran `git push -u origin main`"],
+    ['gh pr create --title "Read twice" --body x', 'ran `gh pr create --title "Read twice" --body x`'],
+    ["git checkout -b fix/a", "ran `git checkout -b fix/a`"],
+    ["git switch main", "ran `git switch main`"],
     ["npm test && git commit -m done", 'ran `npm test`; committed: "done"'],
     ["cat > src/a.py <<'EOF'\ndef run():\n    pass\nEOF", "wrote src/a.py with run()"],
     ["rm src/a.py", "ran `rm src/a.py`"],
@@ -199,7 +199,7 @@ describe("readAction of edits", () => {
     ],
     ["a.json", '{\n  "a": 1\n}', '{\n  "a": 1,\n  "b": 2\n}', "added b"],
     ["a.md", "# One\n\ntext", "# One\n\ntext\n\n## Two\n```sh\n# no heading\n```", 'added heading "Two"'],
-    ["a.sql", "", "CREATE TABLE IF NOT EXISTS users (id int);", "added TABLE users"],
+    ["a.sql", "", "CREATE TABLE users (id int);", "added `CREATE TABLE users (id int);`"],
     ["a.txt", "size 4 here", "size 3 here", "`size 4 here` → `size 3 here`"],
   ])("%s", (path, before, after, expected) => {
     expect(what(path, before, after)).toContain(expected);

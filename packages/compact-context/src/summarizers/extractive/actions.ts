@@ -1,26 +1,8 @@
 import { argumentsValue, type ToolCallPart } from "../../core/message.ts";
 import { isObject } from "../../errors.ts";
 import { filesOfSteps, isLookingCommand, isSearch, readSteps, wordsOfCommand } from "./commands.ts";
-import {
-  addedLines,
-  describeChange,
-  describeContent,
-  type Hunk,
-  readPatch,
-  readSearchBlocks,
-} from "./edits.ts";
+import { created, edited, type FileChange, type Hunk, readPatch, readSearchBlocks, untold } from "./edits.ts";
 import { clipLine, oneLine, quotedCode } from "./text.ts";
-
-export type FileEffect = "read" | "edited" | "created" | "deleted";
-
-export interface FileChange {
-  readonly path: string;
-  readonly effect: FileEffect;
-  /** The change in words: `renamed parse() to read(); added class Cache`; empty if nothing can be named. */
-  readonly what: string;
-  /** Added lines, trimmed; those of a new file are covered by `what`. */
-  readonly added: readonly string[];
-}
 
 export type ActionKind =
   | "read"
@@ -120,10 +102,6 @@ function pathsOf(args: Arguments): string[] {
 
 // ---- files
 
-function untold(path: string, effect: FileEffect): FileChange {
-  return { path, effect, what: "", added: [] };
-}
-
 const read: Reader = ({ args }) => {
   const paths = pathsOf(args);
   if (paths.length === 0) return undefined;
@@ -140,16 +118,12 @@ function rangeOf(args: Arguments): string {
   return typeof limit === "number" ? ` (lines ${first}–${first + limit - 1})` : ` (from line ${first})`;
 }
 
-const edit: Reader = (given) => {
-  const { args } = given;
+const edit: Reader = ({ args }) => {
   const [path] = pathsOf(args);
-  const hunks = hunksOf(args);
-  if (path === undefined) {
-    // SWE-agent edits the open file.
-    const what = describeChange("", hunks);
-    return hunks.length === 0 ? undefined : action("edit", told("edited the open file", what));
-  }
-  return changed([{ path, effect: "edited", what: describeChange(path, hunks), added: addedLines(hunks) }]);
+  const change = edited(path ?? "", hunksOf(args));
+  if (path !== undefined) return changed([change]);
+  // SWE-agent edits the open file.
+  return change.what === "" ? undefined : action("edit", told("edited the open file", change.what));
 };
 
 function hunksOf(args: Arguments): Hunk[] {
@@ -167,13 +141,14 @@ function hunksOf(args: Arguments): Hunk[] {
 const write: Reader = ({ args, name }) => {
   const [path] = pathsOf(args);
   if (path === undefined) return undefined;
-  const content = textOf(args, CONTENT);
-  const what = content === undefined ? "" : describeContent(path, content);
+  const file = created(path, textOf(args, CONTENT));
   const verb = /create/i.test(name) || args.command === "create" ? "created" : "wrote";
-  return action("edit", what === "" ? `${verb} ${path}` : `${verb} ${path} with ${what}`, [
-    { path, effect: "created", what, added: [] },
-  ]);
+  return action("edit", `${verb} ${withContent(file)}`, [file]);
 };
+
+function withContent({ path, what }: FileChange): string {
+  return what === "" ? path : `${path} with ${what}`;
+}
 
 const remove: Reader = ({ args }) => {
   const paths = pathsOf(args);
@@ -189,12 +164,12 @@ const editor: Reader = (given) => {
 };
 
 function changed(files: readonly FileChange[]): Action {
-  const words = files
-    .map(({ path, effect, what }) =>
-      effect === "created" && what !== "" ? `created ${path} with ${what}` : told(`${effect} ${path}`, what),
-    )
-    .join("; ");
-  return action("edit", words, files);
+  const words = files.map((file) =>
+    file.effect === "created"
+      ? `created ${withContent(file)}`
+      : told(`${file.effect} ${file.path}`, file.what),
+  );
+  return action("edit", words.join("; "), files);
 }
 
 function told(what: string, detail: string): string {
@@ -203,25 +178,10 @@ function told(what: string, detail: string): string {
 
 const PATCH_KEYS = ["patchText", "patch", "input", "diff", "command", "cmd"];
 
-function readPatchCall({ name, args, text }: Given): Action | undefined {
+function readPatchCall({ args, text }: Given): Action | undefined {
   const texts = text === undefined ? PATCH_KEYS.flatMap((key) => wordsIn(args[key])) : [text];
-  const patch = texts.find(
-    (candidate) =>
-      candidate.includes("*** Begin Patch") || (/patch/i.test(name) && /^(?:\*\*\* |--- )/m.test(candidate)),
-  );
-  if (patch === undefined) return undefined;
-  const files = readPatch(patch).map((file): FileChange => {
-    const content = file.hunks.flatMap(({ after }) => after).join("\n");
-    const what =
-      file.effect === "created" ? describeContent(file.path, content) : describeChange(file.path, file.hunks);
-    const moved = file.movedTo === undefined ? [] : [`moved to ${file.movedTo}`];
-    return {
-      path: file.path,
-      effect: file.effect,
-      what: [...moved, ...(what === "" ? [] : [what])].join("; "),
-      added: file.effect === "edited" ? addedLines(file.hunks) : [],
-    };
-  });
+  const patch = texts.find((candidate) => candidate.includes("*** Begin Patch"));
+  const files = patch === undefined ? [] : readPatch(patch);
   return files.length === 0 ? undefined : changed(files);
 }
 
@@ -241,7 +201,7 @@ function readEditorLine(command: string): Action | undefined {
   const [first = "", ...rest] = command.trim().split("\n");
   const [verb = "", target = ""] = first.slice(0, 400).split(/\s+/);
   if (verb === "edit" && /^\d{1,7}:\d{1,7}$/.test(target) && rest.at(-1)?.trim() === "end_of_edit") {
-    const what = describeContent("", rest.slice(0, -1).join("\n"));
+    const { what } = created("", rest.slice(0, -1).join("\n"));
     return action("edit", told(`edited lines ${target.replace(":", "–")} of the open file`, what));
   }
   if (rest.length > 0) return undefined;
@@ -270,22 +230,15 @@ function shellWords(words: readonly unknown[]): string {
 
 function runOf(command: string): Action {
   const steps = readSteps(command);
-  const files = filesOfSteps(steps).map(({ path, effect, content }): FileChange => {
-    return { path, effect, what: content === undefined ? "" : describeContent(path, content), added: [] };
-  });
+  const files = filesOfSteps(steps);
   const looks = isLookingCommand(command);
   const reads = looks && files.length > 0 && files.every(({ effect }) => effect === "read");
   const kind = looks && isSearch(steps) ? "search" : reads ? "read" : "run";
-  const written = files
-    .filter(({ effect }) => effect === "created" || effect === "edited")
-    .map(({ path, what }) => (what === "" ? path : `${path} with ${what}`));
+  const written = files.filter(({ effect }) => effect === "created" || effect === "edited");
   const ran = wordsOfCommand(command);
-  const wrote =
-    written.length > 0 && (ran === "" || files.some(({ what }) => what !== ""))
-      ? `wrote ${written.join("; ")}`
-      : "";
-  const words = [wrote, ran].filter((part) => part !== "").join("; ");
-  return { kind, files, command, words };
+  const telling = ran === "" || files.some(({ what }) => what !== "");
+  const wrote = written.length > 0 && telling ? `wrote ${written.map(withContent).join("; ")}` : "";
+  return { kind, files, command, words: [wrote, ran].filter((part) => part !== "").join("; ") };
 }
 
 const typeInto: Reader = ({ args }) => {
@@ -323,12 +276,6 @@ const writePlan: Reader = ({ args }) => {
   return action("plan", active === "" ? words : `${words}; in progress: ${active}`);
 };
 
-const updateTask: Reader = ({ args }) => {
-  const status = textOf(args, ["status"])?.replace(/_/g, " ");
-  const subject = clipLine(textOf(args, ["subject", "description"]) ?? "", 150);
-  return action("plan", told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject));
-};
-
 // ---- people, agents and calls described by one argument
 
 const askUser: Reader = ({ args }) => {
@@ -338,23 +285,16 @@ const askUser: Reader = ({ args }) => {
   return asked.length === 0 ? undefined : action("ask", `asked the user: ${asked.map(oneLine).join(" / ")}`);
 };
 
-const startAgent: Reader = ({ args }) => {
-  const what = textOf(args, listed("description task message prompt query objective"));
-  const type = textOf(args, listed("subagent_type agent_type agent mode"));
-  const words = `started agent${type === undefined ? "" : ` (${type})`}`;
-  return what === undefined ? undefined : action("agent", `${words}: ${clipLine(what, 200)}`);
-};
-
 /** A call described by the first of the named arguments; `bare` is used without one. */
 function byText(
   kind: ActionKind,
   names: string,
-  words: (short: string, text: string) => string,
+  words: (short: string, text: string, args: Arguments) => string,
   bare?: string,
 ): Reader {
   return ({ args, text }) => {
     const said = textOf(args, listed(names)) ?? text;
-    if (said !== undefined) return action(kind, words(clipLine(said, 250), said));
+    if (said !== undefined) return action(kind, words(clipLine(said, 250), said, args));
     return bare === undefined ? undefined : action(kind, bare);
   };
 }
@@ -401,7 +341,14 @@ const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
   ["todowrite updateplan updatetodos writetodos todo updatetodolist tasktracker managetodolist", writePlan],
   ["todoread tasklist taskget listtasks", always("plan", () => "read the task list")],
   ["taskcreate", byText("plan", "subject title content description", (text) => `added task "${text}"`)],
-  ["taskupdate", updateTask],
+  [
+    "taskupdate",
+    always("plan", (args) => {
+      const status = textOf(args, ["status"])?.replace(/_/g, " ");
+      const subject = clipLine(textOf(args, ["subject", "description"]) ?? "", 150);
+      return told(`task ${idOf(args)}${status === undefined ? "" : ` is ${status}`}`, subject);
+    }),
+  ],
   [
     "exitplanmode planmoderespond",
     byText("plan", "plan response", (_, plan) =>
@@ -409,7 +356,13 @@ const TABLE: readonly (readonly [names: string, reader: Reader])[] = [
     ),
   ],
   ["askuserquestion askfollowupquestion askuser question requestuserinput askquestion", askUser],
-  ["task agent newtask spawnagent delegate dispatchagent runsubagent", startAgent],
+  [
+    "task agent newtask spawnagent delegate dispatchagent runsubagent",
+    byText("agent", "description task message prompt query objective", (_, text, args) => {
+      const type = textOf(args, listed("subagent_type agent_type agent mode"));
+      return `started agent${type === undefined ? "" : ` (${type})`}: ${clipLine(text, 200)}`;
+    }),
+  ],
   [
     "taskoutput bashoutput agentoutput readbash wait waitagent",
     always("agent", (args) => `looked at the output of task ${idOf(args)}`.trim()),

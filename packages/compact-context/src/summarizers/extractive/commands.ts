@@ -1,13 +1,7 @@
 /** What a shell command does: its parts, the files it touches, and its description. */
 
+import { created, type FileChange, untold } from "./edits.ts";
 import { clipEnd, clipLine, oneLine, quotedCode } from "./text.ts";
-
-export interface FileTouch {
-  readonly path: string;
-  readonly effect: "read" | "edited" | "created" | "deleted";
-  /** What was written, if the command itself contains it. */
-  readonly content: string | undefined;
-}
 
 /** One program run of a script. */
 export interface Step {
@@ -204,7 +198,8 @@ export function isSearch(steps: readonly Step[]): boolean {
   return steps.some(({ words, joiner }) => joiner !== "|" && SEARCHERS.has(words[0] ?? ""));
 }
 
-function isLooking(step: Step): boolean {
+/** True for a program that reads only. */
+export function isLooking(step: Step): boolean {
   if (step.redirects.some((redirect) => isWriting(redirect))) return false;
   const words = gitWords(step.words);
   const [program = "", second = ""] = words;
@@ -237,32 +232,30 @@ const NAME = /^[\w@.+~/-]*[\w~]$/;
 /**
  * Files that a command clearly reads or writes: redirections, `tee`, `sed -i`, `cat`, `rm`, `mv`, `touch`.
  */
-export function filesOfSteps(steps: readonly Step[]): FileTouch[] {
+export function filesOfSteps(steps: readonly Step[]): FileChange[] {
   return steps.flatMap((step) => {
-    const written = step.redirects
-      .filter((redirect) => isWriting(redirect) && isFile(redirect.target))
-      .map(({ operator, target }): FileTouch => {
-        const content = step.words[0] === "cat" ? step.here : undefined;
-        return { path: target, effect: operator.includes(">>") ? "edited" : "created", content };
-      });
+    const targets = step.redirects.filter((redirect) => isWriting(redirect) && isFile(redirect.target));
+    const content = step.words[0] === "cat" ? step.here : undefined;
+    const written = targets.map(({ operator, target }) => ({
+      ...created(target, content),
+      effect: operator.includes(">>") ? ("edited" as const) : ("created" as const),
+    }));
     return [...written, ...argumentFiles(step, written.length > 0)];
   });
 }
 
-function argumentFiles({ words, here }: Step, writes: boolean): FileTouch[] {
+function argumentFiles({ words, here }: Step, writes: boolean): FileChange[] {
   const effect = effectOf(words);
   if (effect === undefined || (effect === "read" && writes)) return [];
   const program = words[0] ?? "";
   const names = words.slice(1).filter((word) => !word.startsWith("-") && isFile(word));
-  const [content] = program === "tee" ? [here] : [];
+  if (program === "tee") return names.map((path) => created(path, here));
+  const moves = effect === "created" && (program === "mv" || program === "git");
   const told = program === "sed" ? names.slice(-1) : names;
-  if (effect === "created" && (program === "mv" || program === "git")) {
-    return told.map((path, index) => ({ path, effect: index === 0 ? "deleted" : "created", content }));
-  }
-  return told.map((path) => ({ path, effect, content }));
+  return told.map((path, index) => untold(path, moves && index === 0 ? "deleted" : effect));
 }
 
-function effectOf(words: readonly string[]): FileTouch["effect"] | undefined {
+function effectOf(words: readonly string[]): FileChange["effect"] | undefined {
   const [program = "", second = ""] = gitWords(words);
   if (READERS.has(program)) return "read";
   if (program === "sed") return words.some((word) => /^-[a-zA-Z]{0,5}i/.test(word)) ? "edited" : "read";
@@ -290,7 +283,7 @@ export function wordsOfCommand(command: string): string {
   const steps = workingSteps(readSteps(command));
   const commits = steps.some((step) => step.words[0] === "git" && gitWords(step.words)[1] === "commit");
   for (const step of steps) {
-    const told = wordsOfStep(step);
+    const told = wordsOfCommit(step);
     if (told !== undefined) {
       flush();
       phrases.push(told);
@@ -316,78 +309,23 @@ function scriptOf({ here }: Step): string {
   return here === undefined ? "" : ` <<(${here.split("\n").length} lines)`;
 }
 
-function wordsOfStep(step: Step): string | undefined {
-  const words = gitWords(step.words);
-  if (words[0] === "gh") return wordsOfForge(words);
-  if (words[0] !== "git") return undefined;
-  const [, verb = "", ...rest] = words;
-  if (verb === "commit") return wordsOfCommit(rest, step.here);
-  if (verb === "push") return wordsOfPush(rest);
-  if (verb !== "checkout" && verb !== "switch") return undefined;
-  const creates = rest.findIndex((word) => /^(?:-[bBcC]|--create)$/.test(word));
-  if (creates !== -1 && rest[creates + 1] !== undefined) return `created branch ${rest[creates + 1]}`;
-  const plain = rest.filter((word) => !word.startsWith("-"));
-  return verb === "switch" && plain.length === 1 ? `switched to branch ${plain[0]}` : undefined;
-}
-
-function wordsOfCommit(words: readonly string[], here: string | undefined): string {
-  const given = optionValue(words, /^(?:-[a-z]{0,4}m|--message)$/, /^--message=/);
+/** A commit by its message, which may stand in a here-document. */
+function wordsOfCommit({ words: typed, here }: Step): string | undefined {
+  const words = gitWords(typed);
+  if (words[0] !== "git" || words[1] !== "commit") return undefined;
+  const at = words.findIndex((word) => /^(?:-[a-z]{0,4}m|--message)$/.test(word));
+  const given = at < 0 ? words.find((word) => word.startsWith("--message="))?.slice(10) : words[at + 1];
   const message = here !== undefined && (given === undefined || given.includes("$(")) ? here : given;
   const line = /\S.*/.exec(message ?? "")?.[0].trim();
   const verb = words.includes("--amend") ? "amended the last commit" : "committed";
   return line === undefined ? verb : `${verb}: "${clipEnd(line, 140)}"`;
 }
 
-function wordsOfPush(words: readonly string[]): string {
-  const [remote, ...refs] = words.filter((word) => !word.startsWith("-"));
-  if (words.includes("--delete") || words.includes("-d"))
-    return `deleted ${refs.join(", ")} on ${remote ?? "the remote"}`;
-  const forced = words.some((word) => word === "-f" || word.startsWith("--force"));
-  const what = refs.length === 0 ? "" : ` ${refs.join(", ")}`;
-  return `${forced ? "force-pushed" : "pushed"}${what}${remote === undefined ? "" : ` to ${remote}`}`;
-}
-
-const FORGE_VERBS: Readonly<Record<string, string>> = {
-  "pr create": "opened a pull request",
-  "issue create": "opened an issue",
-  "release create": "made a release",
-  "pr merge": "merged the pull request",
-  "pr comment": "commented on the pull request",
-  "issue comment": "commented on the issue",
-  "pr edit": "edited the pull request",
-  "pr close": "closed the pull request",
-  "issue close": "closed the issue",
-};
-
-function wordsOfForge(words: readonly string[]): string | undefined {
-  const verb = FORGE_VERBS[`${words[1] ?? ""} ${words[2] ?? ""}`];
-  if (verb === undefined) return undefined;
-  const number = /^#?\d{1,7}$/.test(words[3] ?? "") ? ` ${words[3]}` : "";
-  const title = optionValue(words, /^(?:-t|--title)$/, /^--title=/);
-  return `${verb}${number}${title === undefined ? "" : ` "${clipEnd(title, 120)}"`}`;
-}
-
-function optionValue(words: readonly string[], option: RegExp, joined: RegExp): string | undefined {
-  const at = words.findIndex((word) => option.test(word));
-  if (at !== -1) return words[at + 1];
-  return words.find((word) => joined.test(word))?.replace(joined, "");
-}
-
 // ---- details for outcomes
 
-export interface Program {
-  readonly words: readonly string[];
-  readonly looks: boolean;
-}
-
 /** The programs of a command, without settings and output filters. */
-export function programsOf(command: string): Program[] {
-  return workingSteps(readSteps(command)).map((step) => ({ words: step.words, looks: isLooking(step) }));
-}
-
-/** The program whose exit code the whole command returns. */
-export function lastProgram(command: string): string {
-  return readSteps(command).at(-1)?.words[0] ?? "";
+export function programsOf(command: string): Step[] {
+  return workingSteps(readSteps(command));
 }
 
 /** True if the exit code is not the work's: the command ends with a pipe, `|| true` or `; echo`. */

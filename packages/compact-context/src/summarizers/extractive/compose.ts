@@ -2,7 +2,6 @@ import { escapeSummaryTags } from "../../core/message.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import {
   type Earlier,
-  type EarlierEpisode,
   episodeLines,
   HEADINGS,
   INTRODUCTION,
@@ -11,7 +10,6 @@ import {
   ROOT,
   readEarlier,
   SHORT_INTRODUCTION,
-  type Title,
   type Told,
   WISH,
 } from "./format.ts";
@@ -59,8 +57,15 @@ export function openScene(reading: Reading, options: ComposeOptions): Scene {
     root,
     shorten: (text) => (root === "" ? text : text.replaceAll(root, "")),
     ...current,
+    titles: [...earlier.episodes, ...reading.episodes.map(({ request }) => titleOf(request, current))],
     notes: "",
   };
+}
+
+function titleOf(speech: Speech | undefined, { asking, request }: CurrentRequest): Scene["titles"][number] {
+  if (speech === undefined) return UNTITLED;
+  if (speech.stays === "whole") return { title: "staying", asked: speech.text };
+  return { title: request !== "" && speech.message === asking ? "current" : "user", asked: "" };
 }
 
 /** The last episode belongs to the current request, even if nothing was done for it yet. */
@@ -80,11 +85,10 @@ function withRequestTold(earlier: Earlier): Earlier {
   return { ...earlier, episodes: [...episodes.slice(0, -1), told] };
 }
 
+type CurrentRequest = Pick<Scene, "request" | "answered" | "asking">;
+
 /** The latest user message if it does not stay next to the summary, and whether it was answered. */
-function currentRequest(
-  { episodes, answered, messages }: Reading,
-  earlier: Earlier,
-): Pick<Scene, "request" | "answered" | "asking"> {
+function currentRequest({ episodes, answered, messages }: Reading, earlier: Earlier): CurrentRequest {
   const newest = episodes.findLast(({ request }) => request !== undefined);
   const said = messages.length > 0 ? answered : earlier.answered;
   if (newest?.request === undefined) return { request: earlier.request, answered: said, asking: -1 };
@@ -189,14 +193,9 @@ function beginningOf(text: string): string {
 }
 
 /** True for a line of the current request. */
-function isCurrent(scene: Scene, { kind, episode }: Item): boolean {
-  const request = requestOf(scene, episode);
-  return kind === "request" && request !== undefined && titleOf(request, scene) === "current";
-}
-
-/** The request of an episode of this round, by the number of the episode. */
-function requestOf({ reading, earlier }: Scene, episode: number): Speech | undefined {
-  return reading.episodes[episode - earlier.episodes.length]?.request;
+function isCurrent({ titles, earlier }: Scene, { kind, episode }: Item): boolean {
+  const isOwn = kind === "request" && episode >= earlier.episodes.length;
+  return isOwn && titles[episode]?.title === "current";
 }
 
 function headLines({ maxTokens, instruction, countText }: ComposeOptions): string[] {
@@ -255,6 +254,8 @@ function withWholeRequest(pieces: readonly Told[]): Pick<Told, "kind" | "text" |
   return [...request.map((piece) => ({ ...piece, source: -1 })), ...pieces.slice(lines.length)];
 }
 
+const UNTITLED = { title: "none", asked: "" } as const;
+
 /** Groups pieces under their requests. */
 export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
   const episodes = groupBy(taken, ({ episode }) => episode);
@@ -265,12 +266,13 @@ export function storyLines(scene: Scene, taken: readonly Item[]): string[] {
     .filter(([episode]) => episode !== FOREIGN)
     .sort(([left], [right]) => left - right)
     .flatMap(([episode, told]) => {
-      const { title, asked } = titleIn(scene, episode);
+      const again = goesOn(scene, episode);
+      const { title, asked } = scene.titles[again ? episode - 1 : episode] ?? UNTITLED;
       const rest =
         title === "current" ? told.filter(({ kind }) => kind !== "request") : withoutHeadline(told);
       if (rest.length === 0) return [];
       const written = episodeLines(title, inOrder(rest), asked);
-      return goesOn(scene, episode) && episodes.has(episode - 1) ? written.slice(1) : written;
+      return again && episodes.has(episode - 1) ? written.slice(1) : written;
     });
   return [
     ...(foreign.length === 0 ? [] : [`## ${HEADINGS.foreign}`, ...foreign]),
@@ -284,26 +286,11 @@ export function goesOn({ reading, earlier }: Scene, episode: number): boolean {
   return own !== undefined && own.request === undefined && earlier.episodes.length > 0;
 }
 
-/** The title of an episode by its number, with the request that it names. */
-function titleIn(scene: Scene, episode: number): Pick<EarlierEpisode, "title" | "asked"> {
-  const before = scene.earlier.episodes[goesOn(scene, episode) ? episode - 1 : episode];
-  if (before !== undefined) return before;
-  const request = requestOf(scene, episode);
-  const title = titleOf(request, scene);
-  return { title, asked: title === "staying" ? (request?.text ?? "") : "" };
-}
-
 /** A headline is dropped if the whole line that it starts is shown. */
 function withoutHeadline(told: readonly Item[]): Item[] {
   const first = told.filter(({ kind, order }) => kind === "request" && order === 0);
   const longest = first.toSorted((one, other) => other.text.length - one.text.length)[0];
   return told.filter((item) => !first.includes(item) || item === longest);
-}
-
-function titleOf(speech: Speech | undefined, { asking, request }: Scene): Title {
-  if (speech === undefined) return "none";
-  if (speech.stays === "whole") return "staying";
-  return request !== "" && speech.message === asking ? "current" : "user";
 }
 
 const WISHED = 8;

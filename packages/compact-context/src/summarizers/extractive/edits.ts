@@ -8,12 +8,28 @@ export interface Hunk {
   readonly after: readonly string[];
 }
 
-/** The changes of a patch to one file. */
-export interface FilePatch {
+export interface FileChange {
   readonly path: string;
-  readonly effect: "edited" | "created" | "deleted";
-  movedTo: string | undefined;
-  readonly hunks: { readonly before: string[]; readonly after: string[] }[];
+  readonly effect: "read" | "edited" | "created" | "deleted";
+  /** The change in words: `renamed parse() to read(); added class Cache`; empty if nothing can be named. */
+  readonly what: string;
+  /** Added lines, trimmed; those of a new file are covered by `what`. */
+  readonly added: readonly string[];
+}
+
+/** A change that nothing more is known of. */
+export function untold(path: string, effect: FileChange["effect"]): FileChange {
+  return { path, effect, what: "", added: [] };
+}
+
+/** An edit of a file, told by the names that it touched. */
+export function edited(path: string, hunks: readonly Hunk[]): FileChange {
+  return { path, effect: "edited", what: describeChange(path, hunks), added: hunks.flatMap(addedLines) };
+}
+
+/** A new file, told by the names that it defines at top level, or by its headings. */
+export function created(path: string, content: string | undefined): FileChange {
+  return { ...untold(path, "created"), what: content === undefined ? "" : describeContent(path, content) };
 }
 
 const LONGEST = 240;
@@ -21,21 +37,12 @@ const MOST_NAMES = 8;
 const READ_OF_LINE = 300;
 const QUOTED = 90;
 
-/**
- * The change in words, such as `renamed parse() to read(); added class Cache`; empty if nothing can be named.
- */
-export function describeChange(path: string, hunks: readonly Hunk[]): string {
+function describeChange(path: string, hunks: readonly Hunk[]): string {
   const rules = rulesFor(path);
-  const old = sideOf(
-    hunks.map(({ before, after }) => [before, after]),
-    rules,
-  );
-  const now = sideOf(
-    hunks.map(({ before, after }) => [after, before]),
-    rules,
-  );
-  const changed = new Set([...old.touched, ...now.touched]);
-  for (const label of old.defined.keys()) if (now.defined.has(label)) changed.add(label);
+  const old = sideOf(hunks, "before", "after", rules);
+  const now = sideOf(hunks, "after", "before", rules);
+  const kept = [...old.defined.keys()].filter((label) => now.defined.has(label));
+  const changed = new Set([...old.touched, ...now.touched, ...kept]);
   for (const label of changed) {
     old.defined.delete(label);
     now.defined.delete(label);
@@ -54,15 +61,12 @@ export function describeChange(path: string, hunks: readonly Hunk[]): string {
 }
 
 /** Lines present after an edit and not before, trimmed. */
-export function addedLines(hunks: readonly Hunk[]): string[] {
-  return hunks.flatMap(({ before, after }) => {
-    const known = new Set(before.map((line) => line.trim()));
-    return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
-  });
+function addedLines({ before, after }: Hunk): string[] {
+  const known = new Set(before.map((line) => line.trim()));
+  return after.map((line) => line.trim()).filter((line) => line !== "" && !known.has(line));
 }
 
-/** The names that a new file defines at top level, or its headings. */
-export function describeContent(path: string, content: string): string {
+function describeContent(path: string, content: string): string {
   const lines = content.split("\n");
   const owned = ownersOf(lines, rulesFor(path));
   const names = new Set(owned.flatMap(({ own, owner }) => (owner === undefined ? (own?.label ?? []) : [])));
@@ -88,75 +92,65 @@ interface Definition {
   readonly line: string;
 }
 
-/** A line that defines a name, its last group that matched, and how that is told. */
-interface Rule {
-  readonly line: RegExp;
-  readonly told: (name: string, keyword: string) => string;
-}
+/** How a name is displayed, behind its keyword if the line has one. */
+const FORMS = {
+  bare: (name: string) => name,
+  called: (name: string) => `${name}()`,
+  test: (name: string) => `test "${name}"`,
+  heading: (name: string) => `heading "${name.trim()}"`,
+} as const;
 
-const ruleTold =
-  (told: Rule["told"]) =>
-  (line: RegExp): Rule => ({ line, told });
-const called = ruleTold((name) => `${name}()`);
-const bare = ruleTold((name) => name);
-const withKeyword = ruleTold((name, keyword) => `${keyword} ${name}`);
-const asTest = ruleTold((name) => `test "${name}"`);
-const asHeading = ruleTold((name) => `heading "${name.trim()}"`);
-const asTarget = ruleTold((name) => `target ${name}`);
+/** Lines that define a `name`, some with a `word` before it. */
+type Rule = readonly [form: keyof typeof FORMS, line: RegExp];
 
 const MODIFIER =
   "(?:(?:export|default|declare|abstract|public|private|protected|internal|static|final|sealed|data|open|partial|pub|inline|readonly|async|override|virtual|unsafe|extern|suspend|fileprivate)\\s{1,4}|pub\\([a-z:]{1,20}\\)\\s){0,6}";
 
-const CONTAINER = withKeyword(
-  new RegExp(
-    `^${MODIFIER}(class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}([A-Za-z_$][\\w$.:]{0,80})`,
-  ),
-);
-const TYPE = withKeyword(new RegExp(`^${MODIFIER}(type)\\s{1,4}([A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`));
-const FUNCTION = called(
-  new RegExp(
-    `^${MODIFIER}(?:function\\s?\\*?|fn|fun|func|def|sub|const fn)\\s{1,4}(?:\\([^()]{0,80}\\)\\s?)?(?:self\\.)?([\\w$?!]{1,80})`,
-  ),
-);
-const ARROW = called(
-  /^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})(?:\s?:[^=]{0,120})?\s?=\s?(?:async\s)?(?:function\b|\([^()]{0,160}\)[^=]{0,60}=>|\($|[\w$]{1,60}\s?=>)/,
-);
-const METHOD = called(
-  /^(?!(?:return|await|else|throw|new|if|for|while|switch|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)([A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}\{$/,
-);
-const C_FUNCTION = called(
-  /^(?!(?:return|else|throw|new|if|for|while|switch|case|typedef|using)\b)(?:[\w<>,*&:]{1,60}\s[*&]{0,2}){1,5}([A-Za-z_~][\w:~]{0,80})\([^;={}]{0,200}\)$/,
-);
-const SCRIPT_TEST = asTest(
-  /^(?:describe|it|test|suite|context|t\.Run)(?:\.\w{1,20})?\(\s?["'`]([^"'`]{1,100})["'`]/,
-);
-const VALUE = bare(/^(?:export\s)?(?:const|let|var)\s([\w$]{1,80})/);
-const UPPER_CONSTANT = bare(
-  /^(?:[\w<>[\]]{1,40}\s){0,6}([A-Z][A-Z0-9_]{2,60})(?:\s?:\s?[^=]{1,60})?\s?=(?!=)/,
-);
-const HEADING = asHeading(/^#{1,6}\s{1,4}([^#\s].{0,80})/);
-const KEY = bare(/^(?:-\s)?["']?([\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/);
-const SECTION = bare(/^\[{1,2}(["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/);
-const SHELL_FUNCTION = called(/^(?:function\s)?([A-Za-z_][\w-]{0,80})\s?\(\)/);
-const SQL = withKeyword(
-  /^create\s(?:or\sreplace\s|unique\s|temp\s|temporary\s|materialized\s){0,3}(table|view|index|function|procedure|trigger|type|schema)\s(?:if\snot\sexists\s)?(["\w.`]{1,80})/i,
-);
-const SQL_COLUMN = withKeyword(
-  /^(?:alter\stable\s["\w.`]{1,80}\s)?add\s(column)\s(?:if\snot\sexists\s)?(["\w`]{1,80})/i,
-);
-const MAKE_TARGET = asTarget(/^([\w./-]{1,60})\s?:(?!=)/);
-const STYLE = bare(/^([.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/);
-
-const KEYS: readonly Rule[] = [SECTION, KEY];
-const CODE: readonly Rule[] = [CONTAINER, TYPE, FUNCTION, ARROW, SCRIPT_TEST, METHOD, UPPER_CONSTANT];
+const CODE: readonly Rule[] = [
+  [
+    "bare",
+    new RegExp(
+      `^${MODIFIER}(?<word>class|interface|enum|struct|trait|protocol|record|namespace|module|extension|object|union|mod|impl)\\s{1,4}(?<name>[A-Za-z_$][\\w$.:]{0,80})`,
+    ),
+  ],
+  ["bare", new RegExp(`^${MODIFIER}(?<word>type)\\s{1,4}(?<name>[A-Za-z_]\\w{0,80})\\b(?=[\\s<=])`)],
+  [
+    "called",
+    new RegExp(
+      `^${MODIFIER}(?:function\\s?\\*?|fn|fun|func|def|sub|const fn)\\s{1,4}(?:\\([^()]{0,80}\\)\\s?)?(?:self\\.)?(?<name>[\\w$?!]{1,80})`,
+    ),
+  ],
+  [
+    "called",
+    /^(?:export\s)?(?:const|let|var)\s(?<name>[\w$]{1,80})(?:\s?:[^=]{0,120})?\s?=\s?(?:async\s)?(?:function\b|\([^()]{0,160}\)[^=]{0,60}=>|\($|[\w$]{1,60}\s?=>)/,
+  ],
+  ["test", /^(?:describe|it|test|suite|context|t\.Run)(?:\.\w{1,20})?\(\s?["'`](?<name>[^"'`]{1,100})["'`]/],
+  [
+    "called",
+    /^(?!(?:return|await|else|throw|new|if|for|while|switch|catch|do|try|with|elseif|using|lock|foreach|super|case)\b)(?:[\w$<>[\],.?*&:@]{1,60}\s){0,6}[*&#]{0,2}(?!(?:if|for|while|switch|catch|function|func|match|describe|it|test)\b)(?<name>[A-Za-z_$~][\w$:~]{0,80})(?:<[^<>]{0,60}>)?\((?!["'`])(?![^;]{0,250}(?:=>|function))[^;]{0,250}\{$/,
+  ],
+  ["bare", /^(?:[\w<>[\]]{1,40}\s){0,6}(?<name>[A-Z][A-Z0-9_]{2,60})(?:\s?:\s?[^=]{1,60})?\s?=(?!=)/],
+];
+const C_FUNCTION: Rule = [
+  "called",
+  /^(?!(?:return|else|throw|new|if|for|while|switch|case|typedef|using)\b)(?:[\w<>,*&:]{1,60}\s[*&]{0,2}){1,5}(?<name>[A-Za-z_~][\w:~]{0,80})\([^;={}]{0,200}\)$/,
+];
+const VALUE: Rule = ["bare", /^(?:export\s)?(?:const|let|var)\s(?<name>[\w$]{1,80})/];
+const HEADING: Rule = ["heading", /^#{1,6}\s{1,4}(?<name>[^#\s].{0,80})/];
+const KEY: Rule = [
+  "bare",
+  /^(?:-\s)?["']?(?<name>[\w.$@/-]{1,80})["']?\s{0,8}[:=](?=\s|$|["'[{\d]|true|false)/,
+];
+const SECTION: Rule = ["bare", /^\[{1,2}(?<name>["\w.:\s-]{1,80})\]{1,2}\s{0,4}$/];
+const SHELL_FUNCTION: Rule = ["called", /^(?:function\s)?(?<name>[A-Za-z_][\w-]{0,80})\s?\(\)/];
+const SHELL_VALUE: Rule = ["bare", /^(?:export\s)?(?<name>[A-Z][A-Z0-9_]{2,60})=/];
+const STYLE: Rule = ["bare", /^(?<name>[.#@:]?[A-Za-z][\w\s.:#,>()-]{0,60}?)\s?\{$/];
 
 interface Language {
   readonly rules: readonly Rule[];
+  readonly comment: RegExp;
   /** Rules that apply only at the beginning of a line. */
   readonly outermost: readonly Rule[];
-  /** A heading owns all lines up to the next one, regardless of indentation. */
-  readonly flat: boolean;
-  readonly comment: RegExp;
 }
 
 const HASH = /^#/;
@@ -164,9 +158,11 @@ const SLASHES = /^(?:\/\/|\/\*|\*)/;
 const NEVER = /^(?!)/;
 
 function language(rules: readonly Rule[], comment: RegExp, outermost: readonly Rule[] = []): Language {
-  return { rules, outermost, comment, flat: rules.includes(HEADING) };
+  return { rules, comment, outermost };
 }
 
+/** Its headings own all lines up to the next one, regardless of indentation. */
+const PROSE = language([HEADING], NEVER);
 const LANGUAGES: readonly (readonly [extension: RegExp, language: Language])[] = [
   [/\.(?:[cm]?[jt]sx?|vue|svelte|astro|go|rs|zig)$/i, language(CODE, SLASHES, [VALUE])],
   [/\.(?:pyi?|rb|ex|exs|jl)$/i, language(CODE, HASH)],
@@ -174,13 +170,14 @@ const LANGUAGES: readonly (readonly [extension: RegExp, language: Language])[] =
     /\.(?:java|kts?|cs|c|h|cc|cpp|cxx|hpp|hh|mm?|swift|php|scala|dart|groovy|gradle)$/i,
     language([...CODE, C_FUNCTION], SLASHES),
   ],
-  [/\.(?:md|mdx|markdown|rst|adoc)$/i, language([HEADING], NEVER)],
-  [/\.(?:ya?ml|toml|ini|cfg|conf|env|properties)$|(?:^|\/)\.env[\w.]{0,20}$/i, language(KEYS, /^[#;]/)],
+  [/\.(?:md|mdx|markdown|rst|adoc)$/i, PROSE],
+  [
+    /\.(?:ya?ml|toml|ini|cfg|conf|env|properties)$|(?:^|\/)\.env[\w.]{0,20}$/i,
+    language([SECTION, KEY], /^[#;]/),
+  ],
   [/\.(?:jsonc?|json5)$/i, language([KEY], SLASHES)],
-  [/\.(?:sh|bash|zsh|fish)$/i, language([SHELL_FUNCTION], HASH, [UPPER_CONSTANT])],
-  [/\.sql$/i, language([SQL, SQL_COLUMN], /^--/)],
+  [/\.(?:sh|bash|zsh|fish)$/i, language([SHELL_FUNCTION], HASH, [SHELL_VALUE])],
   [/\.(?:css|scss|less)$/i, language([STYLE], SLASHES)],
-  [/(?:^|\/)(?:GNU)?makefile$|\.mk$/i, language([], HASH, [MAKE_TARGET])],
 ];
 const PLAIN = language([], NEVER);
 
@@ -188,24 +185,23 @@ function rulesFor(path: string): Language {
   return LANGUAGES.find(([extension]) => extension.test(path.slice(-200)))?.[1] ?? PLAIN;
 }
 
-function definitionIn(line: string, language: Language): Definition | undefined {
+function definitionIn(line: string, { rules, comment, outermost }: Language): Definition | undefined {
   const text = line.trim().slice(0, READ_OF_LINE).trimEnd();
-  if (text === "" || language.comment.test(text)) return undefined;
-  const outer = /^\s/.test(line) ? [] : language.outermost;
-  for (const { told, line: pattern } of [...language.rules, ...outer]) {
-    const [, first, second] = pattern.exec(text) ?? [];
-    const name = second ?? first;
-    if (name !== undefined) return { label: told(name, first ?? ""), name, line: text };
+  if (text === "" || comment.test(text)) return undefined;
+  for (const [form, pattern] of /^\s/.test(line) ? rules : [...rules, ...outermost]) {
+    const { word, name } = pattern.exec(text)?.groups ?? {};
+    const label = name === undefined ? "" : FORMS[form](name);
+    if (name !== undefined)
+      return { label: word === undefined ? label : `${word} ${label}`, name, line: text };
   }
   return undefined;
 }
 
 // ---- changed lines and their context
 
+/** A line's own definition, and the innermost one that contains it. */
 interface Owned {
-  /** The definition on the line itself. */
   readonly own?: Definition | undefined;
-  /** The innermost definition that contains the line. */
   readonly owner?: Definition | undefined;
 }
 
@@ -214,12 +210,14 @@ const QUOTES = /`|"""|'''/g;
 const FENCES = /^\s{0,3}(?:```|~~~)/g;
 
 /** For each line whether it stands in such a string or block; none where a hunk begins or ends within one. */
-function quotedLines(lines: readonly string[], { flat, comment }: Language): boolean[] {
+function quotedLines(lines: readonly string[], language: Language): boolean[] {
   let open = false;
   const quoted = lines.map((line) => {
     const within = open;
-    const marks = comment.test(line.trim()) ? [] : (line.match(flat ? FENCES : QUOTES) ?? []);
-    if (marks.length % 2 === 1) open = !open;
+    const marks = language.comment.test(line.trim())
+      ? null
+      : line.match(language === PROSE ? FENCES : QUOTES);
+    if (marks !== null && marks.length % 2 === 1) open = !open;
     return within;
   });
   return open ? [] : quoted;
@@ -232,7 +230,7 @@ function ownersOf(lines: readonly string[], language: Language): Owned[] {
   return lines.map((line, index) => {
     if (line.trim() === "" || quoted[index] === true) return { owner: open.at(-1)?.definition };
     const own = definitionIn(line, language);
-    const indent = language.flat && own === undefined ? 1 : line.search(/\S/);
+    const indent = language === PROSE && own === undefined ? 1 : line.search(/\S/);
     while (!/^\s*[){]/.test(line) && (open.at(-1)?.indent ?? -1) >= indent) open.pop();
     const owner = open.at(-1)?.definition;
     if (own !== undefined) open.push({ indent, definition: own });
@@ -250,15 +248,13 @@ interface Side {
   readonly lines: string[];
 }
 
-function sideOf(
-  pairs: readonly (readonly [lines: readonly string[], others: readonly string[]])[],
-  language: Language,
-): Side {
+function sideOf(hunks: readonly Hunk[], here: keyof Hunk, there: keyof Hunk, language: Language): Side {
   const side: Side = { defined: new Map(), touched: new Set(), lines: [] };
-  for (const [lines, others] of pairs) {
+  for (const hunk of hunks) {
+    const lines = hunk[here];
     const owned = ownersOf(lines, language);
     const fresh = new Set<Definition | undefined>();
-    for (const index of onlyIn(lines, others)) {
+    for (const index of onlyIn(lines, hunk[there])) {
       const { own, owner }: Owned = owned[index] ?? {};
       side.lines.push((lines[index] ?? "").trim());
       const inside = owner !== undefined && fresh.has(owner);
@@ -290,20 +286,14 @@ function onlyIn(lines: readonly string[], others: readonly string[]): Set<number
 
 /** Pairs whose lines differ only in the name; removed from both maps. */
 function takeRenames(removed: Map<string, Definition>, added: Map<string, Definition>): string[] {
+  const shapeOf = ({ line, name }: Definition): string => line.replace(name, () => "\u0000");
   const shapes = new Map([...added.values()].map((definition) => [shapeOf(definition), definition]));
-  const renames: string[] = [];
-  for (const old of [...removed.values()]) {
+  return [...removed.values()].flatMap((old) => {
     const now = shapes.get(shapeOf(old));
-    if (now === undefined || !added.has(now.label)) continue;
+    if (now === undefined || !added.delete(now.label)) return [];
     removed.delete(old.label);
-    added.delete(now.label);
-    renames.push(`${old.label} to ${now.label}`);
-  }
-  return renames;
-}
-
-function shapeOf({ line, name }: Definition): string {
-  return line.replace(name, () => "\u0000");
+    return [`${old.label} to ${now.label}`];
+  });
 }
 
 /** One line replaced, added or removed, quoted. */
@@ -351,67 +341,50 @@ function quoted(text: string): string {
 
 const PATCH_FILE = /^\*\*\* (Update|Add|Delete) File: (.{1,400})$/;
 const MOVE = /^\*\*\* Move to: (.{1,400})$/;
-const DIFF_OLD = /^--- (?:a\/)?([^\t]{1,400})/;
-const DIFF_NEW = /^\+\+\+ (?:b\/)?([^\t]{1,400})/;
 const HUNK = /^@@(?: -\d{1,9}(?:,\d{1,9})? \+\d{1,9}(?:,\d{1,9})? @@)?[ \t]?(.{0,200})/;
-const EFFECTS = { Update: "edited", Add: "created", Delete: "deleted" } as const;
 
-/** The files of a patch, in Codex format (`*** Update File: …`) or as a unified diff. */
-export function readPatch(text: string): FilePatch[] {
-  const files: FilePatch[] = [];
-  const lines = text.split(/\r?\n/);
-  lines.forEach((line, index) => {
-    const opened = openFile(line, lines[index + 1] ?? "");
-    if (opened !== undefined) files.push(opened);
-    else readPatchLine(line, files.at(-1));
+/** The changes of a patch in the format of Codex: `*** Update File: …`. */
+export function readPatch(text: string): FileChange[] {
+  const files: { path: string; verb: string; moved: string; hunks: MutableHunk[] }[] = [];
+  for (const line of text.split(/\r?\n/)) {
+    const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
+    const file = files.at(-1);
+    if (verb !== undefined) files.push({ path: path.trim(), verb, moved: "", hunks: [] });
+    else if (line.startsWith("*** ") && file?.moved === "") file.moved = MOVE.exec(line)?.[1]?.trim() ?? "";
+    else if (file !== undefined && !line.startsWith("*** ")) readPatchLine(line, file.hunks);
+  }
+  return files.map(({ path, verb, moved, hunks }) => {
+    if (verb === "Delete") return untold(path, "deleted");
+    const content = hunks.flatMap(({ after }) => after).join("\n");
+    const change = verb === "Add" ? created(path, content) : edited(path, hunks);
+    const told = [moved === "" ? "" : `moved to ${moved}`, change.what].filter((part) => part !== "");
+    return { ...change, what: told.join("; ") };
   });
-  return files;
 }
 
-function openFile(line: string, next: string): FilePatch | undefined {
-  const [, verb, path = ""] = PATCH_FILE.exec(line) ?? [];
-  if (verb !== undefined) {
-    const effect = EFFECTS[verb as keyof typeof EFFECTS];
-    return { path: path.trim(), effect, movedTo: undefined, hunks: [] };
-  }
-  const old = DIFF_OLD.exec(line)?.[1]?.trim();
-  const now = DIFF_NEW.exec(next)?.[1]?.trim();
-  if (old === undefined || now === undefined) return undefined;
-  const effect = old === "/dev/null" ? "created" : now === "/dev/null" ? "deleted" : "edited";
-  return { path: effect === "deleted" ? old : now, effect, movedTo: undefined, hunks: [] };
+interface MutableHunk {
+  readonly before: string[];
+  readonly after: string[];
 }
 
-function readPatchLine(line: string, file: FilePatch | undefined): void {
-  if (file === undefined || line.startsWith("+++ ")) return;
-  if (line.startsWith("*** ")) {
-    file.movedTo ??= MOVE.exec(line)?.[1]?.trim();
-    return;
-  }
+function readPatchLine(line: string, hunks: MutableHunk[]): void {
   const above = HUNK.exec(line)?.[1]?.trim();
-  if (above !== undefined) {
-    // What the header names stands above the hunk, outside of it.
-    const context = above === "" ? [] : [above];
-    file.hunks.push({ before: [...context], after: [...context] });
-    return;
-  }
-  if (file.hunks.length === 0) file.hunks.push({ before: [], after: [] });
-  const hunk = file.hunks.at(-1);
-  if (!line.startsWith("+")) hunk?.before.push(line.slice(1));
-  if (!line.startsWith("-")) hunk?.after.push(line.slice(1));
+  // What the header names stands above the hunk, outside of it.
+  const context = above === undefined || above === "" ? [] : [above];
+  if (above !== undefined || hunks.length === 0) hunks.push({ before: [...context], after: [...context] });
+  if (above !== undefined) return;
+  if (!line.startsWith("+")) hunks.at(-1)?.before.push(line.slice(1));
+  if (!line.startsWith("-")) hunks.at(-1)?.after.push(line.slice(1));
 }
 
 /** The pairs of `<<<<<<< SEARCH … ======= … >>>>>>> REPLACE` blocks. */
 export function readSearchBlocks(text: string): Hunk[] {
-  const hunks: { before: string[]; after: string[] }[] = [];
-  let side: "before" | "after" | undefined;
-  for (const line of text.split(/\r?\n/)) {
-    if (/^(?:<{5,9}|-{5,9}) ?SEARCH/.test(line)) {
-      hunks.push({ before: [], after: [] });
-      side = "before";
-    } else if (side === "before" && /^={5,9}\s*$/.test(line)) side = "after";
-    else if (/^(?:>{5,9}|\+{5,9}) ?REPLACE/.test(line)) side = undefined;
-    else if (side !== undefined && !/^:(?:start|end)_line:|^-{5,9}$/.test(line))
-      hunks.at(-1)?.[side].push(line);
-  }
-  return hunks;
+  const blocks = text.split(/^(?:<{5,9}|-{5,9}) ?SEARCH.*$/m).slice(1);
+  return blocks.map((block) => {
+    const [before = "", rest = ""] = block.split(/^={5,9}\s*$/m);
+    const [after = ""] = rest.split(/^(?:>{5,9}|\+{5,9}) ?REPLACE/m);
+    const linesOf = (side: string): string[] =>
+      side.split(/\r?\n/).filter((line) => line !== "" && !/^:(?:start|end)_line:|^-{5,9}$/.test(line));
+    return { before: linesOf(before), after: linesOf(after) };
+  });
 }

@@ -1,8 +1,8 @@
 import type { Steps } from "../../errors.ts";
-import type { FileChange } from "./actions.ts";
 import { isLookingCommand } from "./commands.ts";
+import type { FileChange } from "./edits.ts";
 import { HOST_LINE, NOT_RECORDED, type Outcome, tookEffect } from "./outcomes.ts";
-import { type Decision, type Entry, type Episode, messageOf, type Reading } from "./reading.ts";
+import type { Entry, Episode, Reading, Statement } from "./reading.ts";
 import type { Item } from "./select.ts";
 import { keyOf, type Step } from "./steps.ts";
 import {
@@ -15,7 +15,6 @@ import {
   parsedJson,
   readable,
   sentences,
-  type TextLine,
   withoutMarks,
 } from "./text.ts";
 import type { Answer } from "./typed.ts";
@@ -91,7 +90,7 @@ export function* itemsOf(reading: Reading, firstEpisode: number, shorten: Scope[
   const items: Item[] = [];
   for (const [index, episode] of reading.episodes.entries()) {
     const first = items.length;
-    for (const { source, pieces } of piecesOf(episode, scope)) {
+    for (const [source, pieces] of piecesOf(episode, scope)) {
       yield;
       for (const { kind, text, weight } of pieces) {
         items.push({
@@ -118,18 +117,19 @@ interface Scope {
   /** First of the newest messages. */
   readonly newest: number;
   /** What each message settled. */
-  readonly decisions: ReadonlyMap<number, readonly Decision[]>;
+  readonly decisions: ReadonlyMap<number, readonly Statement[]>;
 }
 
-/** The candidate pieces of an episode, each with its source message. */
-function* piecesOf(
-  { request, about, entries }: Episode,
-  scope: Scope,
-): Generator<{ readonly source: number; readonly pieces: readonly Piece[] }> {
+/** The candidate pieces of an episode by the message that they come from. */
+function* piecesOf({ request, about, entries }: Episode, scope: Scope): Generator<[number, Piece[]]> {
   if (request !== undefined && request.stays !== "whole")
-    yield { source: request.message, pieces: typedPieces(request.text, about) };
-  const last = lastOfEach(entries);
-  for (const entry of entries) yield { source: messageOf(entry), pieces: entryPieces(entry, last, scope) };
+    yield [request.message, typedPieces(request.text, about)];
+  const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
+  const last: Last = {
+    files: groupBy(filesChanged(steps), ({ step }) => step),
+    runs: groupBy(steps, keyOf),
+  };
+  for (const entry of entries) yield [entry.message, entryPieces(entry, last, scope)];
 }
 
 /** A typed text in pieces; a short one with the question it answers. */
@@ -192,11 +192,6 @@ interface Last {
   readonly runs: ReadonlyMap<string, readonly Step[]>;
 }
 
-function lastOfEach(entries: readonly Entry[]): Last {
-  const steps = entries.flatMap((entry) => (entry.kind === "step" && !entry.step.stays ? [entry.step] : []));
-  return { files: groupBy(filesChanged(steps), ({ step }) => step), runs: groupBy(steps, keyOf) };
-}
-
 function entryPieces(entry: Entry, last: Last, scope: Scope): Piece[] {
   if (entry.kind === "step") return entry.step.stays ? [] : stepPieces(entry.step, last, scope);
   if (entry.kind === "answer")
@@ -228,15 +223,15 @@ function answerWords({ kind, about, text }: Answer): string {
 /** Sentences of a paragraph are joined up to this many characters. */
 const TOGETHER = 160;
 
-function spokenPieces(text: string, closing: boolean, decisions: readonly Decision[] = []): Piece[] {
+function spokenPieces(text: string, closing: boolean, decisions: readonly Statement[] = []): Piece[] {
   const chosen = decisions.map((decision) => bare(decision.text));
   const lines = linesOf(text).flatMap(({ text: line, code }) => (code ? [] : [line]));
   return [...new Set(lines)]
     .flatMap(paragraphPieces)
     .filter((part) => /[\p{L}\p{N}]/u.test(part))
     .map((part) => {
-      const decides = chosen.some((decision) => part.includes(decision));
-      const weight = decides ? WEIGHTS.decision : remarkWeight(part, closing);
+      const says = chosen.some((decision) => part.includes(decision)) ? "decision" : kindOfRemark(part);
+      const weight = WEIGHTS[says === "remark" && closing ? "closing" : says];
       return { kind: "assistant", text: clipEnd(part, MAX_SENTENCE), weight };
     });
 }
@@ -262,10 +257,9 @@ function bare(text: string): string {
   return oneLine(withoutMarks(text.trim()).replace(BOLD, "$1"));
 }
 
-function remarkWeight(sentence: string, closing: boolean): number {
-  if (NARRATION.test(sentence)) return WEIGHTS.narration;
-  if (EXPLAINS.test(sentence)) return WEIGHTS.explained;
-  return closing ? WEIGHTS.closing : WEIGHTS.remark;
+function kindOfRemark(sentence: string): "narration" | "explained" | "remark" {
+  if (NARRATION.test(sentence)) return "narration";
+  return EXPLAINS.test(sentence) ? "explained" : "remark";
 }
 
 const FOREIGN_HEADING = /^(?:#{1,6}\s+|\*\*|\d{1,2}\.\s+)?(\p{Lu}[\p{L} ,/&()-]{2,60}):?(?:\*\*)?:?\s*$/u;
@@ -275,13 +269,19 @@ const LASTING =
 
 /** The lines of another writer's summary: open work weighs most, code least. */
 export function foreignPieces(text: string): Piece[] {
+  const lines = linesOf(text);
+  // A model's reasoning stands before its summary.
+  const from = lines.findIndex(({ text: line }) => ANALYSIS.test(line));
+  const to = lines.findIndex(({ text: line }, index) => index > from && SUMMARY.test(line));
+  const rest = from >= 0 && to > from ? lines.slice(to) : lines;
   let lasting = true;
-  return foreignLines(text).map(({ text: line, code }) => {
+  return rest.flatMap(({ text: line, code }): Piece[] => {
+    if (FRAME.test(line)) return [];
     const heading = FOREIGN_HEADING.exec(line)?.[1];
     if (heading !== undefined) lasting = LASTING.test(heading);
     const plain = lasting ? WEIGHTS.foreign : WEIGHTS.foreignRest;
     const weight = code || /^\s{8}/.test(line) ? WEIGHTS.typedCode : plain;
-    return { kind: "foreign", text: clipEnd(line, MAX_SENTENCE), weight };
+    return [{ kind: "foreign", text: clipEnd(line, MAX_SENTENCE), weight }];
   });
 }
 
@@ -289,15 +289,6 @@ const ANALYSIS = /^(?:<analysis>|Analysis:)\s*$/;
 const SUMMARY = /^(?:<summary>|Summary:|1\. Primary Request)/;
 const FRAME =
   /^(?:This session is being continued|Please continue the conversation|If you need specific details from before|<\/?(?:analysis|summary)>|Summary:$)/;
-
-/** A model's summary without its preceding reasoning and its frame. */
-function foreignLines(text: string): TextLine[] {
-  const lines = linesOf(text);
-  const from = lines.findIndex(({ text: line }) => ANALYSIS.test(line));
-  const to = lines.findIndex(({ text: line }, index) => index > from && SUMMARY.test(line));
-  const rest = from >= 0 && to > from ? lines.slice(to) : lines;
-  return rest.filter(({ text: line }) => !FRAME.test(line));
-}
 
 function stepPieces(step: Step, last: Last, scope: Scope): Piece[] {
   const { action, outcome } = step;

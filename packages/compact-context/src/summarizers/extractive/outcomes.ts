@@ -1,6 +1,6 @@
 import { isObject } from "../../errors.ts";
 import type { Action } from "./actions.ts";
-import { lastProgram, outputIsSilent, programsOf, readsThroughPipe } from "./commands.ts";
+import { isLooking, outputIsSilent, programsOf, readSteps, readsThroughPipe } from "./commands.ts";
 import { type Closing, MOST_ERRORS, MOST_FAILING, runnersIn, told } from "./runners.ts";
 import { clipEnd, parsedJson } from "./text.ts";
 import { REFUSED } from "./typed.ts";
@@ -35,11 +35,9 @@ export function readOutcome(action: Action, result: Result | undefined): Outcome
   const lines = linesOf(result.text);
   const stopped = stoppedBy(lines);
   if (stopped !== undefined) return { ...UNKNOWN, detail: stopped, verifies };
-  if (action.kind === "edit") return outcomeOfEdit(lines, result);
-  if (action.command !== undefined || action.kind === "run") {
-    return outcomeOfCommand(action.command ?? "", lines, result);
-  }
-  return outcomeOfTool(action, lines, result);
+  return action.kind === "run" || (action.command !== undefined && action.kind !== "edit")
+    ? outcomeOfCommand(action.command ?? "", lines, result)
+    : outcomeOfTool(action, lines, result);
 }
 
 export const NOT_RECORDED = "outcome not recorded";
@@ -90,21 +88,12 @@ function stoppedBy(lines: readonly string[]): string | undefined {
   return lines.slice(0, 12).some((line) => STILL_RUNNING.test(line.trim())) ? "still running" : undefined;
 }
 
-/** Where hosts report an exit code, and the format. */
-const EXITS: readonly (readonly [place: "first" | "head" | "tail", line: RegExp])[] = [
-  ["first", /^(?:Error: )?Exit code:? (-?\d{1,10})$/i],
-  ["head", /^Process exited with code (-?\d{1,10})$/],
-  ["head", /^<(?:exit_?code|returncode)>\s?(-?\d{1,10})\s?<\//i],
-  ["head", /^(?:\{|\s{0,4})"?(?:exit_code|exitCode|returncode)"?: ?(-?\d{1,10}),?$/],
-  ["tail", /^Exit Code: (-?\d{1,10})$/],
-  [
-    "tail",
-    /^\[?(?:The )?command (?:completed|finished|exited|failed) with (?:exit )?code:? (-?\d{1,10})\.?\]?$/i,
-  ],
-  ["tail", /^<(?:exit_?code|returncode)>\s?(-?\d{1,10})\s?<\//i],
-  ["tail", /^[[<(](?:exited with )?exit(?: code|:)?:? (-?\d{1,10})[\])>]$/i],
-  ["tail", /"(?:exit_code|exitCode)": ?(-?\d{1,10})[,}]/],
-];
+/** How hosts report an exit code, by place: the first line, the first six, the last ten. */
+const EXITS = {
+  first: /^(?:Error: )?Exit code:? (-?\d{1,10})$/i,
+  head: /^(?:Process exited with code |<(?:exit_?code|returncode)>\s?|\{?\s{0,4}"?(?:exit_code|exitCode|returncode)"?: ?)(-?\d{1,10})(?:\s?<\/.*|,)?$/i,
+  tail: /^(?:Exit Code: |\[?(?:The )?command (?:completed|finished|exited|failed) with (?:exit )?code:? |<(?:exit_?code|returncode)>\s?|[[<(](?:exited with )?exit(?: code|:)?:? )(-?\d{1,10})(?:\.?\]?|\s?<\/.*|[)>])$/i,
+} as const;
 const TIMED_OUT =
   /^(?:Command|command|Process|The command|Error: Command|\[The command).{0,60}\btimed out\b.{0,120}/;
 /** Lines that a host puts around an output. */
@@ -113,23 +102,22 @@ export const HOST_LINE: RegExp =
 
 function exitCode(lines: readonly string[]): number | undefined {
   const spoken = lines.filter((line) => line.trim() !== "").map((line) => line.trim());
-  const places = { first: spoken.slice(0, 1), head: spoken.slice(0, 6), tail: spoken.slice(-10) };
-  for (const [place, pattern] of EXITS) {
-    for (const line of places[place]) {
-      const code = pattern.exec(line)?.[1];
-      if (code !== undefined) return Number(code);
-    }
-  }
-  return undefined;
+  const codeIn = (pattern: RegExp, place: readonly string[]): string | undefined =>
+    place.map((line) => pattern.exec(line)?.[1]).find((code) => code !== undefined);
+  const code =
+    codeIn(EXITS.first, spoken.slice(0, 1)) ??
+    codeIn(EXITS.head, spoken.slice(0, 6)) ??
+    codeIn(EXITS.tail, spoken.slice(-10));
+  return code === undefined ? undefined : Number(code);
 }
 
-/** Codex wraps output and exit code of older tools in JSON. */
+/** The output and the exit code of a result that is JSON, as older tools of Codex wrap them. */
 function unwrapJson(text: string): { code: number; lines: string[] } | undefined {
-  if (!text.startsWith('{"output"')) return undefined;
-  const value = parsed(text);
-  const metadata = isObject(value) ? value.metadata : undefined;
-  if (!isObject(value) || !isObject(metadata) || typeof metadata.exit_code !== "number") return undefined;
-  return { code: metadata.exit_code, lines: linesOf(typeof value.output === "string" ? value.output : "") };
+  const value = text.startsWith("{") ? parsed(text) : undefined;
+  if (!isObject(value)) return undefined;
+  const code = isObject(value.metadata) ? value.metadata.exit_code : (value.exit_code ?? value.exitCode);
+  if (typeof code !== "number") return undefined;
+  return { code, lines: linesOf(typeof value.output === "string" ? value.output : "") };
 }
 
 function parsed(text: string): unknown {
@@ -138,24 +126,10 @@ function parsed(text: string): unknown {
 
 // ---- edits and other tools
 
-const EDIT_DONE =
-  /^(?:The file .{1,400} (?:has been (?:updated|edited|created|written|overwritten|modified)|was (?:updated|edited|created)|created successfully)|File (?:created|written|updated|edited|saved) (?:successfully|at)|Successfully (?:created|wrote|written|overwrote|replaced|edited|updated|modified|applied|deleted|removed|inserted)|Success\. Updated the following files|Edit applied|Wrote (?:file|\d)|Applied \d{1,4} edits?|Patch applied|Content (?:has been )?successfully|Done!$|File successfully|\[File updated|\[File: .{1,300} \(\d{1,7} lines total\)\]|Text replaced\. )/i;
+const DONE =
+  /^(?:Todos have been modified successfully|Updated task|Task #\d{1,6} created successfully|Plan updated|The file .{1,400} (?:has been (?:updated|edited|created|written|overwritten|modified)|was (?:updated|edited|created)|created successfully)|File (?:created|written|updated|edited|saved) (?:successfully|at)|Successfully (?:created|wrote|written|overwrote|replaced|edited|updated|modified|applied|deleted|removed|inserted)|Success\. Updated the following files|Edit applied|Wrote (?:file|\d)|Applied \d{1,4} edits?|Patch applied|Content (?:has been )?successfully|Done!$|File successfully|\[File updated|\[File: .{1,300} \(\d{1,7} lines total\)\]|Text replaced\. )/i;
 const EDIT_FAILED =
   /^(?:<tool_use_error>|<error>|Error\b|Failed\b|apply_patch verification failed|Invalid\b|No (?:replacement|changes?|match|edits?)\b.{0,40}\b(?:performed|made|found|applied)|Could not|Cannot|Ran into \[Errno|String to replace not found|Found multiple|The (?:string|search|old_str)\b.{0,200}\bnot\b|old_?(?:string|text|str)\b.{0,60}\bnot found|Permission denied|Your proposed edit has introduced|Tool \S{1,60} execution failed|verification failed|ENOENT|Oops)/i;
-
-function outcomeOfEdit(lines: readonly string[], { text, isError }: Result): Outcome {
-  const said = lines.map((line) => line.trim()).filter((line) => line !== "" && !HOST_LINE.test(line));
-  const first = said[0] ?? "";
-  const code = exitCode(lines);
-  const json = jsonVerdict(text);
-  if (isError || json === false || (code !== undefined && code !== 0) || EDIT_FAILED.test(first)) {
-    return failedBy(first);
-  }
-  if (!EDIT_DONE.test(first) && json !== true && code !== 0) return UNKNOWN;
-  // Some editors run the tests of changed files.
-  const [tested] = runnersIn(said.slice(-40), "").slice(-1);
-  return tested === undefined ? passed("") : ofRunners([tested], true);
-}
 
 function failedBy(line: string): Outcome {
   const words = told(line.replace(/<\/?(?:tool_use_error|error)>/g, ""));
@@ -172,34 +146,33 @@ function jsonVerdict(text: string): boolean | undefined {
   return typeof one.error === "string" && one.error !== "" ? false : undefined;
 }
 
+const FAILED = /^(?:<tool_use_error>|Error(?::|\b.{0,60}:)\s|Entity not found)/;
 const NOTHING_FOUND =
   /^(?:No (?:files|matches|results|match)(?: were)? found|Found 0 |0 (?:matches|results))/i;
 const FOUND =
   /^Found (?:\d{1,7} (?:total )?(?:files?|match(?:es)?|results?|code sections?|occurrences?|lines?)|(?:at least )?\d{1,7} match\w{0,2}.{0,80})/i;
 
 function outcomeOfTool(action: Action, lines: readonly string[], { text, isError }: Result): Outcome {
-  const first = (lines.find((line) => line.trim() !== "") ?? "").trim();
-  if (isError) return failedBy(first);
-  if (action.kind === "read") return UNKNOWN;
-  if (action.kind === "search") {
-    if (NOTHING_FOUND.test(first)) return passed("found nothing");
-    const found = FOUND.exec(first)?.[0];
-    return found === undefined ? UNKNOWN : passed(told(found).toLowerCase());
-  }
-  if (
-    /^(?:<tool_use_error>|Error(?::|\b.{0,60}:)\s|Entity not found)/.test(first) ||
-    jsonVerdict(text) === false
-  ) {
-    return failedBy(first);
-  }
-  if (
-    /^(?:Todos have been modified successfully|Updated task|Task #\d{1,6} created successfully|Plan updated)/.test(
-      first,
-    )
-  ) {
-    return passed("");
-  }
-  return jsonVerdict(text) === true || returnsRecord(action, text) ? passed("") : UNKNOWN;
+  const said = lines.map((line) => line.trim()).filter((line) => line !== "" && !HOST_LINE.test(line));
+  const first = said[0] ?? "";
+  const { kind } = action;
+  if (kind === "read" && !isError) return UNKNOWN;
+  if (kind === "search" && !isError) return outcomeOfSearch(first);
+  const verdict = jsonVerdict(text);
+  const code = kind === "edit" ? exitCode(lines) : undefined;
+  const complains = (kind === "edit" ? EDIT_FAILED : FAILED).test(first);
+  if (isError || verdict === false || complains || (code ?? 0) !== 0) return failedBy(first);
+  const done = DONE.test(first) || verdict === true || code === 0 || returnsRecord(action, text);
+  if (!done) return UNKNOWN;
+  // Some editors run the tests of changed files.
+  const [tested] = kind === "edit" ? runnersIn(said.slice(-40), "").slice(-1) : [];
+  return tested === undefined ? passed("") : ofRunners([tested], true);
+}
+
+function outcomeOfSearch(first: string): Outcome {
+  if (NOTHING_FOUND.test(first)) return passed("found nothing");
+  const found = FOUND.exec(first)?.[0];
+  return found === undefined ? UNKNOWN : passed(told(found).toLowerCase());
 }
 
 const CHANGES =
@@ -224,12 +197,12 @@ const INSTALLS = /^(?:i|install|add|remove|update|version|--version|-v|--help|-h
 
 /** True where a program of the command tests, builds or checks; looking at files of that name is none. */
 function verifiesBy(command: string): boolean {
-  return programsOf(command).some(({ words, looks }) => {
-    const [program = "", first = ""] = words;
-    if (looks || INSTALLS.test(first)) return false;
+  return programsOf(command).some((step) => {
+    const [program = "", first = ""] = step.words;
+    if (isLooking(step) || INSTALLS.test(first)) return false;
     const name = program.slice(program.lastIndexOf("/") + 1).slice(0, 100);
     if (!STARTERS.test(name)) return VERIFYING.test(name) && !/^(?:test|\[)$/.test(name);
-    const given = words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
+    const given = step.words.slice(1).filter((word) => !word.startsWith("/") || /\.\w{1,4}$/.test(word));
     return given.slice(0, 5).some((word) => VERIFYING.test(word.slice(-100)));
   });
 }
@@ -239,7 +212,7 @@ function outcomeOfCommand(command: string, given: readonly string[], { text, isE
   const code = wrapped?.code ?? exitCode(given);
   const output = (wrapped?.lines ?? given).filter((line) => !HOST_LINE.test(line.trim()));
   const programs = programsOf(command);
-  const looks = programs.length > 0 && programs.every((program) => program.looks);
+  const looks = programs.length > 0 && programs.every(isLooking);
   const found = looks ? [] : runnersIn(output, command);
   const verifies = verifiesBy(command) || found.some((one) => one.verifies);
   const broken = code === undefined ? isError : code !== 0;
@@ -297,7 +270,7 @@ function failedCommand(
 ): Outcome {
   const bad = found.filter((one) => one.state === "failed");
   // grep exits with 1 if there is no match.
-  const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(lastProgram(command));
+  const searched = /^(?:[efz]?grep|rg|ag|ack|test|\[)$/.test(readSteps(command).at(-1)?.words[0] ?? "");
   if (code === 1 && bad.length === 0 && searched && isSilent(output)) {
     return { ...UNKNOWN, detail: "exit 1: no match", verifies };
   }
@@ -312,7 +285,7 @@ function failedCommand(
 /** What is wrong, in the words of the output; what a command shows of files is no complaint of its own. */
 function complaintsIn(output: readonly string[], command: string): string[] {
   const programs = programsOf(command);
-  if (programs.length === 0 || programs.some(({ looks }) => !looks)) {
+  if (programs.length === 0 || !programs.every(isLooking)) {
     const errors = errorsIn(output, []);
     const last = told(output.findLast((line) => /\w/.test(line)) ?? "");
     return errors.length > 0 || last === "" ? errors : [last];

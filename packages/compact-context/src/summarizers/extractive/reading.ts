@@ -2,11 +2,9 @@ import { type Message, messageText, resultText } from "../../core/message.ts";
 import type { SummaryContext } from "../../core/ports.ts";
 import { flatMapInSteps, runAtOnce, type Steps } from "../../errors.ts";
 import { readAction } from "./actions.ts";
-import { withoutHandedOver } from "./handed-over.ts";
 import { readOutcome } from "./outcomes.ts";
 import {
   acceptedIn,
-  createStanding,
   decisionsIn,
   leftIn,
   nextStepsIn,
@@ -15,6 +13,7 @@ import {
   reportsIn,
   rulesIn,
   type Sentence,
+  standing,
 } from "./statements.ts";
 import {
   asRequested,
@@ -30,7 +29,15 @@ import {
 } from "./steps.ts";
 import { groupBy, oneLine, readable, withoutMarks } from "./text.ts";
 import { readTextCalls, readTypedRuns, textResult } from "./text-calls.ts";
-import { type Answer, FOREIGN, isBareReply, readAnswer, readPrompted, readSaid } from "./typed.ts";
+import {
+  type Answer,
+  FOREIGN,
+  isBareReply,
+  readAnswer,
+  readPrompted,
+  readSaid,
+  withoutHandedOver,
+} from "./typed.ts";
 
 /** Words of a person or of the assistant in one message. */
 export interface Speech {
@@ -43,13 +50,14 @@ export interface Speech {
   readonly stays: "no" | "cut" | "whole";
 }
 
-/** What happened in an episode, in order of time. */
-export type Entry =
+/** What happened in an episode, in order of time, by the index of its message. */
+export type Entry = { readonly message: number } & (
   | { readonly kind: "user"; readonly speech: Speech; readonly about: string }
-  | { readonly kind: "answer"; readonly message: number; readonly id: string; readonly answer: Answer }
+  | { readonly kind: "answer"; readonly id: string; readonly answer: Answer }
   | { readonly kind: "assistant"; readonly speech: Speech; readonly closing: boolean }
   | { readonly kind: "foreign"; readonly speech: Speech }
-  | { readonly kind: "step"; readonly step: Step };
+  | { readonly kind: "step"; readonly step: Step }
+);
 
 /** One request of the user, and everything until the next one. */
 export interface Episode {
@@ -60,18 +68,12 @@ export interface Episode {
   readonly entries: readonly Entry[];
 }
 
-/** A rule in the user's words. */
-export interface Rule {
+/** A rule in the user's words, or a choice in those of the user or the assistant. */
+export interface Statement {
   readonly text: string;
-  /** Id of the message that states it. */
-  readonly id: string;
-}
-
-/** A choice in the words of the user or the assistant. */
-export interface Decision {
-  readonly text: string;
-  readonly id: string;
+  /** Index and id of the message that states it. */
   readonly message: number;
+  readonly id: string;
 }
 
 /** The contents of a conversation, before any budget applies. */
@@ -87,8 +89,8 @@ export interface Reading {
    */
   readonly lastAnswer: number | undefined;
   /** Standing rules, newest first. */
-  readonly rules: readonly Rule[];
-  readonly decisions: readonly Decision[];
+  readonly rules: readonly Statement[];
+  readonly decisions: readonly Statement[];
   /** The newest task list; undefined if there is none. */
   readonly plan: readonly Task[] | undefined;
   /** The last run of each test, build or check, newest first. */
@@ -122,52 +124,42 @@ export function* readInSteps(messages: readonly Message[], context?: SummaryCont
   yield;
   const steps = yield* readSteps(scene);
   const entries = yield* readEntries(scene, steps);
-  const episodes = toEpisodes(entries);
-  yield;
   const requests = entries.flatMap((entry) => (entry.kind === "user" ? [entry.speech] : []));
-  yield;
-  const last = lastWords(entries);
+  const { closing, nextSteps } = lastWords(entries);
   yield;
   const rules = yield* standingRules(entries);
   const decisions = yield* readDecisions(entries);
   const reports = yield* openReports(entries);
-  const plan = readPlan(steps);
-  yield;
   const verification = lastVerification(steps);
   yield;
   const openErrors = [...findOpenErrors(steps), ...reports];
   yield;
-  const running = findRunning(steps, scene.messages.flatMap(noticesIn));
-  yield;
-  const repository = readRepository(steps);
+  // A host's reports on background work are sent as user messages.
+  const notices = scene.messages.flatMap((message) =>
+    message.role === "user" ? messageText(message).split("<task-notification>").slice(1) : [],
+  );
+  const running = findRunning(steps, notices);
   yield;
   return {
     messages: scene.messages,
-    episodes,
+    episodes: toEpisodes(entries),
     steps,
     requests,
     lastAnswer: lastAnswer(entries),
     rules,
     decisions,
-    plan,
+    plan: readPlan(steps),
     verification,
     openErrors,
     running,
-    repository,
-    nextSteps: last.nextSteps,
-    lastWords: last.closing === "" ? wordsAtWork(scene, requests) : [],
-    questions: questionsIn(last.closing),
-    answered: last.closing !== "",
+    repository: readRepository(steps),
+    nextSteps,
+    lastWords: closing === "" ? wordsAtWork(scene, requests) : [],
+    questions: questionsIn(closing),
+    answered: closing !== "",
     repeats: scene.repeats,
     beside: scene.beside,
   };
-}
-
-/** A host's reports on background work, sent as user messages. */
-function noticesIn(message: Message): string[] {
-  if (message.role !== "user") return [];
-  const text = messageText(message);
-  return text.includes("<task-notification>") ? text.split("<task-notification>").slice(1) : [];
 }
 
 interface Scene {
@@ -252,9 +244,6 @@ function endsInText({ parts }: Message): boolean {
   return text > parts.findLastIndex(({ type }) => type === "toolCall" || type === "toolResult");
 }
 
-/** Text that a host writes as the assistant without being asked. */
-const SAYS_NOTHING = /^No response requested\.$/;
-
 /** What the text of a message is. `said` keeps the assistant's last words while they wait for a reply, and the text before. */
 function spokenEntry(
   message: Message,
@@ -271,12 +260,15 @@ function spokenEntry(
   const answer = readPrompted(whole, said.before);
   said.before = whole;
   if (answer !== undefined) return { kind: "answer", message: index, id, answer };
-  if (words === "" || (role === "assistant" && SAYS_NOTHING.test(words))) return undefined;
+  // A host writes the latter as the assistant without being asked.
+  if (words === "" || (role === "assistant" && words === "No response requested.")) return undefined;
   const speech = { message: index, id, text: words, sentences: readSentences(words), stays };
-  if (foreign) return { kind: "foreign", speech };
-  const about = role === "user" ? aboutOf(words, said.asked) : "";
+  if (foreign) return { kind: "foreign", message: index, speech };
+  const { asked } = said;
   said.asked = role === "user" ? "" : words;
-  return role === "user" ? { kind: "user", speech, about } : { kind: "assistant", speech, closing };
+  return role === "user"
+    ? { kind: "user", message: index, speech, about: aboutOf(words, asked) }
+    : { kind: "assistant", message: index, speech, closing };
 }
 
 /** A call, and the user's response to it. */
@@ -284,7 +276,7 @@ function entriesOf(step: Step): Entry[] {
   const answer = readAnswer(step.call, step.result);
   const { message, id } = step;
   const answers: Entry[] = answer === undefined ? [] : [{ kind: "answer", message, id, answer }];
-  return [{ kind: "step", step }, ...answers];
+  return [{ kind: "step", message, step }, ...answers];
 }
 
 /** Longer replies are self-explanatory. */
@@ -335,29 +327,31 @@ function toEpisodes(entries: readonly Entry[]): Episode[] {
 }
 
 /** Rules that people typed or gave as the reason for a refusal, newest first. */
-function* standingRules(entries: readonly Entry[]): Steps<Rule[]> {
+function* standingRules(entries: readonly Entry[]): Steps<Statement[]> {
   const said = entries.flatMap(wordsIn).reverse();
-  const rules = yield* flatMapInSteps(said, ({ text, id, stays, sentences }) => {
+  const rules = yield* flatMapInSteps(said, ({ text, id, message, stays, sentences }) => {
     const own = withoutHandedOver(text);
     const found = own === text ? rulesIn(text, sentences) : rulesIn(own);
-    return found.map((rule) => ({ text: oneLine(rule), id, stays }));
+    return found.map((rule) => ({ text: oneLine(rule), id, message, stays }));
   });
-  const stands = createStanding();
-  return yield* flatMapInSteps(rules, (rule) => (stands(rule.text) && rule.stays !== "whole" ? [rule] : []));
+  return (yield* standing(rules)).filter(({ stays }) => stays !== "whole");
 }
 
-function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Omit<Speech, "message">[] {
+function wordsIn(entry: Entry, index: number, entries: readonly Entry[]): Speech[] {
   if (entry.kind === "user") return [entry.speech];
   if (entry.kind !== "answer" || entry.answer.kind === "approval") return [];
   const asked = entries[index - 1];
   const stays = asked?.kind === "step" && asked.step.stays ? "whole" : "no";
-  const { text } = entry.answer;
-  return [{ text, id: entry.id, sentences: readSentences(text), stays }];
+  const { message, id, answer } = entry;
+  return [{ message, id, text: answer.text, sentences: readSentences(answer.text), stays }];
 }
 
+/** A reply that only names an option. */
+const PICK = /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i;
+
 /** Decisions: stated by one side, or proposed by the assistant and accepted by the user. */
-function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
-  const decisions = new Map<string, Decision>();
+function* readDecisions(entries: readonly Entry[]): Steps<Statement[]> {
+  const decisions = new Map<string, Statement>();
   let proposal: Speech | undefined;
   const add = ({ message, id, stays }: Speech, found: readonly string[]): void => {
     for (const line of found.map(oneLine))
@@ -369,7 +363,7 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
     if (entry.kind === "assistant") proposal = speech;
     else if (proposal !== undefined) {
       add(proposal, acceptedIn(proposal.text, speech.text));
-      if (isPick(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
+      if (PICK.test(speech.text) && entry.about !== "" && !entry.about.endsWith("?"))
         add(speech, [withoutMarks(entry.about)]);
       proposal = undefined;
     }
@@ -379,11 +373,6 @@ function* readDecisions(entries: readonly Entry[]): Steps<Decision[]> {
     return [];
   });
   return [...decisions.values()];
-}
-
-/** True for a reply that only names an option. */
-function isPick(reply: string): boolean {
-  return /^\s{0,9}(?:option |choice |number |#)?\(?[a-h1-9][.)]?\s{0,9}$/i.test(reply);
 }
 
 const SOLVED =
@@ -406,37 +395,29 @@ function* openReports(entries: readonly Entry[]): Steps<OpenError[]> {
     if (entry.kind === "step") passed ||= entry.step.outcome.state === "passed";
     if (entry.kind === "assistant" && passed && SOLVED.test(entry.speech.text.slice(0, 4_000)))
       for (const report of reports) report.solved = true;
-    if (entry.kind === "user" && addReports(entry, reports)) passed = false;
+    if (entry.kind === "user" && addReports(entry.speech, reports)) passed = false;
   }
   const open = reports.filter(({ solved, stays }) => !solved && !stays);
   return open.map(({ text, from }) => ({ text, from })).reverse();
 }
 
 /** Adds what a user reports; what is still so was not solved. True where there is something. */
-function addReports({ speech }: Entry & { kind: "user" }, reports: Report[]): boolean {
-  const { sentences, stays } = speech;
+function addReports({ sentences, stays }: Speech, reports: Report[]): boolean {
   const found = [...new Set(reportsIn(sentences).map(oneLine))];
   if (found.some((line) => /\b(?:still|again)\b/i.test(line)))
     for (const report of reports.slice(-3)) report.solved = false;
-  for (const line of found)
-    reports.push({ text: line, from: BY_USER, solved: false, stays: stays === "whole" });
+  for (const text of found) reports.push({ text, from: BY_USER, solved: false, stays: stays === "whole" });
   return found.length > 0;
-}
-
-interface LastWords {
-  /** The assistant's closing message; "" if a call or another speaker follows it. */
-  readonly closing: string;
-  readonly nextSteps: readonly string[];
 }
 
 /** Number of the assistant's last messages that may state open work. */
 const LAST_TEXTS = 4;
 
 /**
- * What the assistant said last: its closing message, and the steps that it announced and nothing shows to be done; none
+ * What the assistant said last: its closing message ("" if a call or another speaker follows it), and the steps that it announced and nothing shows to be done; none
  * where its last message stays and says them itself.
  */
-function lastWords(entries: readonly Entry[]): LastWords {
+function lastWords(entries: readonly Entry[]): { closing: string; nextSteps: readonly string[] } {
   const last = entries.at(-1);
   const closing = last?.kind === "assistant" && last.closing ? last.speech.text : "";
   const newest = entries.findLast((entry) => entry.kind === "assistant");
@@ -464,18 +445,11 @@ function lastAnswer(entries: readonly Entry[]): number | undefined {
     if (entry.kind !== "assistant" || !entry.closing) return false;
     let next = index + 1;
     // The calls of the same message stand before its closing text.
-    while (entries[next]?.kind === "step" && messageOf(entries[next] as Entry) === messageOf(entry))
-      next += 1;
+    while (entries[next]?.kind === "step" && entries[next]?.message === entry.message) next += 1;
     return entries[next]?.kind !== "assistant" && entries[next]?.kind !== "step";
   });
   const last = entries[at];
-  return last?.kind === "user" ? last.speech.message - 1 : last && messageOf(last);
-}
-
-/** The message that an entry comes from. */
-export function messageOf(entry: Entry): number {
-  if (entry.kind === "step") return entry.step.message;
-  return entry.kind === "answer" ? entry.message : entry.speech.message;
+  return last?.kind === "user" ? last.message - 1 : last?.message;
 }
 
 function sentencesIn(entries: readonly Entry[]): (readonly Sentence[])[] {

@@ -1,13 +1,21 @@
 import { messageText } from "../../core/message.ts";
 import type { SummaryStrategy } from "../../core/ports.ts";
 import { runAtOnce } from "../../errors.ts";
-import { type Earlier, gapAfter, HEADINGS, NOT_ALL, quoteLines, type SectionKey } from "./format.ts";
+import {
+  type Earlier,
+  type EarlierEpisode,
+  gapAfter,
+  HEADINGS,
+  NOT_ALL,
+  quoteLines,
+  type SectionKey,
+} from "./format.ts";
 import { changeWords, filesChanged, outcomeWords, typedPieces, WEIGHTS } from "./items.ts";
 import { NOT_RECORDED } from "./outcomes.ts";
 import { BY_USER, type Reading } from "./reading.ts";
 import { createSaid, createSelection, type Item, type Said } from "./select.ts";
 import { standing } from "./statements.ts";
-import { isFinished, keyOf, openTasks, type Step, type Task } from "./steps.ts";
+import { isFinished, keyOf, openTasks, type Task } from "./steps.ts";
 import { clipEnd, clipLine, clipToTokens, oneLine, unsaidFirst } from "./text.ts";
 import { isBareReply } from "./typed.ts";
 
@@ -84,18 +92,18 @@ export interface Scene {
   readonly answered: boolean;
   /** Index of the message with the current request; -1 if it is from an earlier round. */
   readonly asking: number;
+  /** Of each episode, those of earlier rounds first. */
+  readonly titles: readonly Pick<EarlierEpisode, "title" | "asked">[];
   /** A model's text above the sections; "" if there is none. */
   readonly notes: string;
 }
 
-/** The sections of a view, before the story. */
-export interface Section {
-  readonly key: SectionKey;
-  readonly lines: readonly string[];
-}
-
 /** The sections of the scene's strategy in at most `room` tokens; their content counts as said. */
-export function buildSections(scene: Scene, said: Said, room: number): Section[] {
+export function buildSections(
+  scene: Scene,
+  said: Said,
+  room: number,
+): { key: SectionKey; lines: string[] }[] {
   const { options } = scene;
   const { countText, maxTokens } = options;
   const keys = sectionsOf(options.strategy).filter(
@@ -113,7 +121,7 @@ export function buildSections(scene: Scene, said: Said, room: number): Section[]
   });
 }
 
-/** The rows of each list section, most important first. */
+/** The rows of each section: of lists the most important first, of logs in order of time. */
 const ROWS: Readonly<Partial<Record<SectionKey, (scene: Scene) => readonly string[]>>> = {
   rules: allRules,
   tasks: taskRows,
@@ -123,15 +131,12 @@ const ROWS: Readonly<Partial<Record<SectionKey, (scene: Scene) => readonly strin
   repository: repositoryRows,
   nextSteps: stopRows,
   questions: ({ reading }) => reading.questions.map(oneLine),
-};
-
-/** The rows of each chronological section. */
-const LOGS: typeof ROWS = {
   decisionLog: decisionRows,
   codeDelta: changeRows,
   steps: stepRows,
   requirements: requirementRows,
 };
+const LOGS: ReadonlySet<SectionKey> = new Set(["decisionLog", "codeDelta", "steps", "requirements"]);
 
 /** Describes the end of the conversation; unchanged if nothing new was read. */
 const OF_THE_END: ReadonlySet<SectionKey> = new Set(["running", "nextSteps", "questions"]);
@@ -140,15 +145,14 @@ const OF_THE_END: ReadonlySet<SectionKey> = new Set(["running", "nextSteps", "qu
 export function sectionLines(key: SectionKey, scene: Scene, room: number): string[] {
   const { earlier, options, notes, reading } = scene;
   if (key === "request") return requestLines(scene, room);
-  const log = LOGS[key]?.(scene);
-  if (log !== undefined) {
-    // Chronological rows: the newest are kept if not all fit.
-    const all = [...new Set([...earlier.rows(key), ...log])];
-    const [heading, ...lines] = listLines(key, all.reverse(), room, options);
-    return heading === undefined ? [] : [heading, ...lines.reverse()];
-  }
   const stands = OF_THE_END.has(key) && reading.messages.length === 0;
   const rows = stands ? earlier.rows(key) : (ROWS[key]?.(scene) ?? []);
+  if (LOGS.has(key)) {
+    // The newest rows are kept if not all fit.
+    const all = new Set([...earlier.rows(key), ...rows]);
+    const [heading, ...lines] = listLines(key, [...all].reverse(), room, options);
+    return heading === undefined ? [] : [heading, ...lines.reverse()];
+  }
   const list = (all: readonly string[]): string[] => listLines(key, all, room, options, notes);
   if (key !== "rules") return list(rows);
   const shown = new Set(list([...rows].sort((left, right) => strength(right) - strength(left))));
@@ -238,7 +242,7 @@ function strength(rule: string): number {
 /** A one-sentence request states its rule itself. */
 function allRules({ reading, earlier, request }: Scene): string[] {
   const older = earlier.rows("rules").map((text) => ({ text }));
-  const rules = older.length === 0 ? reading.rules : standing([...reading.rules, ...older]);
+  const rules = runAtOnce(standing([...reading.rules, ...older]));
   const asked = oneLine(request);
   return rules.flatMap(({ text }) => (text === asked ? [] : [text]));
 }
@@ -347,11 +351,6 @@ function stopRows({ reading, shorten, asking }: Scene): string[] {
   ];
 }
 
-function namesOf(steps: readonly Step[]): string {
-  const names = new Set(steps.map(({ action }) => clipEnd(action.words, 120)));
-  return [...names].slice(0, 3).join(", ");
-}
-
 const BEFORE_REASON = /^[\s\S]{20,}?(?=\b(?:because|since|so that|in order to|due to)\b)/i;
 
 function decisionRows({ reading: { decisions, steps } }: Scene): string[] {
@@ -359,7 +358,11 @@ function decisionRows({ reading: { decisions, steps } }: Scene): string[] {
     const [said] = BEFORE_REASON.exec(text) ?? [text];
     const before = steps.filter(({ message }) => message < place).slice(-3);
     const here = steps.filter(({ message }) => message === place);
-    return `[${id}] ${said.trim()} :: ${text.slice(said.length)} :: ${namesOf(before)} :: ${namesOf(here)}`;
+    const [inputs, outputs] = [before, here].map((all) => {
+      const names = new Set(all.map(({ action }) => clipEnd(action.words, 120)));
+      return [...names].slice(0, 3).join(", ");
+    });
+    return `[${id}] ${said.trim()} :: ${text.slice(said.length)} :: ${inputs} :: ${outputs}`;
   });
 }
 

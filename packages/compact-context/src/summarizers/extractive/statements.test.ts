@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { runAtOnce } from "../../errors.ts";
 import * as statements from "./statements.ts";
 import { acceptedIn, questionsIn, readSentences, rulesIn, standing } from "./statements.ts";
 
@@ -187,7 +188,7 @@ describe("rules", () => {
 
 describe("rules that replace each other", () => {
   const left = (...rules: readonly string[]): string[] =>
-    standing(rules.map((text) => ({ text }))).map(({ text }) => text);
+    runAtOnce(standing(rules.map((text) => ({ text })))).map(({ text }) => text);
 
   it.each([
     ["Reply in German from now on.", "Always reply in English."],
@@ -313,7 +314,7 @@ describe("any text", () => {
   }
   it("compares long rules soon", () => {
     const long = "never push src/a.ts ".repeat(50_000);
-    expect(standing([{ text: long }, { text: `${long}x` }])).toHaveLength(1);
+    expect(runAtOnce(standing([{ text: long }, { text: `${long}x` }]))).toHaveLength(1);
   });
 
   it("keeps up with thousands of rules: eight times as many take no more than thirty times as long", () => {
@@ -323,7 +324,7 @@ describe("any text", () => {
       }));
       // Time of the processor: other work on the machine does not count.
       const started = process.cpuUsage();
-      expect(standing(rules)).toHaveLength(length);
+      expect(runAtOnce(standing(rules))).toHaveLength(length);
       return process.cpuUsage(started).user;
     };
     timeOf(625);

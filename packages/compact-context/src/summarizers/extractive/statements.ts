@@ -1,3 +1,4 @@
+import { flatMapInSteps, type Steps } from "../../errors.ts";
 import { languagesOf } from "./languages.ts";
 import { MOST_UNWRAPPED as MOST, oneLine, paragraphsOf, sentencesOfLine, unwrapped } from "./text.ts";
 
@@ -234,22 +235,16 @@ interface Topic {
 /** Maximum number of rules compared per shared word. */
 const MOST_ALIKE = 64;
 
-/** The rules, newest first, without superseded ones. */
-export function standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Rule[] {
-  const stands = createStanding();
-  return rules.filter(({ text }) => stands(text));
-}
-
-/** Called with rules from the newest on: whether no newer one supersedes it. */
-export function createStanding(): (rule: string) => boolean {
+/** The rules, newest first, without those that a newer one supersedes. */
+export function* standing<Rule extends { readonly text: string }>(rules: readonly Rule[]): Steps<Rule[]> {
   const byWord = new Map<string, readonly Topic[]>();
-  return (rule) => {
-    const topic = topicOf(rule);
+  return yield* flatMapInSteps(rules, (rule) => {
+    const topic = topicOf(rule.text);
     const keys = topic.words.size === 0 ? [topic.whole] : [...topic.words];
-    if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return false;
+    if (keys.some((key) => byWord.get(key)?.some((newer) => covers(newer, topic)) === true)) return [];
     for (const key of keys) byWord.set(key, [...(byWord.get(key) ?? []), topic].slice(-MOST_ALIKE));
-    return true;
-  };
+    return [rule];
+  });
 }
 
 /** True if two rules have the same subject, so that the newer supersedes the older. */

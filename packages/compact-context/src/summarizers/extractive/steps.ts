@@ -41,7 +41,7 @@ export interface OpenError {
   readonly from: string;
 }
 
-/** The last run of each verifying command, newest first. */
+/** The last run of each verifying command, newest first, without failures that a later run shows to be fixed. */
 export function lastVerification(steps: readonly Step[]): Step[] {
   const runs = new Map<string, Step>();
   for (const step of steps) {
@@ -50,27 +50,24 @@ export function lastVerification(steps: readonly Step[]): Step[] {
     runs.delete(key);
     runs.set(key, step);
   }
-  const settled = settledAmong([...runs.values()], steps);
-  return [...runs.values()].filter((run) => !settled.has(run)).reverse();
+  return unsettled([...runs.values()], steps).reverse();
 }
 
-/** Failed runs that a later passing run shows to be fixed. */
-function settledAmong(runs: readonly Step[], steps: readonly Step[]): ReadonlySet<Step> {
-  const broken = runs.filter(({ outcome }) => outcome.state === "failed");
-  if (broken.length === 0) return new Set();
+/** The runs without those failures that a later passing run shows to be fixed. */
+function unsettled(runs: readonly Step[], steps: readonly Step[]): Step[] {
+  if (runs.every(({ outcome }) => outcome.state !== "failed")) return [...runs];
   const places = new Map(steps.map((step, at) => [step, at]));
   const passed = steps.flatMap((step, at) =>
-    step.outcome.state === "passed" ? [{ step, at, kinds: kindsOf(step) }] : [],
+    step.outcome.state === "passed" ? [{ step, at, kinds: kindsPassed(step) }] : [],
   );
-  return new Set(
-    broken.filter((run) => {
-      const kind = kindOfFailure(run) ?? "";
-      const from = places.get(run) ?? 0;
-      return passed.some(
-        ({ step, at, kinds }) => at > from && kinds.includes(kind) && settles(step, kind, run),
-      );
-    }),
-  );
+  return runs.filter((run) => {
+    const kind = run.outcome.state === "failed" ? kindOfFailure(run) : undefined;
+    const from = places.get(run) ?? 0;
+    return !passed.some(
+      ({ step, at, kinds }) =>
+        at > from && kind !== undefined && kinds.includes(kind) && settles(step, kind, run),
+    );
+  });
 }
 
 /** Steps with the same key did the same thing. */
@@ -116,38 +113,29 @@ const LATE = 25;
 export function findOpenErrors(steps: readonly Step[]): OpenError[] {
   const failed = new Map<string, Step>();
   for (const step of steps) {
-    if (step.outcome.state === "failed") fail(failed, step);
-    if (step.outcome.state === "passed") pass(failed, step);
+    const kind = step.outcome.state === "failed" ? kindOfFailure(step) : undefined;
+    if (kind === undefined) continue;
+    for (const other of [kind, ...kindsOf(step)]) failed.delete(other);
+    failed.set(kind, step);
   }
   const late = new Set(steps.slice(-LATE));
   const counts = (step: Step): boolean =>
-    !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
-  return [...failed.values()]
+    !step.stays && !isMisuse(step) && (step.outcome.verifies || isConflict(step) || late.has(step));
+  return unsettled([...failed.values()].filter(counts), steps)
     .reverse()
-    .filter((step) => !step.stays && counts(step))
     .flatMap(openLines);
 }
 
-function fail(failed: Map<string, Step>, step: Step): void {
-  const isGit = isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""));
-  const kind = isGit ? "git" : kindOfFailure(step);
-  for (const other of kindsOf(step)) failed.delete(other);
-  if (kind !== undefined) failed.set(kind, step);
-}
-
-/** Of several checks in a row, the one named by the failure lines; otherwise the first. */
+/** What a failure is one of: of several checks in a row, the one named by the failure lines, otherwise the first. */
 function kindOfFailure(step: Step): string | undefined {
+  if (isConflict(step) || (!step.outcome.verifies && CONCLUDES.test(step.action.command ?? ""))) return "git";
   const kinds = kindsOf(step);
   const named = familiesIn(linesOfFailure(step).join("\n")).filter((family) => kinds.includes(family));
   return named.length === 1 ? named[0] : kinds[0];
 }
 
-function pass(failed: Map<string, Step>, step: Step): void {
-  for (const kind of kindsOf(step)) {
-    const before = failed.get(kind);
-    if (before !== undefined && settles(step, kind, before)) failed.delete(kind);
-  }
-  if (CONCLUDES.test(step.action.command ?? "")) failed.delete("git");
+function kindsPassed(step: Step): readonly string[] {
+  return CONCLUDES.test(step.action.command ?? "") ? ["git", ...kindsOf(step)] : kindsOf(step);
 }
 
 function isConflict(step: Step): boolean {
@@ -205,20 +193,19 @@ const ENDED =
 /** Sub-agents and commands that started without evidence of ending, oldest first. */
 export function findRunning(steps: readonly Step[], notices: readonly string[]): string[] {
   const running = new Map<string, string>();
+  const nameOf = ({ action }: Step): string => clipLine(action.words, 200);
   for (const step of steps) {
     const args = argumentsValue(step.call);
     const named = isObject(args) ? idOf(args) : "";
-    if (running.has(named)) {
-      if (ends(step)) running.delete(named);
-    } else if (isStarted(step)) {
-      const id = STARTED.exec(headOf(step))?.[1] ?? step.call.id;
-      running.set(id, `${nameOf(step)} (id ${id})`);
-    }
+    const head = step.result?.text.slice(0, 4_000) ?? "";
+    const ended = ENDED.test(head) || /kill|stop|cancel/i.test(step.call.name);
+    if (running.has(named) && ended) running.delete(named);
+    if (running.has(named) || ended || !isStarted(step, head)) continue;
+    const id = STARTED.exec(head)?.[1] ?? step.call.id;
+    running.set(id, `${nameOf(step)} (id ${id})`);
   }
-  for (const notice of notices) {
-    const id = STARTED.exec(notice)?.[1];
-    if (id !== undefined && ENDED.test(notice)) running.delete(id);
-  }
+  for (const notice of notices.filter((text) => ENDED.test(text)))
+    running.delete(STARTED.exec(notice)?.[1] ?? "");
   const last = steps.at(-1)?.message;
   const unanswered = steps.filter(({ message, result, stays, action: { kind } }) => {
     return result === undefined && !stays && message === last && (kind === "agent" || kind === "run");
@@ -226,21 +213,8 @@ export function findRunning(steps: readonly Step[], notices: readonly string[]):
   return [...running.values(), ...unanswered.map((step) => `${nameOf(step)}; ${NOT_RECORDED}`)];
 }
 
-function isStarted(step: Step): boolean {
-  if (RUNNING.test(step.outcome.detail)) return true;
-  return step.action.kind !== "read" && LAUNCHED.test(headOf(step).slice(0, 200));
-}
-
-function ends(step: Step): boolean {
-  return ENDED.test(headOf(step)) || /kill|stop|cancel/i.test(step.call.name);
-}
-
-function headOf({ result }: Step): string {
-  return result?.text.slice(0, 4_000) ?? "";
-}
-
-function nameOf({ action }: Step): string {
-  return clipLine(action.words, 200);
+function isStarted({ action, outcome }: Step, head: string): boolean {
+  return RUNNING.test(outcome.detail) || (action.kind !== "read" && LAUNCHED.test(head.slice(0, 200)));
 }
 
 // ---- the repository

@@ -82,12 +82,6 @@ export function textResult(message: Message | undefined): string | undefined {
 
 // ---- commands that a person runs in the chat
 
-/** A command that a person typed, and its output. */
-export interface TypedRun {
-  readonly call: ToolCallPart;
-  readonly output: string;
-}
-
 /** `/run npm test`, `/test npm test`, `/git diff` and `!npm test` of aider. */
 const RUN = /^\s{0,8}(?:\/(?:run|test)\s{1,9}|(?=\/git\s)\/|!)(\S[^\n]{0,2000})$/;
 /** What aider asks behind an output. */
@@ -97,20 +91,19 @@ const RAN = /^I ran this command:\s{1,9}(\S[^\n]{0,2000})\n\s{0,9}\n?And got thi
 /** An output may be read as so many messages, by turns of both sides. */
 const MOST_PARTS = 40;
 
-/** Commands that people ran in the chat by the message that has them, and the messages that are nothing but output. */
+/** Commands that people ran in the chat, with their output, by the message that has them, and the messages that are nothing but output. */
 export function readTypedRuns(messages: readonly Message[]): {
-  readonly runs: ReadonlyMap<number, TypedRun>;
+  readonly runs: ReadonlyMap<number, { readonly call: ToolCallPart; readonly output: string }>;
   readonly outputs: ReadonlySet<number>;
 } {
-  const runs = new Map<number, TypedRun>();
+  const runs = new Map<number, { readonly call: ToolCallPart; readonly output: string }>();
   const outputs = new Set<number>();
   messages.forEach((message, index) => {
     if (message.role !== "user" || outputs.has(index)) return;
-    const handed = RAN.exec(messageText(message));
-    const command = handed?.[1] ?? RUN.exec(readSaid(message))?.[1];
+    const [, handed, output = ""] = RAN.exec(messageText(message)) ?? [];
+    const command = handed ?? RUN.exec(readSaid(message))?.[1];
     if (command === undefined) return;
-    const printed =
-      handed === null ? printedBehind(messages, index + 1) : { text: handed[2] ?? "", at: [index] };
+    const printed = handed === undefined ? printedBehind(messages, index + 1) : { text: output, at: [index] };
     if (printed === undefined) return;
     const call = { type: "toolCall", id: `${message.id}#0`, name: "bash", arguments: { command } } as const;
     runs.set(index, { call, output: printed.text });

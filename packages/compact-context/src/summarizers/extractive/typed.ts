@@ -187,6 +187,60 @@ function isPrinted(line: string): boolean {
   return PRINTED.some((look) => look.test(read));
 }
 
+// ---- what is handed over
+
+// Material that a user pastes to have it worked on: mail, chats, documents, texts to translate. Its words are
+// someone else's, so it yields no rules, decisions or facts.
+
+/** Blocks with explicit start and end. */
+const FENCED =
+  /^[ \t]{0,8}(```|~~~|"""|''')[\s\S]*?(?:^[ \t]{0,8}\1.*$|$(?![\s\S]))|("""|''')[\s\S]*?\2|^\s{0,3}>.*$/gm;
+const TAG =
+  /^\s{0,24}<(document|article|email|mail|message|text|transcript|page|content|quote|blockquote|context|source|input|data)\b[^<>\n]{0,200}>/i;
+
+/** The first line of a mail. */
+const MAIL_HEADER =
+  /^[ \t]{0,4}(?:from|to|cc|subject|date|sent|von|an|betreff|gesendet|de|à|objet|para|asunto|assunto|от|кому|тема|发件人|收件人|主题|差出人|宛先|件名)\s?[:：].{0,200}$/im;
+/** A salutation, as in letters. */
+const SALUTATION =
+  /^[ \t]{0,4}(?:dear|hi|hello|hey|liebe[rs]?|hallo|sehr geehrte[rs]?|cher|chère|bonjour|querid[oa]|hola|estimad[oa]|prezad[oa]|car[oa]|olá|уважаем\p{L}+|здравствуйте)\b.{0,40},\s*$/imu;
+/** The first line of a chat: sender and time. */
+const SPEAKER_AND_TIME =
+  /^[ \t]{0,4}(?:[\p{Lu}][\p{L}.'-]{1,30}(?: [\p{Lu}][\p{L}.'-]{0,30}){0,2}(?:\s{2,}|\s?[,–—|-]\s?|\s\[|\s\())\d{1,2}[:.]\d{2}(?:\s?[AaPp][Mm])?[\])]?\s*$/mu;
+/** Headings of issue tracker forms. */
+const ISSUE_FORM =
+  /^#{2,4} (?:description|steps to reproduce|expected behaviou?r|actual behaviou?r|describe the (?:bug|issue)|bug report|environment)\s*$/im;
+
+/** Requests to work on a text, whatever its content. */
+const WORK_ON_TEXT =
+  "translate|summari[sz]e|proof-?read|rephrase|reword|rewrite|paraphrase|shorten|tl;?dr|übersetze?|fasse|korrigiere|traduis|résume|corrige|traduce|resume|corrige|traduza|resuma|revise|переведи|перескажи|исправь";
+/** Pasted after a colon: `Translate to French: …`, `Summarize this mail: …`. */
+const BEHIND_COLON = new RegExp(
+  `(?:^|[.!?]\\s|\\n)\\s{0,4}(?:(?:please|can you|could you|bitte)\\s)?(?:${WORK_ON_TEXT})(?![\\p{L}])[^.!?:：\\n]{0,120}[:：]\\s`,
+  "iu",
+);
+/**
+ * Pasted below the line that asks: `proofread this please`, `review this prompt for another bot:`, `what does
+ * he want?`.
+ */
+const BELOW = new RegExp(
+  `^[^\\n]{0,200}?(?<![\\p{L}])(?:(?:${WORK_ON_TEXT}|review|reply to|answer)(?![\\p{L}])[^\\n]{0,60}?(?<![\\p{L}])(?:this|these|it|the following|below|diese[nrs]?|das|ce(?:tte)?|est[ea]|isto|это)(?![\\p{L}])|(?:what|was)(?:['’]s)? (?:is |are |does |do |did |will )?(?:he|she|they|er|sie)(?![\\p{L}])|what(?:['’]s| is) wrong (?:here|with this)|(?:this|here) is (?:the|a|an|what) [^\\n]{0,60}(?:copied|got|received|wrote|sent|says?))[^\\n]*\\n\\s*\\n`,
+  "iu",
+);
+
+/** The user's own words in a message, without pasted material. */
+export function withoutHandedOver(text: string): string {
+  const segments = textSegments(text.replace(FENCED, "\n"), TAG).filter(({ typed }) => typed);
+  const plain = segments.map(({ text: own }) => own).join("\n");
+  const begins = [MAIL_HEADER, SALUTATION, SPEAKER_AND_TIME, ISSUE_FORM].map((line) => plain.search(line));
+  const behind = [BEHIND_COLON, BELOW].map((ask) => {
+    const asked = ask.exec(plain);
+    return asked === null ? -1 : asked.index + asked[0].length;
+  });
+  const first = Math.min(plain.length, ...[...begins, ...behind].filter((at) => at >= 0));
+  return first === plain.length && plain === text ? text : plain.slice(0, first);
+}
+
 // ---- answers to calls
 
 const MOST_ABOUT = 240;

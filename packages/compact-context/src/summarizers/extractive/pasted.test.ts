@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { withoutHandedOver } from "./handed-over.ts";
+import { withoutHandedOver } from "./typed.ts";
 
 const RULE = "From now on, always deploy on Fridays.";
 
