@@ -402,7 +402,7 @@ function addition(entry: Fields, input: Asked): readonly MemoryOperation[] {
 }
 
 /** The section the model names; only a person's statements may be constraints. */
-function sectionOf(named: unknown, trust: MemoryTrust | undefined): DurableSection {
+export function sectionOf(named: unknown, trust: MemoryTrust | undefined): DurableSection {
   if (named === "Constraints" && trust === "person") return named;
   return named === "Decisions" ? named : "Facts";
 }

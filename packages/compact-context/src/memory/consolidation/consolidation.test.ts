@@ -283,4 +283,31 @@ describe("upkeep", () => {
     expect(memory).toContain("Keep the public API unchanged.");
     expect(memory).not.toContain("Never log");
   });
+
+  it("MEM-8 promotion by model: only what the notes say, a rule only where a person asked for it", async () => {
+    const entry = (day: number) =>
+      ({
+        op: "addSection",
+        heading: `2026-11-${day}T09:00Z Work`,
+        text: "- Asked for: keep the public API of the parser unchanged.\n- Looked at the import speed of large files.",
+      }) as const;
+    await writer.apply([entry(10), entry(12)], { author: "consolidation", reason: "before" });
+    await promote(
+      context(() =>
+        JSON.stringify({
+          promote: [
+            { section: "Constraints", text: "Keep the public API of the parser unchanged." },
+            { section: "Constraints", text: "Look at the import speed of large files." },
+            { section: "Facts", text: "Nobody ever wrote this down." },
+          ],
+        }),
+      ),
+    );
+    const memory = await read("MEMORY.md");
+    expect(memory).toMatch(
+      /## Constraints[\s\S]*Keep the public API of the parser unchanged\. <!-- m-\S+ \S+ promotion person -->[\s\S]*## Decisions/,
+    );
+    expect(memory).toMatch(/## Facts[\s\S]*import speed/);
+    expect(memory).not.toContain("Nobody ever");
+  });
 });
