@@ -1,12 +1,12 @@
 import { type Format, type Message, sameJson } from "../core/message.ts";
 import type { Malformation } from "../core/report.ts";
 import { createLruMap, isObject, later, type Pause, runInSteps, type Steps, startsWith } from "../errors.ts";
-import { imagesIn, MANY_IMAGES, MOST_CACHE_MARKS, marksIn } from "./anthropic.ts";
+import { imagesIn, MANY_IMAGES, MOST_CACHE_MARKS, marksIn } from "./anthropic-gemini.ts";
 import { type Entry, type ReadList, readEntries } from "./entries.ts";
-import { entryId, malformationsInSteps } from "./generic.ts";
-import { rulesFor } from "./lint.ts";
+import { malformationsInSteps } from "./generic.ts";
+import { entryId } from "./identities.ts";
+import { mended, rulesFor } from "./index.ts";
 import { pairCalls } from "./pairs.ts";
-import { mended } from "./repair.ts";
 import type { CheckOptions, Mend } from "./rule.ts";
 
 /** The growing list of a conversation; only new entries are checked. */
