@@ -1,6 +1,6 @@
 import type { Format } from "compact-context";
 import { codecFor, detectListFormat } from "compact-context/internal/codecs/formats";
-import { fieldsOf } from "compact-context/internal/codecs/langchain-instances";
+import { fieldsOf } from "compact-context/internal/codecs/langchain";
 import { wordsOf } from "compact-context/internal/providers/request";
 import { type Body, documentFormat, readBody } from "./document.ts";
 import { defined, isRecord, type JsonRecord, listOf, recordOf, stringOf, textOf } from "./json.ts";

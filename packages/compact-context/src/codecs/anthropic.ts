@@ -1,5 +1,5 @@
 import { argumentsValue, jsonText, type MediaPart, type Part, type ToolResultPart } from "../core/message.ts";
-import { defined, isObject } from "../errors.ts";
+import { isObject } from "../errors.ts";
 import { createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
 import {
   copyWith,
@@ -16,18 +16,17 @@ import {
   stringAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
-  holdsOnlyResults,
-  joinedContent,
   resultContent,
   resultPart,
-  rewriteBlocks,
+  rewriteField,
   type Slot,
   textPart,
   thought,
 } from "./slots.ts";
-import { type Step, toSteps } from "./steps.ts";
+import { onlyText, type Step } from "./steps.ts";
 
 /**
  * Anthropic Messages; `protected` is read from the entry's `meta` or `metadata`. System and developer messages of
@@ -36,24 +35,16 @@ import { type Step, toSteps } from "./steps.ts";
 export const anthropicCodec: NativeCodec = createCodec({
   format: "anthropic",
   read,
-  rewrite: (native, parts) => {
-    const blocks = rewriteBlocks(slotsOf(native.content, "content"), parts, { patch, build });
-    return copyWith(native, { content: joinedContent(native.content, blocks) });
-  },
-  build: (run) => toSteps(run).map(buildStep),
+  rewrite: (native, parts) =>
+    rewriteField(native, "content", slotsOf(native.content, "content"), parts, write),
+  build: (steps) => steps.map(buildStep),
 });
 
 function read(entry: NativeObject, place: string): Reading {
   const role = roleAt(entry.role, ROLES.anthropic, place);
   // A system message may consist of its `output_config` only.
   const content = role === "system" ? (entry.content ?? []) : entry.content;
-  const slots = slotsOf(content, `${place}.content`);
-  return {
-    role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,
-    slots,
-    id: filled(entry.id),
-    meta: readMeta(entry),
-  };
+  return { role, slots: slotsOf(content, `${place}.content`), id: filled(entry.id), meta: readMeta(entry) };
 }
 
 function slotsOf(content: unknown, place: string): Slot[] {
@@ -110,40 +101,24 @@ function readTool(block: NativeObject, type: string, place: string): Part | unde
   return resultPart(id, content, block.is_error === true);
 }
 
-/** Results whose content may change; the content of a server tool's result is only accepted unchanged. */
-const FREE_RESULTS = new Set<unknown>(["tool_result", "mcp_tool_result"]);
-
-function patch(block: NativeObject, part: Part): unknown {
-  if (part.type === "toolCall")
+const write = blockWriter({
+  media: buildMedia,
+  reasoning: ({ text }) => ({ type: "thinking", thinking: text }),
+  toolCall: (part, block = { type: "tool_use", id: acceptedId(part.id) }) => {
     return { ...block, name: part.name, input: inputObject(argumentsValue(part)) };
-  if (part.type !== "toolResult") return undefined;
-  if (!FREE_RESULTS.has(block.type)) return block;
-  return copyWith(block, { content: writeResult(part.content), is_error: part.isError ?? block.is_error });
-}
+  },
+  toolResult: writeResult,
+});
 
-function build(part: Part): unknown {
-  switch (part.type) {
-    case "text":
-      return textPart(part.text);
-    case "media":
-      return buildMedia(part);
-    case "reasoning":
-      return { type: "thinking", thinking: part.text };
-    case "toolCall":
-      return {
-        type: "tool_use",
-        id: acceptedId(part.id),
-        name: part.name,
-        input: inputObject(argumentsValue(part)),
-      };
-    case "toolResult":
-      return defined({
-        type: "tool_result",
-        tool_use_id: acceptedId(part.id),
-        content: writeResult(part.content),
-        is_error: part.isError === true || undefined,
-      });
-  }
+/** The content of a server tool's result is only accepted unchanged. */
+function writeResult(part: ToolResultPart, block?: NativeObject): unknown {
+  const type = block?.type ?? "tool_result";
+  if (block !== undefined && type !== "tool_result" && type !== "mcp_tool_result") return block;
+  const content = typeof part.content === "string" ? part.content : part.content.map((piece) => write(piece));
+  return copyWith(block ?? { type, tool_use_id: acceptedId(part.id) }, {
+    content,
+    is_error: part.isError ?? block?.is_error,
+  });
 }
 
 /** The API refuses ids with other characters. */
@@ -162,16 +137,10 @@ function buildMedia(part: MediaPart): unknown {
   return { type, source };
 }
 
-function writeResult(content: ToolResultPart["content"]): unknown {
-  return typeof content === "string" ? content : content.map(build);
-}
-
 function buildStep(step: Step): unknown {
-  if (step.type === "results") return { role: "user", content: step.results.map(build) };
-  const role = step.type === "assistant" ? "assistant" : step.role === "user" ? "user" : "system";
-  const only = step.content.length === 1 ? step.content[0] : undefined;
-  const calls = step.type === "assistant" ? step.calls : [];
-  if (only?.type === "text" && calls.length === 0) return { role, content: only.text };
+  if (step.role === "tool") return { role: "user", content: step.results.map((result) => write(result)) };
+  const role = step.role === "developer" ? "system" : step.role;
   const said = step.content.filter((part) => part.type !== "text" || part.text.trim() !== "");
-  return { role, content: [...said, ...calls].map(build) };
+  const content = onlyText(step) ?? [...said, ...step.calls].map((part) => write(part));
+  return { role, content };
 }

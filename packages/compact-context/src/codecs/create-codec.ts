@@ -12,7 +12,8 @@ import { requireList } from "../errors.ts";
 import { likelihood } from "./detect.ts";
 import { createIds } from "./ids.ts";
 import { arrayAt, type NativeObject, objectAt, readNative, requireMessages } from "./native.ts";
-import { partsOf, type Slot } from "./slots.ts";
+import { holdsOnlyResults, partsOf, type Slot } from "./slots.ts";
+import { type Step, toSteps } from "./steps.ts";
 
 /** What a codec reads from one native entry. Calls and results without a native id have the id "". */
 export interface Reading {
@@ -44,8 +45,8 @@ interface CodecSpec {
   readonly rewrite: (native: NativeObject, parts: readonly Part[]) => unknown;
   /** An entry that is valid without the removed reasoning before it. */
   readonly withoutReasoning?: (entry: unknown) => unknown;
-  /** Entries for consecutive messages that have no native of this format. */
-  readonly build: (run: readonly Message[], context: BuildContext) => readonly unknown[];
+  /** Entries for the steps of consecutive messages that have no native of this format. */
+  readonly build: (steps: readonly Step[], context: BuildContext) => readonly unknown[];
 }
 
 /** A codec that also reports where in an entry each part was read. */
@@ -98,13 +99,14 @@ function decodeList(
   const hashes: (string | undefined)[] = [];
   const messages = arrayAt(list, "messages").map((native, index): Message => {
     const place = placeOf(index);
-    const { role, slots, id: nativeId, meta } = spec.read(objectAt(native, place), place);
+    const { slots, id: nativeId, meta, ...read } = spec.read(objectAt(native, place), place);
+    const role = read.role === "user" && holdsOnlyResults(slots) ? "tool" : read.role;
     kept?.push(slots);
-    const read = partsOf(slots);
-    const hash = nativeId === undefined ? contentHash({ role, parts: read }) : undefined;
+    const wire = partsOf(slots);
+    const hash = nativeId === undefined ? contentHash({ role, parts: wire }) : undefined;
     hashes.push(hash);
     const id = ids.unique(nativeId ?? hash ?? "");
-    const parts = ids.identify({ id, role, parts: read });
+    const parts = ids.identify({ id, role, parts: wire });
     const { format } = spec;
     const message: Message =
       meta === undefined ? { id, role, parts, native, format } : { id, role, parts, meta, native, format };
@@ -119,7 +121,7 @@ function encodeList(spec: CodecSpec, messages: readonly Message[]): unknown[] {
   const list: unknown[] = [];
   let run: Message[] = [];
   const flush = (): void => {
-    if (run.length > 0) for (const entry of spec.build(run, context)) list.push(entry);
+    if (run.length > 0) for (const entry of spec.build(toSteps(run), context)) list.push(entry);
     run = [];
   };
   // True after removed reasoning, until another role or new reasoning follows.

@@ -4,11 +4,10 @@ import {
   type MediaPart,
   type Part,
   resultText,
-  type ToolCallPart,
   type ToolResultPart,
 } from "../core/message.ts";
-import { defined, isObject } from "../errors.ts";
-import { type BuildContext, createCodec, type NativeCodec, type Reading } from "./create-codec.ts";
+import { isObject } from "../errors.ts";
+import { type BuildContext, createCodec, type NativeCodec } from "./create-codec.ts";
 import {
   arrayAt,
   copyWith,
@@ -19,21 +18,22 @@ import {
   mediaUrl,
   mediaWords,
   type NativeObject,
+  objectOf,
   ROLES,
   readMeta,
   roleAt,
 } from "./native.ts";
 import {
+  blockWriter,
   callPart,
   contentSlots,
-  holdsOnlyResults,
   resultPart,
-  rewriteBlocks,
+  rewriteField,
   type Slot,
   textPart,
   thought,
 } from "./slots.ts";
-import { piecesOf, type Step, toSteps } from "./steps.ts";
+import { piecesOf, type Step } from "./steps.ts";
 
 /**
  * Gemini contents; `protected` is read from the content's `meta` or `metadata`. System and developer messages of other
@@ -41,22 +41,15 @@ import { piecesOf, type Step, toSteps } from "./steps.ts";
  */
 export const geminiCodec: NativeCodec = createCodec({
   format: "gemini",
-  read,
-  rewrite: (native, parts) =>
-    copyWith(native, { parts: rewriteBlocks(partSlots(native, "content"), parts, { patch, build }) }),
-  build: (run, context) => toSteps(run).map((step) => buildStep(step, context)),
-});
-
-function read(entry: NativeObject, place: string): Reading {
-  const role = entry.role === undefined ? "user" : roleAt(entry.role, ROLES.gemini, place);
-  const slots = partSlots(entry, place);
-  return {
-    role: role === "user" && holdsOnlyResults(slots) ? "tool" : role,
-    slots,
+  read: (entry, place) => ({
+    role: entry.role === undefined ? "user" : roleAt(entry.role, ROLES.gemini, place),
+    slots: partSlots(entry, place),
     id: filled(entry.id),
     meta: readMeta(entry),
-  };
-}
+  }),
+  rewrite: (native, parts) => rewriteField(native, "parts", partSlots(native, "content"), parts, write),
+  build: (steps, context) => steps.map((step) => buildStep(step, context)),
+});
 
 function partSlots(entry: NativeObject, place: string): Slot[] {
   const parts = arrayAt(entry.parts ?? [], `${place}.parts`);
@@ -67,9 +60,13 @@ function partSlots(entry: NativeObject, place: string): Slot[] {
   );
 }
 
-/** A field in the spelling of the SDKs (camelCase) or of the REST interface (snake_case). */
+/** A field's name in the spelling of the REST interface; the SDKs spell it in camelCase. */
+function snake(name: string): string {
+  return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+}
+
 function field(block: NativeObject, name: string): NativeObject | undefined {
-  const value = block[name] ?? block[name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)];
+  const value = block[name] ?? block[snake(name)];
   return isObject(value) ? value : undefined;
 }
 
@@ -81,8 +78,7 @@ function readSpoken(block: NativeObject): Part | undefined {
 
 function readMedia(block: NativeObject): MediaPart | undefined {
   const inline = field(block, "inlineData");
-  const file = field(block, "fileData");
-  const source = inline ?? file;
+  const source = inline ?? field(block, "fileData");
   if (source === undefined) return undefined;
   const mediaType = filled(source.mimeType) ?? filled(source.mime_type) ?? "application/*";
   const extra = { name: source.displayName };
@@ -104,12 +100,12 @@ const CODE_TOOL = "code_execution";
 function readResult(block: NativeObject): Part | undefined {
   const response = field(block, "functionResponse");
   if (response !== undefined) {
-    const { content, failed } = readResponse(response.response);
-    const media = (Array.isArray(response.parts) ? response.parts : []).flatMap((part: unknown) =>
-      isObject(part) ? (readMedia(part) ?? []) : [],
-    );
+    const key = responseKey(response.response);
+    const content = jsonText(key === undefined ? response.response : objectOf(response.response)[key]);
+    const parts: unknown[] = Array.isArray(response.parts) ? response.parts : [];
+    const media = parts.filter(isObject).flatMap((part) => readMedia(part) ?? []);
     const pieces = media.length === 0 ? content : [textPart(content), ...media];
-    return resultPart(response.id, pieces, failed, response.name);
+    return resultPart(response.id, pieces, key === "error", response.name);
   }
   const served = field(block, "toolResponse");
   if (served !== undefined) return resultPart(served.id, jsonText(served.response), false, served.toolType);
@@ -120,58 +116,37 @@ function readResult(block: NativeObject): Part | undefined {
 }
 
 /** `{output}`, `{result}` and `{error}` are conventions of Google's SDKs; other responses are shown whole. */
-function readResponse(response: unknown): { content: string; failed: boolean } {
-  const key = isObject(response) ? responseKey(response) : undefined;
-  if (!isObject(response) || key === undefined) return { content: jsonText(response), failed: false };
-  return { content: jsonText(response[key]), failed: key === "error" };
+function responseKey(response: unknown): string | undefined {
+  const [key, ...others] = isObject(response) ? Object.keys(response) : [];
+  return key !== undefined && others.length === 0 && /^(output|result|error)$/.test(key) ? key : undefined;
 }
 
-function responseKey(response: NativeObject): string | undefined {
-  const keys = Object.keys(response);
-  return keys.length === 1 && /^(output|result|error)$/.test(keys[0] ?? "") ? keys[0] : undefined;
-}
+const write = blockWriter({
+  text: ({ text }) => ({ text }),
+  media: buildMedia,
+  reasoning: ({ text }) => ({ text, thought: true }),
+  toolCall: (part, block = { functionCall: { id: part.id } }) =>
+    withFields(block, "functionCall", { name: part.name, args: inputObject(argumentsValue(part)) }),
+  toolResult: (part, block) => writeResult(part, part.name ?? "", block),
+});
 
-function patch(block: NativeObject, part: Part): unknown {
-  if (part.type === "toolCall") return patchField(block, "functionCall", callFields(part));
-  if (part.type !== "toolResult") return undefined;
-  if (field(block, "toolResponse") !== undefined) return block;
-  if (field(block, "codeExecutionResult") !== undefined)
-    return patchField(block, "codeExecutionResult", { output: resultText(part) });
-  const old = field(block, "functionResponse")?.response;
-  const key = (isObject(old) ? responseKey(old) : undefined) ?? "output";
-  return patchField(block, "functionResponse", {
-    response: { [part.isError === true ? "error" : key]: resultText(part) },
-    parts: mediaParts(part),
+function writeResult(part: ToolResultPart, name: string, block?: NativeObject): unknown {
+  const text = resultText(part);
+  if (block !== undefined && field(block, "toolResponse") !== undefined) return block;
+  if (block !== undefined && field(block, "codeExecutionResult") !== undefined)
+    return withFields(block, "codeExecutionResult", { output: text });
+  const fresh = { functionResponse: part.id === "" ? { name } : { id: part.id, name } };
+  const key = responseKey(field(block ?? {}, "functionResponse")?.response) ?? "output";
+  const media = piecesOf(part.content).filter((piece) => piece.type === "media");
+  return withFields(block ?? fresh, "functionResponse", {
+    response: { [part.isError === true ? "error" : key]: text },
+    parts: media.length === 0 ? undefined : media.map(buildMedia),
   });
 }
 
-function patchField(block: NativeObject, name: string, changes: NativeObject): unknown {
-  const spelled = name in block ? name : name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
-  return { ...block, [spelled]: copyWith(field(block, name) ?? {}, changes) };
-}
-
-function callFields(part: ToolCallPart): NativeObject {
-  return { name: part.name, args: inputObject(argumentsValue(part)) };
-}
-
-function mediaParts(part: ToolResultPart): unknown[] | undefined {
-  const media = piecesOf(part.content).filter((piece) => piece.type === "media");
-  return media.length === 0 ? undefined : media.map(buildMedia);
-}
-
-function build(part: Part): unknown {
-  switch (part.type) {
-    case "text":
-      return { text: part.text };
-    case "media":
-      return buildMedia(part);
-    case "reasoning":
-      return { text: part.text, thought: true };
-    case "toolCall":
-      return { functionCall: { id: part.id, ...callFields(part) } };
-    case "toolResult":
-      return buildResult(part, part.name ?? "");
-  }
+/** A copy of the block with changes in the object that one of its fields holds, in either spelling. */
+function withFields(block: NativeObject, name: string, changes: NativeObject): unknown {
+  return { ...block, [name in block ? name : snake(name)]: copyWith(field(block, name) ?? {}, changes) };
 }
 
 function buildMedia(part: MediaPart): unknown {
@@ -180,16 +155,8 @@ function buildMedia(part: MediaPart): unknown {
   return uri === "" ? { text: mediaWords(part) } : { fileData: { mimeType: part.mediaType, fileUri: uri } };
 }
 
-function buildResult(part: ToolResultPart, name: string): unknown {
-  const response = { [part.isError === true ? "error" : "output"]: resultText(part) };
-  return { functionResponse: defined({ id: part.id || undefined, name, response, parts: mediaParts(part) }) };
-}
-
-function buildStep(step: Step, context: BuildContext): unknown {
-  if (step.type === "results") {
-    const parts = step.results.map((part) => buildResult(part, part.name ?? context.callName(part.id)));
-    return { role: "user", parts };
-  }
-  if (step.type === "assistant") return { role: "model", parts: [...step.content, ...step.calls].map(build) };
-  return { role: step.role === "user" ? "user" : "system", parts: step.content.map(build) };
+function buildStep({ role, content, calls, results }: Step, context: BuildContext): unknown {
+  const roles = { user: "user", tool: "user", assistant: "model", system: "system", developer: "system" };
+  const answers = results.map((part) => writeResult(part, part.name ?? context.callName(part.id)));
+  return { role: roles[role], parts: [...[...content, ...calls].map((part) => write(part)), ...answers] };
 }

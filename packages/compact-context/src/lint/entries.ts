@@ -1,5 +1,5 @@
 import { codecFor } from "../codecs/formats.ts";
-import { fieldsOf, viewMessage } from "../codecs/langchain-instances.ts";
+import { fieldsOf, viewMessage } from "../codecs/langchain.ts";
 import { copyWith, filled, type NativeObject, objectOf } from "../codecs/native.ts";
 import type { Slot } from "../codecs/slots.ts";
 import { type Format, jsonText, type Message, type Part } from "../core/message.ts";
