@@ -31,7 +31,7 @@ const SYSTEM = "https://platform.claude.com/docs/en/build-with-claude/mid-conver
 const VISION = 'Claude: "Vision", image limits';
 
 /** Cache breakpoints per request. */
-export const MOST_CACHE_MARKS = 4;
+const MOST_CACHE_MARKS = 4;
 
 const MOST_IMAGES = 100;
 /** Number of images removed at once. */
@@ -40,7 +40,7 @@ const IMAGES_AT_ONCE = 20;
 const MOST_PIXELS = 8_000;
 /** The limit for lists with more than `MANY_IMAGES` images. */
 const MOST_PIXELS_OF_MANY = 2_000;
-export const MANY_IMAGES = 20;
+const MANY_IMAGES = 20;
 
 /** Anthropic Messages. */
 export const ANTHROPIC_RULES: readonly Rule[] = rulesOf(

@@ -3,7 +3,7 @@ import { readNative } from "../codecs/native.ts";
 import type { Format } from "../core/message.ts";
 import { defined, requireList, requireOptions } from "../errors.ts";
 import { ANTHROPIC_RULES, GEMINI_RULES } from "./anthropic-gemini.ts";
-import { readEntries } from "./entries.ts";
+import { type ReadList, readEntries } from "./entries.ts";
 import { AI_SDK_RULES, LANGCHAIN_RULES, PI_RULES } from "./frameworks.ts";
 import { GENERIC_RULES } from "./generic.ts";
 import { ITEM_RULES, OPENAI_CHAT_RULES } from "./openai.ts";
@@ -94,14 +94,14 @@ export function lint(list: readonly unknown[], format: Format, options: LintOpti
   codecFor(format);
   requireList(list);
   requireOptions(options);
-  return readNative("messages", () => broken(list, format, options));
+  return readNative("messages", () => violationsOf(readEntries(list, format), rulesFor(format), options));
 }
 
-function broken(list: readonly unknown[], format: Format, options: LintOptions): Violation[] {
-  const read = readEntries(list, format);
-  return rulesFor(format)
+/** What is wrong with a list by these rules, in its order. */
+export function violationsOf(list: ReadList, rules: readonly Rule[], options: CheckOptions): Violation[] {
+  return rules
     .flatMap(({ id, severity, explanation, link, check }) =>
-      check(read, options).map(({ position, path, problem }): Violation => {
+      check(list, options).map(({ position, path, problem }): Violation => {
         return { rule: id, severity, index: position, path, explanation: problem ?? explanation, link };
       }),
     )
